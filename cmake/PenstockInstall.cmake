@@ -1,0 +1,10 @@
+# A relocatable tree: bin/, lib/ (own and third-party libraries side by side, found through $ORIGIN), include/.
+include(GNUInstallDirs)
+set_target_properties(penstock PROPERTIES INSTALL_RPATH "$ORIGIN")
+install(TARGETS penstock RUNTIME_DEPENDENCY_SET penstock_deps LIBRARY DESTINATION lib)
+install(DIRECTORY include/penstock DESTINATION include)
+# Everything but what any Linux has: the C library, and the compiler's run-time libraries.
+install(RUNTIME_DEPENDENCY_SET penstock_deps
+  PRE_EXCLUDE_REGEXES "^lib(c|m|dl|rt|pthread|gcc_s|stdc\\+\\+|resolv)\\.so" "^ld-linux" "libcuda\\.so"
+  POST_EXCLUDE_REGEXES "/lib(c|m|dl|rt|pthread|gcc_s|stdc\\+\\+|resolv)\\.so"
+  LIBRARY DESTINATION lib)

@@ -1,0 +1,46 @@
+// What happened during a read, a write or a copy.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace penstock {
+
+/// One stage of the data's journey.
+struct StageReport {
+  std::string stage;        ///< "fetch", "decode", "assemble", "encode", "store"
+  std::string path;         ///< "file, 16 threads, buffered", "cpu, zstd", "cuda:0, lz4 (own)"
+  std::string reason;       ///< why this path and no other
+  std::uint64_t bytes = 0;  ///< bytes that left the stage
+  double seconds = 0;       ///< time spent in it, summed over threads
+};
+
+/// A chunk that could not be read.
+struct ChunkProblem {
+  std::string key;
+  std::string message;
+};
+
+/// The whole of it.  Times in seconds, sizes in bytes.
+struct Report {
+  std::string operation;  ///< "read", "write", "copy", "verify"
+  double wall_seconds = 0;
+  std::uint64_t decoded_bytes = 0;
+  std::uint64_t stored_bytes = 0;   ///< encoded bytes read or written
+  std::uint64_t requests = 0;       ///< reads or writes of the store
+  std::uint64_t chunks = 0;         ///< innermost chunks touched
+  std::uint64_t absent_chunks = 0;  ///< of them, read as fill value
+  std::uint64_t threads = 0;
+  std::uint64_t budget_bytes = 0;       ///< what the operation was allowed
+  std::uint64_t peak_host_bytes = 0;    ///< working memory beyond the output
+  std::uint64_t peak_device_bytes = 0;  ///< the same on the device
+  std::vector<StageReport> stages;
+  std::vector<ChunkProblem> problems;  ///< with on_error = fill, or verify
+
+  /// A table for people.
+  [[nodiscard]] std::string text() const;
+  /// One JSON object.
+  [[nodiscard]] std::string json() const;
+};
+
+}  // namespace penstock

@@ -1,0 +1,67 @@
+// A codec chain bound to one kind of chunk.
+#pragma once
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "codec/codec.hpp"
+
+namespace penstock {
+
+class ShardingCodec;  // codec/sharding/sharding.hpp
+
+/// Buffers that a worker reuses from chunk to chunk.
+struct CodecScratch {
+  Bytes a, b;
+};
+
+/// How the bytes that `decode_raw` makes lie: what is left to do when they are placed.
+struct RawLayout {
+  Strides strides;      ///< bytes, per dimension of the decoded chunk
+  bool swap = false;    ///< units of dtype.swap_unit() bytes (per field for structures) are in the other byte order
+  bool c_order = true;  ///< strides are those of C order
+};
+
+/// Immutable, thread-safe.
+class CodecChain {
+ public:
+  /// Binds specs to a chunk.  Errors: unsupported (unknown codec, by name), invalid_metadata (order of kinds,
+  /// parameters).
+  static Result<CodecChain> make(std::span<const CodecSpec> specs, const ChunkSpec& decoded);
+
+  [[nodiscard]] const ChunkSpec& decoded() const { return decoded_; }
+  [[nodiscard]] std::uint64_t decoded_size() const { return decoded_size_; }
+  /// The sharding codec when inner chunks can be read alone: it is the array->bytes codec, nothing is around it.
+  [[nodiscard]] const ShardingCodec* sharding() const;
+  /// Encoded size of every chunk when it does not depend on the values.
+  [[nodiscard]] std::optional<std::uint64_t> encoded_size() const { return encoded_size_; }
+  /// No bytes->bytes codec and a plain array->bytes codec: an encoded chunk is its raw bytes.
+  [[nodiscard]] bool is_raw() const;
+  [[nodiscard]] std::span<const std::unique_ptr<BytesToBytes>> bytes_codecs() const { return b2b_; }
+  [[nodiscard]] const ArrayToBytes& array_to_bytes() const { return *a2b_; }
+  [[nodiscard]] std::span<const std::unique_ptr<ArrayToArray>> array_codecs() const { return a2a_; }
+  /// "bytes + zstd + crc32c", for reports.
+  [[nodiscard]] std::string text() const;
+
+  /// Layout of what decode_raw makes.
+  [[nodiscard]] const RawLayout& raw_layout() const { return layout_; }
+  /// Decodes into `out` (decoded_size bytes); byte order and axis order may be left as raw_layout says.
+  [[nodiscard]] Status decode_raw(ByteView in, ByteSpan out, CodecScratch& scratch, const DecodeContext& context) const;
+  /// Decodes completely: C order, native byte order.
+  [[nodiscard]] Status decode(ByteView in, ByteSpan out, CodecScratch& scratch, const DecodeContext& context) const;
+  /// Encodes a C-order native chunk of decoded_size bytes into `out`.
+  [[nodiscard]] Status encode(ByteView in, Bytes& out, CodecScratch& scratch) const;
+  /// Working memory that one decode or encode may take beyond its input and output, in bytes (estimate from above).
+  [[nodiscard]] std::uint64_t scratch_bytes() const;
+
+ private:
+  ChunkSpec decoded_;
+  std::uint64_t decoded_size_ = 0;
+  std::optional<std::uint64_t> encoded_size_;
+  RawLayout layout_;
+  std::vector<std::unique_ptr<ArrayToArray>> a2a_;
+  std::unique_ptr<ArrayToBytes> a2b_;
+  std::vector<std::unique_ptr<BytesToBytes>> b2b_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,28 @@
+// Settings: every default of the library, with where its value came from.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "penstock/error.hpp"
+
+namespace penstock {
+
+/// One setting.  Its environment variable is PENSTOCK_<NAME> in capitals.
+struct Setting {
+  std::string_view name;  ///< "budget", "threads"
+  std::string_view what;  ///< for `penstock doctor --defaults`
+  std::string value;      ///< as text, with units
+  std::string origin;     ///< "built in", "environment"
+};
+
+/// Working memory of an operation: PENSTOCK_BUDGET ("2GiB"), else a quarter of the memory that is free now.
+Result<std::uint64_t> default_budget_bytes();
+/// PENSTOCK_THREADS, else the CPUs of this process' affinity mask and cgroup quota.
+Result<std::uint64_t> default_threads();
+/// Every setting with its present value.  Errors: invalid_argument naming the variable.
+Result<std::vector<Setting>> all_settings();
+
+}  // namespace penstock

@@ -1,0 +1,39 @@
+// What a backend must offer.  One object per kind of device, registered in device/list.cpp.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "penstock/device.hpp"
+
+namespace penstock {
+
+/// All calls are thread-safe and leave the caller's current CUDA device as it was.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  [[nodiscard]] virtual Device::Type type() const = 0;
+  /// Devices usable now; empty when there are none.
+  [[nodiscard]] virtual std::vector<DeviceInfo> devices() const = 0;
+  /// Why there is none; empty when there is one.
+  [[nodiscard]] virtual std::string unavailable_reason() const = 0;
+
+  [[nodiscard]] virtual Result<std::shared_ptr<void>> create_stream(int index) = 0;
+  [[nodiscard]] virtual Status synchronize(int index, void* stream) = 0;
+  [[nodiscard]] virtual Result<std::shared_ptr<void>> record_event(int index, void* stream) = 0;
+  [[nodiscard]] virtual Status wait_event(int index, void* stream, void* event) = 0;
+  [[nodiscard]] virtual Status synchronize_event(void* event) = 0;
+  [[nodiscard]] virtual Result<bool> event_done(void* event) = 0;
+
+  [[nodiscard]] virtual Result<std::shared_ptr<Memory>> create_memory(int index, std::uint64_t cap_bytes) = 0;
+  [[nodiscard]] virtual Status copy_async(void* to, const void* from, std::uint64_t bytes, int index, void* stream) = 0;
+  [[nodiscard]] virtual Status fill_async(void* to, std::byte value, std::uint64_t bytes, int index, void* stream) = 0;
+  /// Host memory that the device reads at full speed.
+  [[nodiscard]] virtual Result<void*> allocate_pinned(std::uint64_t bytes) = 0;
+  virtual void free_pinned(void* data) noexcept = 0;
+};
+
+/// The backend of a kind of device; nullptr when it is not built in.
+Backend* find_backend(Device::Type type);
+
+}  // namespace penstock

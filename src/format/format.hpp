@@ -1,0 +1,74 @@
+// Metadata <-> Dataset.  Pure functions from text to data and back, and the store-level search on top of them.
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "penstock/dataset.hpp"
+#include "penstock/store.hpp"
+
+namespace penstock {
+
+/// A metadata document and the key it belongs at, relative to the node.
+struct Document {
+  std::string name;  ///< "zarr.json", ".zarray", ".zattrs", ".zgroup"
+  std::string text;
+};
+
+using NodeInfo = std::variant<Dataset, GroupInfo>;
+
+// zarr v3 (format/zarr3/): https://zarr-specs.readthedocs.io/en/latest/v3/core/index.html
+/// Reads zarr.json of an array or a group.  Errors: invalid_metadata naming the member, unsupported (unknown extension
+/// that must be understood, by name).
+Result<NodeInfo> parse_zarr3(std::string_view zarr_json);
+Result<std::string> write_zarr3(const Dataset& dataset);
+Result<std::string> write_zarr3(const GroupInfo& group);
+
+// zarr v2 (format/zarr2/): https://zarr-specs.readthedocs.io/en/latest/v2/v2.0.html
+Result<Dataset> parse_zarr2_array(std::string_view zarray, std::string_view zattrs);
+Result<GroupInfo> parse_zarr2_group(std::string_view zgroup, std::string_view zattrs);
+Result<std::vector<Document>> write_zarr2(const Dataset& dataset);
+Result<std::vector<Document>> write_zarr2(const GroupInfo& group);
+
+// both
+/// Reads the node at `path` ("" = root): zarr.json first, then .zarray, then .zgroup.  A directory without metadata
+/// that has members is an implicit v2 group only when `.zgroup` lies above it; else not_found. Errors: not_found, and
+/// those of the parsers, with the key in front.
+Result<NodeInfo> read_node(const Store& store, std::string_view path);
+/// Writes the metadata documents of a node.
+Status write_node(Store& store, std::string_view path, const NodeInfo& node);
+/// All metadata below `path` from consolidated metadata (v2 `.zmetadata`, v3 `consolidated_metadata` in the group's
+/// zarr.json): path relative to the group -> node.  Empty when there is none.
+Result<std::map<std::string, NodeInfo>> read_consolidated(const Store& store, std::string_view path);
+/// Collects the metadata of everything below the group and writes it as consolidated metadata of the group.
+Status write_consolidated(Store& store, std::string_view path);
+
+/// One element as JSON as zarr v3 writes fill values, from native bytes; and back.  Also used for v2 and for printing.
+Result<std::string> fill_to_json(const DType& dtype, ByteView element);
+Result<std::vector<std::byte>> fill_from_json(const DType& dtype, std::string_view json);
+
+// OME-NGFF (format/ngff/): https://ngff.openmicroscopy.org/0.5/ and /0.4/
+/// The images that a group's attributes describe ("ome" member for 0.5, "multiscales" for 0.4); none: empty.
+Result<std::vector<Multiscale>> parse_ngff(std::string_view attributes_json, int zarr_format);
+/// Attributes with the images added (other members kept).
+Result<std::string> write_ngff(std::string_view attributes_json, const std::vector<Multiscale>& images);
+/// Paths of label images listed by a `labels` group's attributes.
+Result<std::vector<std::string>> parse_ngff_labels(std::string_view attributes_json);
+/// Attributes of a `labels` group that lists these paths.
+Result<std::string> write_ngff_labels(std::string_view attributes_json, const std::vector<std::string>& labels,
+                                      int zarr_format);
+/// Checks an image against its arrays: ranks, axis order, scales, coarser levels not larger.  Each problem a line.
+std::vector<std::string> validate_ngff(const Multiscale& image, const std::vector<Dataset>& levels);
+
+/// Splits "/a/b.zarr/c/0" style paths: longest prefix that is a store (directory holding metadata, zip) and the rest.
+/// Walks up from `url` until a directory or archive that exists is found; the node path is what remains.
+struct Location {
+  std::string store_url;
+  std::string path;
+};
+Result<Location> locate(const std::string& url);
+
+}  // namespace penstock

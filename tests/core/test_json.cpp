@@ -1,0 +1,43 @@
+#include <gtest/gtest.h>
+
+#include "core/json.hpp"
+
+using namespace penstock;
+
+TEST(Json, KeepsOrderAndNumbers) {
+  EXPECT_EQ(dump_json(parse_json(R"({"b": 1, "a": [1.5, 18446744073709551615]})").value()),
+            R"({"b":1,"a":[1.5,18446744073709551615]})");
+}
+
+TEST(Json, PythonsBareWordsBecomeStrings) {
+  EXPECT_EQ(dump_json(parse_json(R"({"x": [NaN, -Infinity, Infinity], "y": "NaN \" NaN"})").value()),
+            R"({"x":["NaN","-Infinity","Infinity"],"y":"NaN \" NaN"})");
+}
+
+TEST(Json, RefusesWithAPlace) {
+  for (const char* bad : {"", "{", "[1,]", "nul", "{\"a\":1}x", "\"\xff\"", "{\"a\":1,\"a\":2}", "{1:2}"}) {
+    const auto r = parse_json(bad);
+    ASSERT_FALSE(r) << bad;
+    EXPECT_EQ(r.error().code(), ErrorCode::invalid_metadata);
+  }
+  EXPECT_NE(parse_json("{\"a\": tru}").error().message().find("byte"), std::string::npos);
+  EXPECT_NE(parse_json("{\"a\":1,\"a\":2}").error().message().find("\"a\""), std::string::npos);
+}
+
+TEST(Json, DepthIsBounded) {
+  EXPECT_TRUE(parse_json(std::string(64, '[') + std::string(64, ']')));
+  EXPECT_FALSE(parse_json(std::string(65, '[') + std::string(65, ']')));
+  EXPECT_FALSE(parse_json(std::string(1'000'000, '[')));
+}
+
+TEST(Json, MembersSayWhatIsWrong) {
+  const Json j =
+      parse_json(R"({"n": 3, "f": 3.0, "h": 3.5, "s": "x", "big": 18446744073709551615, "t": true})").value();
+  EXPECT_EQ(int_member(j, "n", 0, 9).value(), 3);
+  EXPECT_EQ(int_member(j, "f", 0, 9).value(), 3);
+  for (const char* key : {"h", "s", "big", "t", "absent"}) EXPECT_FALSE(int_member(j, key, 0, 9)) << key;
+  EXPECT_FALSE(int_member(j, "n", 4, 9));
+  EXPECT_EQ(to_u64(*member(j, "big").value(), "big").value(), ~std::uint64_t{0});
+  EXPECT_NE(string_member(j, "n").error().message().find("\"n\""), std::string::npos);
+  EXPECT_FALSE(only_members(j, {"n", "f"}));
+}
