@@ -74,11 +74,12 @@ class Array {
   /// Writes the metadata of a prepared array.
   [[nodiscard]] Status commit();
 
-  [[nodiscard]] const Dataset& dataset() const;
-  [[nodiscard]] const Store& store() const;
+  /// The metadata as it is now (`resize` of any copy changes it).
+  [[nodiscard]] Dataset dataset() const;
   [[nodiscard]] std::shared_ptr<Store> store_ptr() const;
   [[nodiscard]] const std::string& path() const;
-  [[nodiscard]] const CodecChain& codecs() const;
+  /// The codec chain bound to the chunks.
+  [[nodiscard]] std::shared_ptr<const CodecChain> codecs() const;
 
   [[nodiscard]] Result<Plan> plan(const Region& region, Device device, const Options& options) const;
   /// Reads `region` into `target`.  `arena` receives the memory of variable-length elements (needed for those only).
@@ -94,8 +95,10 @@ class Array {
   [[nodiscard]] Status resize(const Shape& shape);
   [[nodiscard]] Status set_attributes(std::string_view attributes_json);
 
+  struct State;  ///< the inside, for the stages of array/
+
  private:
-  struct State;
+  friend struct ArrayAccess;
   std::shared_ptr<State> state_;
 };
 

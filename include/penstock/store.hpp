@@ -26,6 +26,9 @@ class Object {
   [[nodiscard]] virtual std::uint64_t size_bytes() const = 0;
   /// Fills `into` from `offset_bytes`.  Errors: corrupt_data when the object ends before, io_error.
   [[nodiscard]] virtual Status read(std::uint64_t offset_bytes, ByteSpan into) const = 0;
+  /// Fingerprint of this version: another value when the key was replaced (file: inode, time and size).  0: not known,
+  /// so that nothing about the object may be kept for later.
+  [[nodiscard]] virtual std::uint64_t version() const { return 0; }
   /// Many ranges at once; a store with latency has them all under way together.
   [[nodiscard]] virtual Status read_many(std::span<const ReadRange> ranges) const;
   /// The bytes without a copy where the store has them in memory already, else nullopt.  Valid while the Object lives.
@@ -68,6 +71,9 @@ class Store {
   /// Writes an object; readers see the old or the new one, never a part.  Errors: no_space, permission_denied,
   /// io_error, unsupported (read-only store).
   [[nodiscard]] virtual Status set(std::string_view key, ByteView value) = 0;
+  /// As set, with the object given in parts that are written one after the other (no copy in between where the store
+  /// can).
+  [[nodiscard]] virtual Status set_parts(std::string_view key, std::span<const ByteView> parts);
   /// Removes an object; absent is fine.
   [[nodiscard]] virtual Status erase(std::string_view key) = 0;
   /// Removes all keys below `prefix` (and an object of that very name).
