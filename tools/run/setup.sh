@@ -1,0 +1,150 @@
+# shellcheck shell=bash
+# From a bare machine to a built penstock: system packages, Python environment, CUDA compiler, build.
+
+# packages GROUP...: the system packages of these groups in tools/packages.txt
+packages() {
+  local groups=" $* "
+  awk -v groups="$groups" '!/^#/ && NF && index(groups, " " $2 " ") {print $1}' tools/packages.txt
+}
+
+missing_packages() {
+  local installed
+  installed=" $(dpkg-query -W -f '${db:Status-Abbrev}:${Package} ' 2>/dev/null) "
+  local p
+  for p in $(packages "$@"); do [[ $installed == *" ii :$p "* || $installed == *" hi :$p "* ]] || echo "$p"; done
+}
+
+setup_packages() {
+  step "system packages"
+  if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+    result "not checked: neither Debian nor Ubuntu; needed are the likes of: $(packages "$@" | tr '\n' ' ')"
+    return
+  fi
+  local missing
+  missing=$(missing_packages "$@" | tr '\n' ' ')
+  if [ -z "$missing" ]; then
+    result present
+    return
+  fi
+  local root=()
+  if [ "$(id -u)" != 0 ]; then
+    if command -v sudo >/dev/null && { [ -t 0 ] || sudo -n true 2>/dev/null; }; then
+      root=(sudo)
+    else
+      result missing
+      die "system packages are missing and this user may not install them" \
+        "Have an administrator run: apt-get update && apt-get install -y --no-install-recommends $missing"
+    fi
+  fi
+  local apt=("${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300)
+  printf 'installing %d ... ' "$(wc -w <<<"$missing")"
+  logged apt-update "${apt[@]}" update ||
+    die "apt-get update failed" "Mend the package sources in /etc/apt (or the network), then run this again."
+  # shellcheck disable=SC2086  # a list of words
+  logged apt-install "${apt[@]}" install -y --no-install-recommends $missing ||
+    die "apt could not install: $missing" "See build/logs/apt-install.log; then run this again."
+  result "installed: $missing"
+}
+
+# The Python to build for: the first that can make environments and has its C headers.
+choose_python() {
+  local p
+  for p in ${PENSTOCK_PYTHON:+"$PENSTOCK_PYTHON"} python3 /usr/bin/python3; do
+    command -v "$p" >/dev/null || continue
+    if "$p" - 2>/dev/null <<'PY'; then
+import ensurepip, os, sys, sysconfig, venv
+ok = sys.version_info >= (3, 11) and os.path.exists(os.path.join(sysconfig.get_paths()["include"], "Python.h"))
+sys.exit(0 if ok else 1)
+PY
+      "$p" -c 'import os, sys; print(os.path.realpath(sys.executable))'
+      return
+    elif [ "$p" = "${PENSTOCK_PYTHON:-}" ]; then
+      die "PENSTOCK_PYTHON=$p is older than 3.11, or lacks the module venv or the header Python.h"
+    fi
+  done
+  die "no usable Python: 3.11 or later with the modules venv and ensurepip and the header Python.h is needed" \
+    "Install it: apt-get install python3-dev python3-venv; or name another one: PENSTOCK_PYTHON=..."
+}
+
+# venv REQUIREMENTS...: .venv holds the packages of these files in tools/requirements/.  Re-made when the Python changes;
+# pip runs only when a file changed.
+venv() {
+  local python file stamp
+  python=$(choose_python)
+  if [ "$(cat .venv/made-with 2>/dev/null)" != "$python $("$python" -V)" ]; then
+    rm -rf .venv
+    logged venv "$python" -m venv .venv || die "$python could not make .venv" "Install: apt-get install python3-venv"
+    echo "$python $("$python" -V)" >.venv/made-with
+  fi
+  for file in "$@"; do
+    stamp=.venv/has-$file-$(sha256sum "tools/requirements/$file.txt" | cut -c1-16)
+    [ ! -e "$stamp" ] || continue
+    logged "pip-$file" .venv/bin/python -m pip install --disable-pip-version-check -r "tools/requirements/$file.txt" ||
+      die "pip could not install tools/requirements/$file.txt" \
+        "Check that pip reaches a package index (pip config list; PIP_INDEX_URL), then run this again."
+    rm -f ".venv/has-$file-"*
+    touch "$stamp"
+  done
+}
+
+# Sets `cmake` to one that is new enough.
+setup_cmake() {
+  local have
+  have=$(cmake --version 2>/dev/null | sed -n '1s/[^0-9]*\([0-9.]*\).*/\1/p')
+  cmake=cmake
+  if ! version_at_least "${have:-0}" 3.25; then
+    venv cmake
+    cmake=$PWD/.venv/bin/cmake
+  fi
+}
+
+# usable_nvcc: prints a toolkit's nvcc of 12.8 or later, if there is one
+usable_nvcc() {
+  local nvcc version
+  for nvcc in ${CUDACXX:+"$CUDACXX"} nvcc "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" /usr/local/cuda-*/bin/nvcc; do
+    version=$("$nvcc" --version 2>/dev/null | sed -n 's/.*release \([0-9.]*\).*/\1/p') || continue
+    if [ -n "$version" ] && version_at_least "$version" 12.8; then
+      echo "$nvcc $version"
+      return
+    fi
+  done
+}
+
+setup_cuda() {
+  step "CUDA compiler"
+  cuda=${PENSTOCK_CUDA:-AUTO}
+  local found
+  found=$(usable_nvcc)
+  if [ "$cuda" = OFF ]; then
+    result "none: CPU only (PENSTOCK_CUDA=OFF)"
+  elif [ -n "$found" ]; then
+    result "$found"
+  else
+    local python
+    python=$(choose_python)
+    if logged nvcc "$cmake" "-DDEST=$PWD/.deps/nvcc" "-DPYTHON=$python" -P cmake/FetchNvcc.cmake 2>/dev/null; then
+      result "NVIDIA wheels 13.0 (no toolkit found)"
+    else
+      cuda=OFF
+      result "none: CPU only (no toolkit, and pip could not install NVIDIA's wheels: $logs/nvcc.log)"
+    fi
+  fi
+}
+
+# compile TARGET...: configures and builds build/release
+compile() {
+  local start=$SECONDS
+  step "build"
+  logged configure "$cmake" --preset release "-DPENSTOCK_CUDA=$cuda" ||
+    die "cmake could not configure" "What it misses is named above; tools/packages.txt lists what penstock needs."
+  logged build "$cmake" --build --preset release -j "$(jobs)" "$@" || die "the build failed"
+  if grep -q 'CUDA: off' "$logs/configure.log"; then cuda=OFF; fi
+  result "done in $(took $((SECONDS - start)))$([ "$cuda" != OFF ] || echo ', CPU only')"
+}
+
+setup_build() {
+  setup_packages build
+  setup_cmake
+  setup_cuda
+  compile
+}
