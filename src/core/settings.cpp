@@ -60,13 +60,20 @@ Result<std::uint64_t> default_budget_bytes() {
 
 Result<std::uint64_t> default_threads() { return from_environment("PENSTOCK_THREADS", parse_count, usable_cpus); }
 
+Result<std::uint64_t> default_pinned_bytes() {
+  return from_environment("PENSTOCK_PINNED", parse_bytes, [] { return std::uint64_t{512} << 20; });
+}
+
 Result<std::vector<Setting>> all_settings() {
   PENSTOCK_ASSIGN(const std::uint64_t budget, default_budget_bytes());
   PENSTOCK_ASSIGN(const std::uint64_t threads, default_threads());
+  PENSTOCK_ASSIGN(const std::uint64_t pinned, default_pinned_bytes());
   return std::vector<Setting>{
       {"budget", "working memory of one operation beyond its output", format_bytes(budget),
        origin_of("PENSTOCK_BUDGET")},
       {"threads", "threads of one operation", std::to_string(threads), origin_of("PENSTOCK_THREADS")},
+      {"pinned", "staging memory between storage and a device, shared by all operations", format_bytes(pinned),
+       origin_of("PENSTOCK_PINNED")},
   };
 }
 

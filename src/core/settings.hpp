@@ -22,6 +22,8 @@ struct Setting {
 Result<std::uint64_t> default_budget_bytes();
 /// PENSTOCK_THREADS, else the CPUs of this process' affinity mask and cgroup quota.
 Result<std::uint64_t> default_threads();
+/// Staging memory between storage and a device, shared by all operations: PENSTOCK_PINNED, else 512 MiB.
+Result<std::uint64_t> default_pinned_bytes();
 /// Every setting with its present value.  Errors: invalid_argument naming the variable.
 Result<std::vector<Setting>> all_settings();
 

@@ -1,0 +1,121 @@
+#include "device/cpu/backend.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <thread>
+
+#include "core/units.hpp"
+#include "device/capped_counter.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
+/// Host memory; large blocks in whole huge pages, so that filling them faults less often.  nullptr when there is none.
+void* allocate_host(std::uint64_t bytes, std::size_t alignment) {
+  if (bytes > std::numeric_limits<std::int64_t>::max() / 2) return nullptr;
+  const std::size_t align = bytes >= 2 * kHugePage ? std::max(alignment, kHugePage) : alignment;
+  const std::uint64_t rounded = (bytes + align - 1) / align * align;
+  void* data = std::aligned_alloc(align, rounded);
+  if (data != nullptr && align >= kHugePage) ::madvise(data, rounded, MADV_HUGEPAGE);  // a wish; refusal does no harm
+  return data;
+}
+
+class CpuMemory final : public Memory {
+ public:
+  explicit CpuMemory(std::uint64_t cap_bytes) : counter_(cap_bytes) {}
+  [[nodiscard]] Device device() const override { return {}; }
+  [[nodiscard]] std::uint64_t in_use_bytes() const override { return counter_.in_use(); }
+  [[nodiscard]] std::uint64_t peak_bytes() const override { return counter_.peak(); }
+
+ protected:
+  Result<void*> do_allocate(std::uint64_t bytes, std::size_t alignment, const Stream&) override {
+    if (!counter_.take(bytes))
+      return Error(ErrorCode::out_of_memory, "cpu: " + format_bytes(bytes) + " more than the " +
+                                                 format_bytes(counter_.in_use()) + " in use would pass the cap of " +
+                                                 format_bytes(counter_.cap()));
+    void* data = allocate_host(bytes, alignment);
+    if (data == nullptr) {
+      counter_.give(bytes);
+      return Error(ErrorCode::out_of_memory, "cpu: cannot allocate " + format_bytes(bytes));
+    }
+    return data;
+  }
+  void do_free(void* data, std::uint64_t bytes, const Stream&) noexcept override {
+    std::free(data);
+    counter_.give(bytes);
+  }
+
+ private:
+  CappedCounter counter_;
+};
+
+std::string cpu_model() {
+  std::ifstream cpuinfo("/proc/cpuinfo");
+  for (std::string line; std::getline(cpuinfo, line);) {
+    const std::size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "CPU";
+}
+
+std::uint64_t pages(int name) {
+  const long count = ::sysconf(name);
+  const long size = ::sysconf(_SC_PAGESIZE);
+  return count > 0 && size > 0 ? static_cast<std::uint64_t>(count) * static_cast<std::uint64_t>(size) : 0;
+}
+
+class CpuBackend final : public Backend {
+ public:
+  [[nodiscard]] Device::Type type() const override { return Device::Type::cpu; }
+  [[nodiscard]] std::vector<DeviceInfo> devices() const override {
+    DeviceInfo info;
+    const unsigned threads = std::thread::hardware_concurrency();
+    info.description = cpu_model() + ", " + std::to_string(threads) + (threads == 1 ? " thread" : " threads");
+    info.memory_bytes = pages(_SC_PHYS_PAGES);
+    info.free_bytes = pages(_SC_AVPHYS_PAGES);
+    return {info};
+  }
+  [[nodiscard]] std::string unavailable_reason() const override { return {}; }
+
+  // Work is done when a call returns, so a queue and a mark in it hold nothing.
+  Result<std::shared_ptr<void>> create_stream(int) override { return std::shared_ptr<void>(); }
+  Status synchronize(int, void*) override { return {}; }
+  Result<std::shared_ptr<void>> record_event(int, void*) override { return std::shared_ptr<void>(); }
+  Status wait_event(int, void*, void*) override { return {}; }
+  Status synchronize_event(void*) override { return {}; }
+  Result<bool> event_done(void*) override { return true; }
+
+  Result<std::shared_ptr<Memory>> create_memory(int, std::uint64_t cap_bytes) override {
+    return std::shared_ptr<Memory>(std::make_shared<CpuMemory>(cap_bytes));
+  }
+  Status copy_async(void* to, const void* from, std::uint64_t bytes, int, void*) override {
+    if (bytes > 0) std::memmove(to, from, bytes);
+    return {};
+  }
+  Status fill_async(void* to, std::byte value, std::uint64_t bytes, int, void*) override {
+    if (bytes > 0) std::memset(to, std::to_integer<int>(value), bytes);
+    return {};
+  }
+  Result<void*> allocate_pinned(std::uint64_t bytes) override {
+    void* data = allocate_host(bytes, 4096);
+    if (data == nullptr) return Error(ErrorCode::out_of_memory, "cpu: cannot allocate " + format_bytes(bytes));
+    return data;
+  }
+  void free_pinned(void* data) noexcept override { std::free(data); }
+};
+
+}  // namespace
+
+Backend& cpu_backend() {
+  static CpuBackend backend;
+  return backend;
+}
+
+}  // namespace penstock
