@@ -75,6 +75,7 @@ struct Array::State {
 /// Gives the stages of array/ the inside of an Array.
 struct ArrayAccess {
   static Array::State& state(const Array& array) { return *array.state_; }
+  static std::shared_ptr<Array::State> share(const Array& array) { return array.state_; }
   static Array wrap(std::shared_ptr<Array::State> state) {
     Array array;
     array.state_ = std::move(state);

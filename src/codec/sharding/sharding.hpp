@@ -30,8 +30,8 @@ class ShardingCodec : public ArrayToBytes {
   /// overlapping. Errors: corrupt_data naming the entry.
   [[nodiscard]] virtual Result<std::vector<ShardEntry>> decode_index(ByteView index,
                                                                      std::uint64_t shard_bytes) const = 0;
-  /// Puts encoded inner chunks (an empty one is absent) and the index together.  `chunks` in C order of the inner grid.
-  [[nodiscard]] virtual Status assemble(std::span<const ByteView> chunks, Bytes& out) const = 0;
+  /// Encodes the index of a shard: entries in C order of the inner grid, offsets from the start of the shard.
+  [[nodiscard]] virtual Status encode_index(std::span<const ShardEntry> entries, Bytes& out) const = 0;
 };
 
 }  // namespace penstock
