@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks the include rule: a stage of src/ includes only itself, the stages before it, and their public headers.
 
-    tools/check_includes.py [ROOT]        prints file:line and why for every breach; exit 1 if there is one
-    tools/check_includes.py --self-test   proves that each rule can fail
+tools/check_includes.py [ROOT]        prints file:line and why for every breach; exit 1 if there is one
+tools/check_includes.py --self-test   proves that each rule can fail
 """
 
 import re
@@ -31,7 +31,10 @@ PUBLIC = {
 
 # Vendors' headers, and the only folders that may include them.
 VENDOR = [
-    (re.compile(r"^(cuda(_\w+)?\.h|cuda_\w+\.hpp|cuda/.*|cub/.*|thrust/.*|cooperative_groups.*|nv\w+\.h)$"), "device/cuda/"),
+    (
+        re.compile(r"^(cuda(_\w+)?\.h|cuda_\w+\.hpp|cuda/.*|cub/.*|thrust/.*|cooperative_groups.*|nv\w+\.h)$"),
+        "device/cuda/",
+    ),
     (re.compile(r"^(webgpu|wgpu)(/.*)?\.h$"), "device/wgpu/"),
 ]
 
@@ -59,7 +62,11 @@ def breach(path: Path, stage: str | None, quote: str, target: str, root: Path) -
         return f"{target}: write the path from src/"
     else:
         return f"{target}: no such file below src/ or include/"
-    if target.startswith("device/cuda/") and not str(path).startswith("device/cuda/") and path.suffix not in {".cu", ".cuh"}:
+    if (
+        target.startswith("device/cuda/")
+        and not str(path).startswith("device/cuda/")
+        and path.suffix not in {".cu", ".cuh"}
+    ):
         return f"{target}: CUDA headers are for .cu files"
     own = stage if stage is not None else PUBLIC.get(path.name)
     if own is None or included not in STAGES:
@@ -86,7 +93,9 @@ def check(root: Path) -> list[str]:
                     found.append(f"{file.relative_to(root)}:1: {stage} is no stage ({', '.join(STAGES)})")
                     continue
             elif path.name not in PUBLIC:
-                found.append(f"{file.relative_to(root)}:1: a public header without a stage; add it to PUBLIC in {Path(__file__).name}")
+                found.append(
+                    f"{file.relative_to(root)}:1: public header without a stage; add it to PUBLIC in check_includes.py"
+                )
             for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
                 match = INCLUDE.match(line)
                 why = match and breach(path, stage, match[1], match[2], root)
@@ -133,7 +142,11 @@ def self_test() -> int:
             (root / name).write_text("\n" + text + "\n")
             found = check(root)
             line = 2 if text else 1
-            good = found == [] if not want else len(found) == 1 and found[0].startswith(f"{name}:{line}: ") and want in found[0]
+            good = (
+                found == []
+                if not want
+                else len(found) == 1 and found[0].startswith(f"{name}:{line}: ") and want in found[0]
+            )
             if not good:
                 print(f"self-test: {name} with {text!r}: wanted {want!r}, got {found}")
                 return 1

@@ -81,6 +81,8 @@ class Array {
   /// The codec chain bound to the chunks.
   [[nodiscard]] std::shared_ptr<const CodecChain> codecs() const;
 
+  /// What `read` would do with the same arguments; reads no chunks.  Errors: out_of_range, no_device,
+  /// corrupt_data (of an index).
   [[nodiscard]] Result<Plan> plan(const Region& region, Device device, const Options& options) const;
   /// Reads `region` into `target`.  `arena` receives the memory of variable-length elements (needed for those only).
   /// Errors: out_of_range, corrupt_data (names key and byte), budget_too_small (says how much is needed), cancelled.
@@ -108,12 +110,15 @@ struct ReadItem {
   Region region;
   Target target;
 };
+/// Reads all items.  Errors: as Array::read, with the array's path in front.
 Result<Report> read_many(std::span<const ReadItem> items, const Options& options, Arena* arena = nullptr);
 
 /// A group in a store.
 class Group {
  public:
+  /// Opens the group at `path` ("" = the root of the store).  Errors: not_found, invalid_metadata.
   static Result<Group> open(std::shared_ptr<Store> store, std::string_view path);
+  /// Writes the metadata of a new group.  Errors: already_exists, io_error, permission_denied.
   static Result<Group> create(std::shared_ptr<Store> store, std::string_view path, GroupInfo info, Array::IfExists);
   [[nodiscard]] const GroupInfo& info() const;
   [[nodiscard]] std::shared_ptr<Store> store_ptr() const;
@@ -166,6 +171,7 @@ struct PyramidOptions {
   std::vector<double> scale;    ///< of level 0; empty: ones
   std::string name;
 };
+/// Writes the pyramid of `from` into the group at `group_path`.  Errors: those of reading and writing.
 Result<Report> write_pyramid(const Array& from, std::shared_ptr<Store> to_store, std::string_view group_path,
                              const PyramidOptions& pyramid, Array::IfExists if_exists, const Options& options);
 

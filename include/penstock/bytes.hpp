@@ -11,6 +11,7 @@
 
 namespace penstock {
 
+/// Bytes in memory of somebody else, to read (ByteView) or to write (ByteSpan).
 using ByteView = std::span<const std::byte>;
 using ByteSpan = std::span<std::byte>;
 
@@ -34,11 +35,13 @@ class Bytes {
   [[nodiscard]] Status resize(std::uint64_t bytes);
   /// As resize, but the old content may be lost (no copy).
   [[nodiscard]] Status resize_discard(std::uint64_t bytes);
+  /// Puts `more` behind the content.  Errors: out_of_memory.
   [[nodiscard]] Status append(ByteView more);
   void clear() { size_ = 0; }
   /// Gives the memory back.
   void release();
 
+  /// The memory: valid until the size changes.
   [[nodiscard]] std::byte* data() { return data_; }
   [[nodiscard]] const std::byte* data() const { return data_; }
   [[nodiscard]] std::size_t size() const { return size_; }
@@ -48,6 +51,7 @@ class Bytes {
   [[nodiscard]] ByteSpan span() { return {data_, size_}; }
   operator ByteView() const { return view(); }  // NOLINT(google-explicit-constructor)
 
+  /// A copy of the bytes or of the text.  Errors: out_of_memory.
   static Result<Bytes> copy_of(ByteView bytes);
   static Result<Bytes> copy_of(std::string_view text) { return copy_of(as_bytes(text)); }
 

@@ -23,6 +23,7 @@ struct CodecSpec {
 
 /// How chunk coordinates become keys.
 struct KeyEncoding {
+  /// Form of the keys.
   enum class Kind : std::uint8_t { standard, v2 };
   Kind kind = Kind::standard;  ///< standard: "c/0/1/2"; v2: "0.1.2"
   char separator = '/';

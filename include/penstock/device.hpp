@@ -13,6 +13,7 @@ namespace penstock {
 
 /// A processor: "cpu", "cuda:0".
 struct Device {
+  /// Kinds of processor.
   enum class Type : std::uint8_t { cpu, cuda };
   Type type = Type::cpu;
   int index = 0;

@@ -47,6 +47,7 @@ struct DType {
 
   bool operator==(const DType& other) const;
 
+  /// The numeric types by name.  `integer` is any of one kind and size.
   static DType boolean() { return {Kind::boolean, 1, {}, 1, {}}; }
   static DType integer(std::uint32_t size_bytes, Kind kind) { return {kind, size_bytes, {}, 1, {}}; }
   static DType uint8() { return integer(1, Kind::unsigned_int); }

@@ -123,6 +123,7 @@ class [[nodiscard]] Result<void> {
   std::variant<std::monostate, Error> state_;
 };
 
+/// Success or an Error, where there is no value to give.
 using Status = Result<void>;
 
 }  // namespace penstock

@@ -131,13 +131,13 @@ setup_cuda() {
   fi
 }
 
-# compile TARGET...: configures and builds build/release
+# Configures and builds build/release
 compile() {
   local start=$SECONDS
   step "build"
   logged configure "$cmake" --preset release "-DPENSTOCK_CUDA=$cuda" ||
     die "cmake could not configure" "What it misses is named above; tools/packages.txt lists what penstock needs."
-  logged build "$cmake" --build --preset release -j "$(jobs)" "$@" || die "the build failed"
+  logged build "$cmake" --build --preset release -j "$(jobs)" || die "the build failed"
   if grep -q 'CUDA: off' "$logs/configure.log"; then cuda=OFF; fi
   result "done in $(took $((SECONDS - start)))$([ "$cuda" != OFF ] || echo ', CPU only')"
 }

@@ -1,12 +1,83 @@
 # shellcheck shell=bash
 # ./run test: everything that CI runs.
 
+# sources EXTENSION...: the project's files with these extensions
+sources() {
+  local e names=()
+  for e in "$@"; do names+=(-o -name "*.$e"); done
+  find . \( -name .git -o -path ./build -o -path ./.deps -o -path ./.venv -o -path ./demo \) -prune -o \
+    -type f \( "${names[@]:1}" \) -print | sort
+}
+
+# Format, lint and the house rules.  All of them run, so that one run shows everything.
+lint() {
+  local bin=.venv/bin failed=0 files
+  mapfile -t files < <(sources hpp cpp cu cuh)
+  $bin/clang-format --dry-run -Werror "${files[@]}" || { echo "cure: .venv/bin/clang-format -i FILE"; failed=1; }
+  mapfile -t files < <(sources py)
+  $bin/ruff format --check "${files[@]}" || { echo "cure: .venv/bin/ruff format FILE"; failed=1; }
+  $bin/ruff check "${files[@]}" || failed=1
+  mapfile -t files < <(sources sh | xargs grep -l '^#!')
+  shellcheck -x run .ci/run "${files[@]}" || failed=1
+  local check
+  for check in check_includes check_doc_blocks; do
+    $bin/python tools/$check.py --self-test && $bin/python tools/$check.py || failed=1
+  done
+  return $failed
+}
+
+run_lint() {
+  step "format, lint, house rules"
+  venv lint
+  logged lint lint || die "format, lint or house rules are broken" "The lines above name file and cure."
+  result kept
+}
+
+# Runs ctest with the output shown; fails when there is no test.
+run_ctest() {
+  step "C++ tests"
+  result ""
+  ctest --preset release --no-tests=error -j "$(jobs)" "$@" 2>&1 </dev/null | tee "$logs/ctest.log" ||
+    die "C++ tests failed" "One of them alone: ctest --preset release -R NAME"
+}
+
+# The wheel as users get it, then the tests of the Python package, and both ways with other programs.
+run_pytest() {
+  step "Python wheel"
+  local start=$SECONDS
+  venv test
+  rm -rf build/wheel
+  logged wheel .venv/bin/python -m pip wheel --disable-pip-version-check --no-deps -w build/wheel . ||
+    die "the Python wheel could not be built"
+  logged wheel-install .venv/bin/python -m pip install --disable-pip-version-check --no-deps --force-reinstall build/wheel/*.whl ||
+    die "the Python wheel could not be installed"
+  result "$(basename build/wheel/*.whl) in $(took $((SECONDS - start)))"
+  step "Python tests"
+  result ""
+  .venv/bin/python -m pytest tests/python 2>&1 </dev/null | tee "$logs/pytest.log" || die "Python tests failed"
+}
+
 run_tests() {
-  steps=4
+  local quick=no
+  case "${1:-}" in
+    quick) quick=yes ;;
+    "") ;;
+    *) die "no such tier: $1" "Say ./run test or ./run test quick." ;;
+  esac
+  steps=5
+  [ $quick = yes ] || [ ! -e pyproject.toml ] || steps=7
   setup_packages build test
   setup_cmake
   setup_cuda
+  run_lint
   compile
-  step "C++ tests"
-  ctest --preset release
+  if [ $quick = yes ]; then
+    run_ctest --label-exclude long
+    return
+  fi
+  run_ctest
+  if [ -e pyproject.toml ]; then run_pytest; fi
+  printf '\nC++ and Python:\n'
+  grep -E 'tests passed|Total Test time' "$logs/ctest.log"
+  if [ -e pyproject.toml ]; then tail -n 1 "$logs/pytest.log"; fi
 }

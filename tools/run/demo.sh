@@ -1,0 +1,25 @@
+# shellcheck shell=bash
+# ./run demo [STORE]: the main job on a store of the caller's, or on a made one.
+
+demo() {
+  local store=${1:-demo/input.ome.zarr}
+  step "demo data"
+  venv demo
+  if [ $# -gt 0 ]; then
+    [ -e "$store" ] || die "no such store: $store"
+    result "$store"
+  else
+    local made
+    made=$(sha256sum tools/demo_data.py | cut -c1-16)
+    if [ "$(cat demo/made-by 2>/dev/null)" != "$made" ]; then
+      mkdir -p demo
+      logged demo-data .venv/bin/python tools/demo_data.py "$store" || die "the demo's data could not be written"
+      echo "$made" >demo/made-by
+    fi
+    result "$(tail -n 1 "$logs/demo-data.log" 2>/dev/null || echo "$store")"
+  fi
+  step "demo"
+  result ""
+  build/release/bin/penstock demo "$store" demo/output --force
+  .venv/bin/python tools/demo_check.py "$store" demo/output
+}
