@@ -1,0 +1,141 @@
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cstring>
+
+#include "array/place/job.hpp"
+#include "array/place/place.hpp"
+#include "array/place/random_place.hpp"
+
+using namespace penstock;
+using namespace penstock::test;
+
+TEST(Place, EqualsTheNaiveLoop) {
+  std::mt19937 random(7);
+  int jobs_of_many = 0;
+  for (int round = 0; round < 4000; ++round) {
+    RandomPlace p = random_place(random, round % 50 == 0 ? 70 : 12);
+    std::vector<std::byte> expected = p.target;
+    naive_place(p, expected);
+    const PlaceItem item = p.item(p.source.data(), p.target.data());
+    ASSERT_TRUE(place_cpu(item));
+    ASSERT_EQ(std::memcmp(p.target.data(), expected.data(), expected.size()), 0)
+        << "round " << round << " rank " << p.part.size() << " item " << p.item_bytes << " absent " << p.absent;
+    PlaceJob job;
+    jobs_of_many += !single_job(item, job);
+  }
+  EXPECT_GT(jobs_of_many, 100);  // the test does reach structures
+}
+
+TEST(Place, LargeTransposeAndRank32) {
+  std::mt19937 random(1);
+  RandomPlace p;
+  p.item_bytes = 2;
+  p.part = {{0, 65, 1}, {3, 130, 1}, {0, 33, 1}};
+  p.source_strides = {2, 65 * 2, 65 * 2 * 133};  // Fortran order
+  p.target_strides = {130 * 33 * 2, 33 * 2, 2};
+  p.swaps = {{0, 2, 1}};
+  p.source.resize(65 * 133 * 33 * 2);
+  for (std::byte& byte : p.source) byte = static_cast<std::byte>(random());
+  p.target.assign(65 * 130 * 33 * 2, std::byte{1});
+  std::vector<std::byte> expected = p.target;
+  naive_place(p, expected);
+  ASSERT_TRUE(place_cpu(p.item(p.source.data(), p.target.data())));
+  EXPECT_EQ(p.target, expected);
+
+  RandomPlace deep;
+  deep.item_bytes = 4;
+  deep.part.assign(32, {0, 1, 1});
+  deep.source_strides.assign(32, 4);
+  deep.target_strides.assign(32, 4);
+  for (const std::size_t d : {0u, 9u, 17u, 30u, 31u}) {
+    deep.part[d].count = 2;
+    deep.source_strides[d] = std::int64_t{4} << (d % 5);
+    deep.target_strides[d] = std::int64_t{4} << (4 - d % 5);
+  }
+  deep.source.resize(4 * 200);
+  for (std::byte& byte : deep.source) byte = static_cast<std::byte>(random());
+  deep.target.assign(4 * 200, std::byte{1});
+  expected = deep.target;
+  naive_place(deep, expected);
+  ASSERT_TRUE(place_cpu(deep.item(deep.source.data(), deep.target.data())));
+  EXPECT_EQ(deep.target, expected);
+}
+
+TEST(Place, LoopsThatContinueEachOtherAreMerged) {
+  RandomPlace p;
+  p.item_bytes = 2;
+  p.part = {{0, 4, 1}, {0, 8, 1}, {0, 16, 1}};
+  p.source_strides = {256, 32, 2};
+  p.target_strides = {1024, 32, 2};  // rows are together, planes are not
+  PlaceJob job;
+  std::byte memory{};
+  ASSERT_TRUE(single_job(p.item(&memory, &memory), job));
+  ASSERT_EQ(job.rank, 2u);
+  EXPECT_EQ(job.dims[1].count, 128u);
+  p.part = {{3, 4, -1}, {0, 8, 1}, {0, 16, 1}};
+  p.target_strides = {-256, 32, 2};  // backwards on both sides is forwards
+  ASSERT_TRUE(single_job(p.item(&memory, &memory), job));
+  EXPECT_EQ(job.rank, 1u);
+}
+
+TEST(Place, RefusesWhatDoesNotFitTogether) {
+  std::byte memory[64]{};
+  const std::vector<Range> part = {{0, 2, 1}};
+  const std::vector<std::int64_t> strides = {4};
+  PlaceItem item;
+  item.source = memory;
+  item.target = memory + 32;
+  item.part = part;
+  item.source_strides = strides;
+  item.target_strides = strides;
+  item.item_bytes = 4;
+  EXPECT_TRUE(place_cpu(item));
+  const auto refused = [](const PlaceItem& bad) {
+    return !place_cpu(bad) && place_cpu(bad).error().code() == ErrorCode::invalid_argument;
+  };
+  PlaceItem bad = item;
+  bad.item_bytes = 0;
+  EXPECT_TRUE(refused(bad));
+  bad = item;
+  bad.target_strides = {};
+  EXPECT_TRUE(refused(bad));
+  bad = item;
+  bad.source_strides = {};
+  EXPECT_TRUE(refused(bad));
+  bad = item;
+  const std::vector<Range> many(kMaxRank + 1, Range{0, 1, 1});
+  bad.part = many;
+  EXPECT_TRUE(refused(bad));
+  for (const SwapRun run : {SwapRun{0, 3, 1}, SwapRun{0, 32, 1}, SwapRun{0, 2, 3}, SwapRun{4, 2, 1}, SwapRun{0, 0, 1},
+                            SwapRun{0, 4, 0x40000001u}}) {
+    bad = item;
+    bad.swaps = {&run, 1};
+    EXPECT_TRUE(refused(bad)) << run.offset_bytes << " " << run.unit_bytes;
+  }
+  bad = item;
+  bad.source = nullptr;
+  bad.fill = ByteView(memory, 3);
+  EXPECT_TRUE(refused(bad));
+}
+
+TEST(Place, RunsOfDataTypes) {
+  using Runs = std::vector<SwapRun>;
+  EXPECT_EQ(swap_runs(DType::uint8()), Runs{});
+  EXPECT_EQ(swap_runs(DType::uint16()), (Runs{{0, 2, 1}}));
+  EXPECT_EQ(swap_runs(DType::complex128()), (Runs{{0, 8, 2}}));
+  EXPECT_EQ(swap_runs({Kind::utf32, 12, {}, 1, {}}), (Runs{{0, 4, 3}}));
+  DType inner{Kind::structure, 6, {}, 1, {{"a", DType::uint16(), 0, {}}, {"b", DType::uint32(), 2, {}}}};
+  DType outer{Kind::structure,
+              20,
+              {},
+              1,
+              {{"x", DType::uint8(), 0, {}}, {"y", inner, 1, {2}}, {"z", DType::uint16(), 14, {3}}}};
+  EXPECT_EQ(swap_runs(outer), (Runs{{1, 2, 1}, {3, 4, 1}, {7, 2, 1}, {9, 4, 1}, {14, 2, 3}}));
+}
+
+TEST(Place, CudaWantsACudaStream) {
+  const Error error = place_cuda({}, Stream()).error();
+  EXPECT_NE(error.message().find("CUDA"), std::string::npos);
+  EXPECT_EQ(error.code(), cuda_unavailable_reason().empty() ? ErrorCode::invalid_argument : ErrorCode::unsupported);
+}
