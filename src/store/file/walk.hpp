@@ -1,0 +1,33 @@
+// Directories: what stands in one, all files of a tree, removing a tree.  No recursion, however deep the tree is.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "penstock/error.hpp"
+#include "penstock/store.hpp"
+
+namespace penstock {
+
+/// Names that `set` uses while it writes: ".penstock-PID-N.tmp".  Never listed, never a key.
+bool is_temporary_name(std::string_view name);
+std::string temporary_name();
+
+/// A directory that stays open, by which all paths are found, and its name for messages.
+struct Root {
+  int fd = -1;
+  std::string_view name;
+};
+
+/// Entries of the directory `path` below `root` ("" = root), sorted; symbolic links count as what they lead to, and are
+/// left out where they lead nowhere.  None when it is absent or not a directory.
+Result<std::vector<StoreEntry>> list_directory(Root root, const std::string& path);
+/// Paths of all files below `path`, sorted.  A symbolic link to a directory is followed unless it leads back to a
+/// directory that it stands in.
+Result<std::vector<std::string>> list_tree(Root root, const std::string& path);
+/// Removes everything below `path` (hidden temporary files too) and, unless it is "", `path` itself, whatever it is.
+/// Symbolic links are removed, not followed.  Absent is fine.
+Status remove_tree(Root root, const std::string& path);
+
+}  // namespace penstock

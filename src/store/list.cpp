@@ -1,0 +1,74 @@
+#include "store/list.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+#include "store/file/file_store.hpp"
+#include "store/memory/memory_store.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr StoreKind kStores[] = {
+    {"memory", "bytes of this process", nullptr, open_memory_store},
+    {"file", "a directory", [](const std::string&) { return true; }, open_file_store},
+};
+
+bool is_scheme(std::string_view text) {
+  const auto fits = [](unsigned char c) { return std::isalnum(c) != 0 || c == '+' || c == '-' || c == '.'; };
+  return !text.empty() && std::isalpha(static_cast<unsigned char>(text[0])) != 0 &&
+         std::all_of(text.begin(), text.end(), fits);
+}
+
+Error unknown_scheme(std::string_view scheme) {
+  std::string known;
+  for (const StoreKind& kind : kStores) known.append(known.empty() ? "" : ", ").append(kind.scheme);
+  return {ErrorCode::unsupported, "no store for '" + std::string(scheme) + "://'; known: " + known};
+}
+
+/// "%20" -> " " in a URL's path.
+Result<std::string> percent_decoded(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      out += text[i];
+      continue;
+    }
+    const std::string hex(text.substr(i + 1, 2));
+    if (hex.size() != 2 || std::isxdigit(static_cast<unsigned char>(hex[0])) == 0 ||
+        std::isxdigit(static_cast<unsigned char>(hex[1])) == 0 || hex == "00")
+      return Error(ErrorCode::invalid_argument,
+                   "URL path '" + std::string(text) + "': bad escape at byte " + std::to_string(i));
+    out += static_cast<char>(std::stoi(hex, nullptr, 16));
+    i += 2;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::span<const StoreKind> store_list() { return kStores; }
+
+Result<std::shared_ptr<Store>> open_store(const std::string& url, StoreMode mode) {
+  if (url.empty()) return Error(ErrorCode::invalid_argument, "the path of the store is empty");
+  if (url.find('\0') != std::string::npos)
+    return Error(ErrorCode::invalid_argument, "the path of the store holds a zero byte");
+  const std::size_t colon = url.find("://");
+  if (colon != std::string::npos && is_scheme(std::string_view(url).substr(0, colon))) {
+    const std::string_view scheme = std::string_view(url).substr(0, colon);
+    for (const StoreKind& kind : kStores)
+      if (kind.scheme == scheme) {
+        PENSTOCK_ASSIGN(const std::string location, percent_decoded(std::string_view(url).substr(colon + 3)));
+        if (kind.claims_path != nullptr && !location.starts_with('/'))
+          return Error(ErrorCode::invalid_argument,
+                       url + ": a URL of a file holds an absolute path: " + std::string(scheme) + ":///data/vol.zarr");
+        return kind.open(location, mode);
+      }
+    return unknown_scheme(scheme);
+  }
+  for (const StoreKind& kind : kStores)
+    if (kind.claims_path != nullptr && kind.claims_path(url)) return kind.open(url, mode);
+  return Error(ErrorCode::internal, "no kind of store claims the path " + url);
+}
+
+}  // namespace penstock

@@ -1,0 +1,181 @@
+#include "store/memory/memory_store.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <shared_mutex>
+
+#include "store/key.hpp"
+
+namespace penstock {
+namespace {
+
+struct Value {
+  Bytes bytes;
+  std::uint64_t version;
+};
+
+/// The objects, shared by every store opened under one name.  A value is never changed once it stands: readers keep
+/// the one that they opened while the key gets another.
+struct Objects {
+  mutable std::shared_mutex mutex;
+  std::map<std::string, std::shared_ptr<const Value>, std::less<>> by_key;
+};
+
+class MemoryObject final : public Object {
+ public:
+  MemoryObject(std::shared_ptr<const Value> value, std::string where)
+      : value_(std::move(value)), where_(std::move(where)) {}
+  std::uint64_t size_bytes() const override { return value_->bytes.size(); }
+  std::uint64_t version() const override { return value_->version; }
+
+  Status read(std::uint64_t offset_bytes, ByteSpan into) const override {
+    const auto part = view(offset_bytes, into.size());
+    if (!part)
+      return Error(ErrorCode::corrupt_data,
+                   where_ + ": the object ends at byte " + std::to_string(value_->bytes.size()) + ", wanted " +
+                       std::to_string(into.size()) + " bytes from byte " + std::to_string(offset_bytes));
+    if (!into.empty()) std::memcpy(into.data(), part->data(), into.size());
+    return {};
+  }
+  std::optional<ByteView> view(std::uint64_t offset_bytes, std::uint64_t count) const override {
+    if (offset_bytes > value_->bytes.size() || count > value_->bytes.size() - offset_bytes) return std::nullopt;
+    return value_->bytes.view().subspan(offset_bytes, count);
+  }
+
+ private:
+  std::shared_ptr<const Value> value_;
+  std::string where_;
+};
+
+class MemoryStore final : public Store {
+ public:
+  MemoryStore(std::shared_ptr<Objects> objects, std::string url, bool writable)
+      : objects_(std::move(objects)), url_(std::move(url)), writable_(writable) {}
+  std::string url() const override { return url_; }
+  std::string path_taken() const override { return "memory"; }
+  bool writable() const override { return writable_; }
+
+  Result<std::unique_ptr<Object>> open(std::string_view key) const override {
+    PENSTOCK_TRY(check_key(key));
+    std::shared_ptr<const Value> value = find(key);
+    if (value == nullptr) return std::unique_ptr<Object>();
+    return std::unique_ptr<Object>(std::make_unique<MemoryObject>(std::move(value), join_key(url_, key)));
+  }
+
+  Result<bool> exists(std::string_view key) const override {
+    PENSTOCK_TRY(check_key(key));
+    return find(key) != nullptr;
+  }
+
+  Result<std::vector<StoreEntry>> list_dir(std::string_view prefix) const override {
+    PENSTOCK_TRY(check_prefix(prefix));
+    const std::string start = prefix.empty() ? "" : std::string(prefix) + "/";
+    std::vector<StoreEntry> entries;
+    const std::shared_lock lock(objects_->mutex);
+    auto it = objects_->by_key.lower_bound(start);
+    while (it != objects_->by_key.end() && it->first.starts_with(start)) {
+      const std::size_t slash = it->first.find('/', start.size());
+      entries.push_back({it->first.substr(start.size(), slash - start.size()), slash != std::string::npos});
+      // Past all keys of a prefix at once: '0' follows '/' in byte order.
+      it = slash == std::string::npos ? std::next(it) : objects_->by_key.lower_bound(it->first.substr(0, slash) + '0');
+    }
+    std::sort(entries.begin(), entries.end(), [](const StoreEntry& a, const StoreEntry& b) {
+      return a.name != b.name ? a.name < b.name : a.is_prefix < b.is_prefix;
+    });
+    return entries;
+  }
+
+  Result<std::vector<std::string>> list(std::string_view prefix) const override {
+    PENSTOCK_TRY(check_prefix(prefix));
+    const std::string start = prefix.empty() ? "" : std::string(prefix) + "/";
+    std::vector<std::string> keys;
+    const std::shared_lock lock(objects_->mutex);
+    for (auto it = objects_->by_key.lower_bound(start); it != objects_->by_key.end(); ++it) {
+      if (!it->first.starts_with(start)) break;
+      keys.push_back(it->first);
+    }
+    return keys;
+  }
+
+  Status set(std::string_view key, ByteView value) override { return set_parts(key, {&value, 1}); }
+
+  Status set_parts(std::string_view key, std::span<const ByteView> parts) override {
+    static std::atomic<std::uint64_t> versions{1};
+    PENSTOCK_TRY(check_change(key));
+    PENSTOCK_ASSIGN_IN(Bytes whole, joined(parts), join_key(url_, key));
+    auto fresh = std::make_shared<const Value>(Value{std::move(whole), versions++});
+    const std::unique_lock lock(objects_->mutex);
+    objects_->by_key.insert_or_assign(std::string(key), std::move(fresh));
+    return {};
+  }
+
+  Status erase(std::string_view key) override {
+    PENSTOCK_TRY(check_change(key));
+    const std::unique_lock lock(objects_->mutex);
+    if (const auto it = objects_->by_key.find(key); it != objects_->by_key.end()) objects_->by_key.erase(it);
+    return {};
+  }
+
+  Status erase_prefix(std::string_view prefix) override {
+    if (!writable_) return read_only_error(url_);
+    PENSTOCK_TRY(check_prefix(prefix));
+    const std::unique_lock lock(objects_->mutex);
+    auto& map = objects_->by_key;
+    if (prefix.empty()) {
+      map.clear();
+      return {};
+    }
+    if (const auto it = map.find(prefix); it != map.end()) map.erase(it);
+    map.erase(map.lower_bound(std::string(prefix) + '/'), map.lower_bound(std::string(prefix) + '0'));
+    return {};
+  }
+
+ private:
+  std::shared_ptr<const Value> find(std::string_view key) const {
+    const std::shared_lock lock(objects_->mutex);
+    const auto it = objects_->by_key.find(key);
+    return it == objects_->by_key.end() ? nullptr : it->second;
+  }
+  Status check_change(std::string_view key) const {
+    if (!writable_) return read_only_error(url_);
+    return check_key(key);
+  }
+
+  std::shared_ptr<Objects> objects_;
+  std::string url_;
+  bool writable_;
+};
+
+/// The named stores.  Held for the life of the process: a name that somebody wrote to can be opened again later.
+struct Registry {
+  std::mutex mutex;
+  std::map<std::string, std::shared_ptr<Objects>> by_name;
+};
+Registry& registry() {
+  static Registry instance;
+  return instance;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Store>> open_memory_store(const std::string& name, StoreMode mode) {
+  const std::string url = "memory://" + name;
+  std::shared_ptr<Objects> objects;
+  if (name.empty()) {
+    objects = std::make_shared<Objects>();
+  } else {
+    Registry& names = registry();
+    const std::scoped_lock lock(names.mutex);
+    if (const auto it = names.by_name.find(name); it != names.by_name.end()) objects = it->second;
+    if (objects == nullptr && mode == StoreMode::create) objects = names.by_name[name] = std::make_shared<Objects>();
+  }
+  if (objects == nullptr)
+    return Error(ErrorCode::not_found, url + ": no memory store of this name has been created in this process");
+  return std::shared_ptr<Store>(std::make_shared<MemoryStore>(std::move(objects), url, mode != StoreMode::read));
+}
+
+}  // namespace penstock
