@@ -1,0 +1,120 @@
+// The command `penstock`: the list of its commands, and what is the same for all of them.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+
+#include "cli/command.hpp"
+#include "cli/help.hpp"
+#include "cli/list.hpp"
+#include "cli/signals.hpp"
+#include "cli/suggest.hpp"
+#include "cli/version.hpp"
+
+namespace penstock::cli {
+
+std::span<const CommandEntry> commands() {
+  static constexpr CommandEntry list[] = {
+      {"doctor", "what this machine offers and what penstock makes of it", make_doctor},
+      {"completion", "a completion script for the shell", make_completion},
+      {"help", "this list, the page of a command, or the reference of all", make_help},
+  };
+  return list;
+}
+
+const CommandEntry* find_command(std::string_view name) {
+  const auto all = commands();
+  const auto it = std::ranges::find(all, name, &CommandEntry::name);
+  return it == all.end() ? nullptr : &*it;
+}
+
+namespace {
+
+constexpr int kUsageError = 64;
+constexpr int kReaderGone = 141;  // what a shell reports for a process that SIGPIPE ended
+
+/// A file opened by the library must never get the number of a standard stream that the caller closed.
+void keep_standard_streams() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(fd, F_GETFD) == -1 && errno == EBADF)
+      (void)::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);  // reading and writing stay errors
+}
+
+int report(std::string_view command, const Error& error) {
+  if (error.system_errno() == EPIPE) return kReaderGone;  // `penstock cat ... | head`: no fault of anyone
+  std::string text = fmt::format("penstock{}{}: {}\n", command.empty() ? "" : " ", command, error.message());
+  if (!error.hint().empty()) text += fmt::format("  {}\n", error.hint());
+  std::fputs(text.c_str(), stderr);
+  if (error.code() == ErrorCode::cancelled && caught_signal() != 0) return 128 + caught_signal();
+  return error_exit_code(error.code());
+}
+
+int finish(std::string_view command, Session& session, const Result<int>& result) {
+  const Status written = session.out.flush();
+  if (!result) return report(command, result.error());
+  if (!written) return report(command, written.error());
+  return *result;
+}
+
+int no_such_command(std::string_view name) {
+  std::vector<std::string> known;
+  for (const CommandEntry& entry : commands()) known.emplace_back(entry.name);
+  fmt::print(stderr, "penstock: no command '{}'.{}\n  penstock help lists the commands.\n", name,
+             did_you_mean(name, known));
+  return kUsageError;
+}
+
+int run(std::vector<std::string> words) {
+  Session session{Output(STDOUT_FILENO), use_color(STDOUT_FILENO)};
+  if (words.empty()) {
+    std::fputs(overview().c_str(), stderr);
+    return kUsageError;
+  }
+  if (words[0] == "--version") {
+    session.out.print(fmt::format("penstock {} ({})\n", version(), commit()));
+    return finish("", session, 0);
+  }
+  if (words[0] == "--help" || words[0] == "-h") {
+    session.out.print(overview());
+    return finish("", session, 0);
+  }
+  if (const std::size_t equals = words[0].find('='); words[0].starts_with("--array_path=")) {
+    words.insert(words.begin() + 1, words[0].substr(equals + 1));
+    words[0].resize(equals);
+  }
+  const CommandEntry* entry = find_command(words[0]);
+  if (entry == nullptr) return no_such_command(words[0]);
+
+  const auto command = entry->make();
+  Usage usage;
+  command->usage(usage);
+  const auto arguments = std::span(words).subspan(1);
+  const auto end = std::ranges::find(arguments, "--");
+  if (std::any_of(arguments.begin(), end, [](const std::string& w) { return w == "--help" || w == "-h"; })) {
+    session.out.print(usage.help(entry->name, entry->summary));
+    return finish(entry->name, session, 0);
+  }
+  if (const Status parsed = usage.parse(arguments); !parsed) return report(entry->name, parsed.error());
+  return finish(entry->name, session, command->run(session));
+}
+
+}  // namespace
+}  // namespace penstock::cli
+
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that has gone is seen as EPIPE
+  penstock::cli::keep_standard_streams();
+  try {
+    return penstock::cli::run({argv + 1, argv + std::max(argc, 1)});
+  } catch (const std::bad_alloc&) {
+    std::fputs("penstock: out of memory\n  a smaller --budget or region needs less.\n", stderr);
+    return penstock::error_exit_code(penstock::ErrorCode::out_of_memory);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "penstock: internal error: %s\n", e.what());
+    return penstock::error_exit_code(penstock::ErrorCode::internal);
+  }
+}

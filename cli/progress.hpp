@@ -1,0 +1,39 @@
+// Progress of long work on standard error: a bar on a terminal, a line now and then in a log.
+#pragma once
+#include <chrono>
+#include <string>
+
+#include "penstock/task.hpp"
+
+namespace penstock::cli {
+
+/// Decides what is shown when; pure, so that it can be tested without waiting.
+class ProgressView {
+ public:
+  using Clock = std::chrono::steady_clock;
+  struct Style {
+    bool terminal = false;
+    bool color = false;
+    bool utf8 = false;
+    std::size_t width = 80;
+  };
+  ProgressView(Style style, Clock::time_point start) : style_(style), start_(start), last_(start) {}
+  /// What to write to standard error for a state of the work at a time; empty: nothing now.  A terminal gets a bar
+  /// after one second; a log gets a line after five seconds and every five seconds from then on.
+  std::string update(const Progress& state, Clock::time_point now);
+  /// What to write before anything else is printed (wipes the bar).
+  std::string finish();
+
+ private:
+  [[nodiscard]] std::string bar(const Progress& state, double seconds) const;
+  Style style_;
+  Clock::time_point start_, last_;
+  bool drawn_ = false;
+};
+
+/// A ProgressFn that writes to standard error.
+ProgressFn progress_to_stderr();
+/// Wipes the bar, if one is drawn.  Call when the work is done, also when it failed.
+void progress_done();
+
+}  // namespace penstock::cli

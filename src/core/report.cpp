@@ -1,0 +1,83 @@
+#include "penstock/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/json.hpp"
+#include "core/units.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr std::size_t kMostProblems = 20;  // in the text; the JSON has all
+
+/// Stages in aligned columns.  The rate is that of one thread: the time is summed over threads.
+std::string stage_table(const std::vector<StageReport>& stages) {
+  using Row = std::array<std::string, 5>;
+  std::vector<Row> rows = {{"stage", "path", "why", "bytes", "GB/s a thread"}};
+  for (const StageReport& s : stages)
+    rows.push_back({s.stage, s.path, s.reason, s.bytes > 0 ? format_bytes(s.bytes) : "",
+                    s.seconds > 0 ? fmt::format("{:.2f}", static_cast<double>(s.bytes) / s.seconds / 1e9) : ""});
+  std::array<std::size_t, 5> widths{};
+  for (const Row& row : rows)
+    for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
+  std::string out;
+  for (const Row& row : rows) {
+    std::string line = fmt::format(" {:<{}}  {:<{}}  {:<{}}  {:>{}}  {:>{}}", row[0], widths[0], row[1], widths[1],
+                                   row[2], widths[2], row[3], widths[3], row[4], widths[4]);
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += line + "\n";
+  }
+  return out;
+}
+
+std::string plural(std::uint64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", format_count(count), noun, count == 1 ? "" : "s");
+}
+
+}  // namespace
+
+std::string Report::text() const {
+  std::string out = fmt::format(" {}: {} in {}, {}\n", operation, format_bytes(decoded_bytes),
+                                format_seconds(wall_seconds), format_rate(decoded_bytes, wall_seconds));
+  out += fmt::format(" {}", plural(chunks, "chunk"));
+  if (absent_chunks > 0) out += fmt::format(" ({} absent: fill value)", format_count(absent_chunks));
+  out += fmt::format(", {}, {} stored\n", plural(requests, "request"), format_bytes(stored_bytes));
+  if (!stages.empty()) out += stage_table(stages);
+  out += fmt::format(" memory {} of a budget of {}", format_bytes(peak_host_bytes), format_bytes(budget_bytes));
+  if (peak_device_bytes > 0) out += fmt::format(", {} on the device", format_bytes(peak_device_bytes));
+  out += fmt::format("; {}\n", plural(threads, "thread"));
+  for (std::size_t i = 0; i < std::min(problems.size(), kMostProblems); ++i)
+    out += fmt::format(" bad  {}  {}\n", problems[i].key, problems[i].message);
+  if (problems.size() > kMostProblems)
+    out += fmt::format(" and {} more\n", format_count(problems.size() - kMostProblems));
+  return out;
+}
+
+std::string Report::json() const {
+  Json document = {{"operation", operation},
+                   {"wall_seconds", wall_seconds},
+                   {"decoded_bytes", decoded_bytes},
+                   {"stored_bytes", stored_bytes},
+                   {"requests", requests},
+                   {"chunks", chunks},
+                   {"absent_chunks", absent_chunks},
+                   {"threads", threads},
+                   {"budget_bytes", budget_bytes},
+                   {"peak_host_bytes", peak_host_bytes},
+                   {"peak_device_bytes", peak_device_bytes},
+                   {"stages", Json::array()},
+                   {"problems", Json::array()}};
+  for (const StageReport& s : stages)
+    document["stages"].push_back({{"stage", s.stage},
+                                  {"path", s.path},
+                                  {"reason", s.reason},
+                                  {"bytes", s.bytes},
+                                  {"thread_seconds", s.seconds}});
+  for (const ChunkProblem& p : problems) document["problems"].push_back({{"key", p.key}, {"message", p.message}});
+  return dump_json(document);
+}
+
+}  // namespace penstock

@@ -1,0 +1,149 @@
+#include <gtest/gtest.h>
+
+#include "cli/npy.hpp"
+#include "cli/progress.hpp"
+#include "cli/suggest.hpp"
+#include "cli/table.hpp"
+#include "penstock/report.hpp"
+
+using namespace penstock;
+using namespace penstock::cli;
+using namespace std::chrono_literals;
+
+namespace {
+
+ProgressView::Clock::time_point at(std::chrono::milliseconds t) { return ProgressView::Clock::time_point(t); }
+
+Progress half() { return {"copy", 1u << 29, 1u << 30}; }
+
+}  // namespace
+
+TEST(Progress, NothingOnATerminalInTheFirstSecond) {
+  ProgressView view({.terminal = true}, at(0ms));
+  EXPECT_EQ(view.update(half(), at(999ms)), "");
+  EXPECT_EQ(view.finish(), "") << "nothing was drawn, nothing to wipe";
+  const std::string bar = view.update(half(), at(1000ms));
+  EXPECT_EQ(bar.front(), '\r');
+  EXPECT_NE(bar.find("50%"), std::string::npos) << bar;
+  EXPECT_NE(bar.find("0.537 GB/s"), std::string::npos) << bar;
+  EXPECT_NE(bar.find("1.00 s left"), std::string::npos) << bar;
+  EXPECT_EQ(bar.find('\n'), std::string::npos);
+  EXPECT_EQ(bar.find("\x1b[36m"), std::string::npos) << "no colour unless asked";
+  EXPECT_EQ(view.finish(), "\r\x1b[K");
+}
+
+TEST(Progress, BarFitsTheTerminal) {
+  for (const std::size_t width : {60u, 80u, 200u}) {
+    ProgressView view({.terminal = true, .width = width}, at(0ms));
+    const std::string bar = view.update(half(), at(2000ms));
+    EXPECT_LT(bar.size() - 1 - 3, width) << bar;  // less the carriage return and the wipe
+  }
+}
+
+TEST(Progress, ALineEveryFiveSecondsInALog) {
+  ProgressView view({.terminal = false, .color = false}, at(0ms));
+  EXPECT_EQ(view.update(half(), at(4999ms)), "");
+  EXPECT_EQ(view.update(half(), at(5000ms)), "copy: 512 MiB of 1.00 GiB (50%), 0.107 GB/s\n");
+  EXPECT_EQ(view.update(half(), at(9999ms)), "");
+  EXPECT_NE(view.update(half(), at(10000ms)), "");
+  EXPECT_EQ(view.finish(), "");
+}
+
+TEST(Progress, NoTotalIsNoDivision) {
+  ProgressView view({.terminal = true}, at(0ms));
+  EXPECT_NE(view.update({"read", 0, 0}, at(2000ms)).find("100%"), std::string::npos);
+}
+
+TEST(Suggest, CountsEdits) {
+  EXPECT_EQ(edit_distance("zstd", "zstd"), 0u);
+  EXPECT_EQ(edit_distance("zstdd", "zstd"), 1u);
+  EXPECT_EQ(edit_distance("ifno", "info"), 1u) << "a swap is one slip";
+  EXPECT_EQ(edit_distance("", "abc"), 3u);
+  EXPECT_EQ(edit_distance("abc", ""), 3u);
+}
+
+TEST(Suggest, OnlyNearWords) {
+  const std::vector<std::string> known = {"info", "copy", "verify"};
+  EXPECT_EQ(nearest("ver", known), "verify") << "a beginning counts";
+  EXPECT_EQ(nearest("cpoy", known), "copy");
+  EXPECT_EQ(nearest("xyzzy", known), std::nullopt);
+  EXPECT_EQ(nearest("", known), std::nullopt);
+}
+
+TEST(Table, AlignsByCharactersNotBytes) {
+  Table table("lr");
+  table.row({"µm", "1"});
+  table.row({"abc", "22"});
+  table.row({"x", ""});
+  EXPECT_EQ(table.text(), " µm    1\n abc  22\n x\n");
+}
+
+TEST(Table, WrapsAtWords) {
+  EXPECT_EQ(wrap("one two three", 7), (std::vector<std::string>{"one two", "three"}));
+  EXPECT_EQ(wrap("a\n\nb", 7), (std::vector<std::string>{"a", "", "b"}));
+  EXPECT_EQ(wrap("unbreakable", 3), (std::vector<std::string>{"unbreakable"})) << "a long word is kept whole";
+}
+
+TEST(Npy, HeaderIsPaddedTo64AndEndsInNewline) {
+  for (const Shape& shape : {Shape{}, Shape{5}, Shape{3, 4}, Shape(32, 18446744073709551615u)}) {
+    const std::string header = npy_header(DType::uint16(), shape).value();
+    EXPECT_EQ(header.size() % 64, 0u);
+    EXPECT_EQ(header.back(), '\n');
+    EXPECT_EQ(header.substr(0, 8), std::string("\x93NUMPY\x01\x00", 8));
+    const std::size_t length = static_cast<unsigned char>(header[8]) + 256u * static_cast<unsigned char>(header[9]);
+    EXPECT_EQ(length + 10, header.size());
+  }
+  EXPECT_NE(npy_header(DType::uint16(), Shape{5}).value().find("'shape': (5,), }"), std::string::npos);
+  EXPECT_NE(npy_header(DType::uint16(), Shape{}).value().find("'shape': (), }"), std::string::npos);
+}
+
+TEST(Npy, StructuresKeepTheirGaps) {
+  DType record{Kind::structure, 12, {}, 1, {}};
+  record.fields = {{"a", DType::uint8(), 0, {}}, {"b'", DType::float32(), 4, {2}}};
+  const std::string header = npy_header(record, Shape{1}).value();
+  EXPECT_NE(header.find(R"([('a', '|u1'), ('', '|V3'), ('b\'', '<f4', (2,)), ])"), std::string::npos) << header;
+  record.fields[1].name = "\xC2\xB5";
+  EXPECT_EQ(npy_header(record, Shape{1}).value()[6], 3) << "names outside ASCII need version 3";
+}
+
+TEST(Npy, RefusesWhatNumPyHasNoBytesFor) {
+  const auto strings = npy_header({Kind::vlen_utf8, 16, {}, 1, {}}, Shape{1});
+  ASSERT_FALSE(strings);
+  EXPECT_EQ(strings.error().code(), ErrorCode::unsupported);
+  EXPECT_FALSE(npy_header(DType::bfloat16(), Shape{1}));
+}
+
+TEST(Report, TextHasStagesAndProblems) {
+  Report report;
+  report.operation = "read";
+  report.wall_seconds = 0.5;
+  report.decoded_bytes = 1'000'000'000;
+  report.stored_bytes = 1 << 20;
+  report.requests = 514;
+  report.chunks = 512;
+  report.absent_chunks = 3;
+  report.threads = 2;
+  report.budget_bytes = 1u << 30;
+  report.peak_host_bytes = 1 << 20;
+  report.stages = {{"fetch", "file, 2 threads, buffered", "local file", 1 << 20, 0.25},
+                   {"decode", "cpu, zstd", "no GPU", 1'000'000'000, 0.5}};
+  report.problems = {{"c/0/0", "zstd: cut short"}};
+  EXPECT_EQ(report.text(),
+            " read: 954 MiB in 500 ms, 2.00 GB/s\n"
+            " 512 chunks (3 absent: fill value), 514 requests, 1.00 MiB stored\n"
+            " stage   path                       why            bytes  GB/s a thread\n"
+            " fetch   file, 2 threads, buffered  local file  1.00 MiB           0.00\n"
+            " decode  cpu, zstd                  no GPU       954 MiB           2.00\n"
+            " memory 1.00 MiB of a budget of 1.00 GiB; 2 threads\n"
+            " bad  c/0/0  zstd: cut short\n");
+}
+
+TEST(Report, LongListsOfProblemsAreCutInTextOnly) {
+  Report report;
+  report.problems.resize(1033, {"k", "m"});
+  EXPECT_NE(report.text().find(" and 1,013 more\n"), std::string::npos);
+  std::size_t count = 0;
+  const std::string json = report.json();
+  for (std::size_t at = json.find("\"key\""); at != std::string::npos; at = json.find("\"key\"", at + 1)) ++count;
+  EXPECT_EQ(count, 1033u);
+}
