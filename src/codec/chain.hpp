@@ -55,10 +55,26 @@ class CodecChain {
   [[nodiscard]] std::uint64_t scratch_bytes() const;
 
  private:
+  /// Size of the data at one point among the bytes->bytes codecs.
+  struct StageSize {
+    std::optional<std::uint64_t> exact;
+    std::uint64_t limit = 0;  ///< decoding stops with corrupt_data beyond it
+  };
+  Status add(const CodecSpec& spec, ChunkSpec& at);
+  Status measure();
+  Status lay_out();
+  Result<ByteView> undo_bytes_codecs(ByteView in, const ByteSpan* direct, class PingPong& buffers) const;
+  Status undo_array_codecs(ByteView in, ByteSpan out, std::size_t keep, class PingPong& buffers,
+                           const DecodeContext& context) const;
+
   ChunkSpec decoded_;
   std::uint64_t decoded_size_ = 0;
   std::optional<std::uint64_t> encoded_size_;
   RawLayout layout_;
+  std::size_t layout_codecs_ = 0;  ///< leading array codecs that only permute axes: left to the layout
+  bool plain_ = false;             ///< all array codecs are left to the layout and array->bytes is plain
+  std::vector<StageSize> sizes_;   ///< before each bytes->bytes codec, in encoding order
+  const ShardingCodec* sharding_ = nullptr;
   std::vector<std::unique_ptr<ArrayToArray>> a2a_;
   std::unique_ptr<ArrayToBytes> a2b_;
   std::vector<std::unique_ptr<BytesToBytes>> b2b_;

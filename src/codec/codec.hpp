@@ -47,6 +47,9 @@ class Sink {
   Result<ByteSpan> reserve_up_to(std::uint64_t guess);
   /// Enlarges a growing sink, keeping its content.  Errors: corrupt_data past the limit.
   Result<ByteSpan> grow_to(std::uint64_t bytes);
+  /// More room than the `full` bytes that a decoder has filled while it still has output.
+  /// Errors: corrupt_data when there may be no more.
+  Result<ByteSpan> grow_further(std::uint64_t full);
   /// States how many bytes were made.  Errors: corrupt_data when the sink is fixed and this is not its size.
   Status finish(std::uint64_t made);
   [[nodiscard]] ByteView made() const;
@@ -103,6 +106,10 @@ class BytesToBytes : public Codec {
   [[nodiscard]] virtual Status encode(ByteView in, Bytes& out) const = 0;
   /// Errors: corrupt_data with the byte position where it can be told.
   [[nodiscard]] virtual Status decode(ByteView in, Sink& out) const = 0;
+  /// Set when the encoded bytes hold the decoded ones unchanged (checksums): decode_view gives them without a copy.
+  [[nodiscard]] virtual bool keeps_bytes() const { return false; }
+  /// keeps_bytes only: checks `in` and gives the part of it that is the decoded bytes.  Errors: corrupt_data.
+  [[nodiscard]] virtual Result<ByteView> decode_view(ByteView in) const { return in; }
 };
 
 }  // namespace penstock

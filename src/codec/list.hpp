@@ -34,6 +34,11 @@ std::span<const CodecEntry> codec_list();
 const CodecEntry* find_codec(std::string_view name);
 /// By v2 id; nullptr: not known.
 const CodecEntry* find_codec_v2(std::string_view id);
+/// A v2 compressor or filter object ({"id": ...}) as v3 name and configuration.  `dtype`: elements that it gets.
+/// Errors: unsupported (no such id), invalid_metadata.
+Result<CodecSpec> codec_from_v2(const Json& v2, const DType& dtype);
+/// The reverse.  Errors: unsupported (no such codec, or it has no v2 form).
+Result<Json> codec_to_v2(const CodecSpec& spec, const DType& dtype);
 /// "no codec 'zstdd'; did you mean zstd? known: ..."
 Error unknown_codec(std::string_view name);
 

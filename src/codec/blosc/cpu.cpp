@@ -1,0 +1,103 @@
+#include <blosc.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "codec/blosc/blosc.hpp"
+#include "codec/support.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr std::uint64_t kMaxBytes = BLOSC_MAX_BUFFERSIZE;
+
+/// The 16 bytes that every Blosc 1 buffer begins with.
+struct Header {
+  std::uint8_t version, compressor;
+  std::uint32_t decoded_bytes, block_bytes, encoded_bytes;
+};
+
+std::uint32_t load_little(const std::byte* p) {
+  std::uint32_t value = 0;
+  for (std::size_t i = 0; i < 4; ++i) value |= static_cast<std::uint32_t>(p[i]) << (8 * i);
+  return value;
+}
+
+/// Library that decodes what the header says; nullptr: no such one.
+const char* library_of(std::uint8_t code) {
+  constexpr const char* kNames[] = {"blosclz", "lz4", "snappy", "zlib", "zstd"};
+  return code < std::size(kNames) ? kNames[code] : nullptr;
+}
+
+Result<Header> read_header(ByteView in) {
+  if (in.size() < BLOSC_MIN_HEADER_LENGTH)
+    return corrupt(fmt::format("{} bytes cannot hold the 16-byte header", in.size()));
+  const Header h{static_cast<std::uint8_t>(in[0]), static_cast<std::uint8_t>(in[2] >> 5), load_little(in.data() + 4),
+                 load_little(in.data() + 8), load_little(in.data() + 12)};
+  if (h.version != BLOSC_VERSION_FORMAT) return corrupt_at(fmt::format("unknown format version {}", h.version), 0);
+  if (h.encoded_bytes != in.size())
+    return corrupt_at(fmt::format("the header says {} bytes, there are {}", h.encoded_bytes, in.size()), 12);
+  if (h.decoded_bytes > kMaxBytes) return corrupt_at("impossible decoded size", 4);
+  if (library_of(h.compressor) == nullptr)
+    return corrupt_at(fmt::format("unknown inner compressor {}", h.compressor), 2);
+  return h;
+}
+
+Error no_inner(const std::string& cname) {
+  return {ErrorCode::unsupported, fmt::format("c-blosc is built without the inner compressor {}", cname)};
+}
+
+class BloscCodec final : public BytesToBytes {
+ public:
+  explicit BloscCodec(BloscParameters parameters) : p_(std::move(parameters)) {}
+
+  [[nodiscard]] CodecSpec spec() const override {
+    return {"blosc", fmt::format(R"({{"typesize":{},"cname":"{}","clevel":{},"shuffle":"{}","blocksize":{}}})",
+                                 p_.typesize, p_.cname, p_.clevel, blosc_shuffle_name(p_.shuffle), p_.blocksize)};
+  }
+  [[nodiscard]] std::optional<std::uint64_t> encoded_size(std::uint64_t /*decoded*/) const override {
+    return std::nullopt;
+  }
+  [[nodiscard]] std::uint64_t max_encoded_size(std::uint64_t decoded) const override {
+    return decoded + BLOSC_MAX_OVERHEAD;
+  }
+
+  [[nodiscard]] Status encode(ByteView in, Bytes& out) const override {
+    if (!blosc_has(p_.cname)) return no_inner(p_.cname);
+    if (in.size() > kMaxBytes)
+      return Error(ErrorCode::unsupported,
+                   fmt::format("{} bytes are more than a blosc chunk can hold ({})", in.size(), kMaxBytes))
+          .set_hint("use smaller chunks or another codec");
+    PENSTOCK_TRY(out.resize_discard(in.size() + BLOSC_MAX_OVERHEAD));
+    const int made = blosc_compress_ctx(p_.clevel, static_cast<int>(p_.shuffle), p_.typesize, in.size(), in.data(),
+                                        out.data(), out.size(), p_.cname.c_str(), p_.blocksize, 1);
+    if (made <= 0) return Error(ErrorCode::internal, fmt::format("c-blosc failed to encode ({})", made));
+    return out.resize(static_cast<std::uint64_t>(made));
+  }
+
+  [[nodiscard]] Status decode(ByteView in, Sink& out) const override {
+    PENSTOCK_ASSIGN(const Header header, read_header(in));
+    if (const char* library = library_of(header.compressor); !blosc_has(library)) return no_inner(library);
+    PENSTOCK_ASSIGN(const ByteSpan to, out.reserve(header.decoded_bytes));
+    std::size_t valid = 0;
+    if (blosc_cbuffer_validate(in.data(), in.size(), &valid) != 0) return corrupt_at("impossible header", 0);
+    if (to.empty()) return out.finish(0);
+    const int made = blosc_decompress_ctx(in.data(), to.data(), to.size(), 1);
+    if (made < 0 || static_cast<std::size_t>(made) != to.size())
+      return corrupt(fmt::format("the {} blocks cannot be decoded", library_of(header.compressor)));
+    return out.finish(to.size());
+  }
+
+ private:
+  BloscParameters p_;
+};
+
+}  // namespace
+
+bool blosc_has(const std::string& cname) { return blosc_compname_to_compcode(cname.c_str()) >= 0; }
+
+std::unique_ptr<BytesToBytes> make_blosc(BloscParameters parameters) {
+  return std::make_unique<BloscCodec>(std::move(parameters));
+}
+
+}  // namespace penstock

@@ -1,0 +1,7 @@
+// The codec "bytes": elements as they are, in a stated byte order.
+#pragma once
+#include "codec/list.hpp"
+
+namespace penstock {
+extern const CodecEntry kBytesCodec;
+}  // namespace penstock

@@ -1,0 +1,274 @@
+#include "codec/chain.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <numeric>
+
+#include "codec/bytes/swap.hpp"
+#include "codec/list.hpp"
+#include "codec/sharding/sharding.hpp"
+#include "codec/support.hpp"
+#include "core/checked.hpp"
+
+namespace penstock {
+
+/// The two scratch buffers in turn: what one stage reads is never what it writes.
+class PingPong {
+ public:
+  explicit PingPong(CodecScratch& scratch) : scratch_(scratch) {}
+  Bytes& next() {
+    a_is_next_ = !a_is_next_;
+    return a_is_next_ ? scratch_.a : scratch_.b;
+  }
+
+ private:
+  CodecScratch& scratch_;
+  bool a_is_next_ = false;
+};
+
+namespace {
+
+constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
+
+std::uint64_t saturating_add(std::uint64_t a, std::uint64_t b) { return a > kMax - b ? kMax : a + b; }
+
+/// Other programs' encoders may be a little less tight than ours.
+std::uint64_t with_slack(std::uint64_t bound) { return saturating_add(bound, bound / 8 + 65536); }
+
+/// Where nothing bounds the decoded size (variable-length elements), the input does: decompression beyond this ratio
+/// is taken for a bomb.
+std::uint64_t unbounded_limit(std::uint64_t input) {
+  const std::uint64_t by_ratio = input > kMax / 8192 ? kMax : input * 8192;
+  return std::max<std::uint64_t>(std::uint64_t{256} << 20, by_ratio);
+}
+
+std::string in_codec(const Codec& codec) { return "codec " + codec.spec().name; }
+
+Error wrong_size(std::uint64_t expected, std::uint64_t found) {
+  return corrupt(fmt::format("{} bytes expected, {} found", expected, found));
+}
+
+bool is_permutation_only(const ArrayToArray& codec) { return !codec.permutation().empty(); }
+
+}  // namespace
+
+Status CodecChain::add(const CodecSpec& spec, ChunkSpec& at) {
+  const CodecEntry* entry = find_codec(spec.name);
+  if (entry == nullptr) return unknown_codec(spec.name);
+  const std::string where = "codec " + spec.name;
+  PENSTOCK_ASSIGN_IN(const Json configuration, configuration_of(spec), where);
+  PENSTOCK_ASSIGN_IN(AnyCodec made, entry->make(configuration, at), where);
+  if (auto* array = std::get_if<std::unique_ptr<ArrayToArray>>(&made)) {
+    if (a2b_) return bad_configuration(fmt::format("{}: an array codec cannot follow an array->bytes codec", where));
+    at = (*array)->encoded();
+    PENSTOCK_TRY_IN(at.size_bytes(), where);
+    a2a_.push_back(std::move(*array));
+  } else if (auto* serializer = std::get_if<std::unique_ptr<ArrayToBytes>>(&made)) {
+    if (a2b_)
+      return bad_configuration(fmt::format("{}: there is already an array->bytes codec, {}", where, a2b_->spec().name));
+    a2b_ = std::move(*serializer);
+  } else {
+    if (!a2b_)
+      return bad_configuration(fmt::format("{}: an array->bytes codec such as bytes must come before it", where));
+    b2b_.push_back(std::move(*std::get_if<std::unique_ptr<BytesToBytes>>(&made)));
+  }
+  return {};
+}
+
+Result<CodecChain> CodecChain::make(std::span<const CodecSpec> specs, const ChunkSpec& decoded) {
+  CodecChain chain;
+  chain.decoded_ = decoded;
+  if (decoded.shape.size() > kMaxRank)
+    return bad_configuration(fmt::format("{} dimensions; at most {} are possible", decoded.shape.size(), kMaxRank));
+  PENSTOCK_ASSIGN_IN(chain.decoded_size_, decoded.size_bytes(), "chunk");
+  ChunkSpec at = decoded;
+  for (const CodecSpec& spec : specs) PENSTOCK_TRY(chain.add(spec, at));
+  if (!chain.a2b_) return bad_configuration("codecs: an array->bytes codec such as bytes is missing");
+  PENSTOCK_TRY(chain.measure());
+  PENSTOCK_TRY(chain.lay_out());
+  if (chain.a2a_.empty() && chain.b2b_.empty()) chain.sharding_ = dynamic_cast<ShardingCodec*>(chain.a2b_.get());
+  return chain;
+}
+
+/// Follows the sizes along the bytes->bytes codecs.
+Status CodecChain::measure() {
+  std::optional<std::uint64_t> exact = a2b_->encoded_size();
+  std::uint64_t most = a2b_->max_encoded_size().value_or(kMax);
+  for (const auto& codec : b2b_) {
+    sizes_.push_back({exact, exact ? *exact : (most == kMax ? kMax : with_slack(most))});
+    if (exact) exact = codec->encoded_size(*exact);
+    most = most == kMax ? kMax : codec->max_encoded_size(most);
+    if (exact) most = *exact;
+  }
+  encoded_size_ = exact;
+  return {};
+}
+
+/// Composes the leading permutations into strides of the decoded chunk.
+Status CodecChain::lay_out() {
+  while (layout_codecs_ < a2a_.size() && is_permutation_only(*a2a_[layout_codecs_])) ++layout_codecs_;
+  plain_ = layout_codecs_ == a2a_.size() && a2b_->is_plain();
+  layout_.swap = plain_ && a2b_->swaps_bytes();
+
+  const Shape& shape = decoded_.shape;
+  std::vector<std::uint32_t> axes(shape.size());  // encoded axis i is decoded axis axes[i]
+  std::iota(axes.begin(), axes.end(), 0U);
+  for (std::size_t k = 0; k < layout_codecs_; ++k) {
+    const auto order = a2a_[k]->permutation();
+    std::vector<std::uint32_t> next(axes.size());
+    for (std::size_t i = 0; i < axes.size(); ++i) next[i] = axes[order[i]];
+    axes = std::move(next);
+  }
+  Shape encoded(shape.size());
+  for (std::size_t i = 0; i < axes.size(); ++i) encoded[i] = shape[axes[i]];
+  PENSTOCK_ASSIGN(const Strides encoded_strides, c_strides(encoded, decoded_.dtype.size_bytes));
+  PENSTOCK_ASSIGN(const Strides plain_strides, c_strides(shape, decoded_.dtype.size_bytes));
+  layout_.strides.resize(shape.size());
+  for (std::size_t i = 0; i < axes.size(); ++i) layout_.strides[axes[i]] = encoded_strides[i];
+  for (std::size_t d = 0; d < shape.size(); ++d)
+    if (shape[d] > 1 && layout_.strides[d] != plain_strides[d]) layout_.c_order = false;
+  return {};
+}
+
+const ShardingCodec* CodecChain::sharding() const { return sharding_; }
+
+bool CodecChain::is_raw() const { return b2b_.empty() && plain_; }
+
+std::string CodecChain::text() const {
+  std::string text;
+  const auto append = [&](const Codec& codec) { text += (text.empty() ? "" : " + ") + codec.spec().name; };
+  for (const auto& codec : a2a_) append(*codec);
+  append(*a2b_);
+  for (const auto& codec : b2b_) append(*codec);
+  return text;
+}
+
+/// Undoes the bytes->bytes codecs.  The result lies in `in`, in a scratch buffer, or in `*direct` when it is given and
+/// the last codec could write there.
+Result<ByteView> CodecChain::undo_bytes_codecs(ByteView in, const ByteSpan* direct, PingPong& buffers) const {
+  ByteView current = in;
+  for (std::size_t i = b2b_.size(); i-- > 0;) {
+    const BytesToBytes& codec = *b2b_[i];
+    const StageSize& size = sizes_[i];
+    if (codec.keeps_bytes()) {
+      PENSTOCK_ASSIGN_IN(current, codec.decode_view(current), in_codec(codec));
+      if (size.exact && current.size() != *size.exact)
+        return std::move(wrong_size(*size.exact, current.size()).add_context(in_codec(codec)));
+      continue;
+    }
+    if (i == 0 && direct != nullptr) {
+      Sink sink(*direct);
+      PENSTOCK_TRY_IN(codec.decode(current, sink), in_codec(codec));
+      current = *direct;
+      continue;
+    }
+    Bytes& to = buffers.next();
+    if (size.exact) {
+      PENSTOCK_TRY(to.resize_discard(*size.exact));
+      Sink sink(to.span());
+      PENSTOCK_TRY_IN(codec.decode(current, sink), in_codec(codec));
+    } else {
+      Sink sink(to, size.limit == kMax ? unbounded_limit(current.size()) : size.limit);
+      PENSTOCK_TRY_IN(codec.decode(current, sink), in_codec(codec));
+    }
+    current = to.view();
+  }
+  return current;
+}
+
+/// Undoes array->bytes and the array codecs but for the first `keep`, into `out`.
+Status CodecChain::undo_array_codecs(ByteView in, ByteSpan out, std::size_t keep, PingPong& buffers,
+                                     const DecodeContext& context) const {
+  std::size_t k = a2a_.size();
+  if (k == keep) {
+    PENSTOCK_TRY_IN(a2b_->decode(in, out, context), in_codec(*a2b_));
+    return {};
+  }
+  ByteView current = in;
+  PENSTOCK_ASSIGN(const std::uint64_t size, a2a_.back()->encoded().size_bytes());
+  if (a2b_->is_plain() && !a2b_->swaps_bytes()) {  // the bytes are the elements
+    if (in.size() != size) return std::move(wrong_size(size, in.size()).add_context(in_codec(*a2b_)));
+  } else {
+    Bytes& to = buffers.next();
+    PENSTOCK_TRY(to.resize_discard(size));
+    PENSTOCK_TRY_IN(a2b_->decode(in, to.span(), context), in_codec(*a2b_));
+    current = to.view();
+  }
+  for (; k-- > keep;) {
+    ByteSpan to = out;
+    if (k > keep) {
+      PENSTOCK_ASSIGN(const std::uint64_t bytes, a2a_[k - 1]->encoded().size_bytes());
+      Bytes& buffer = buffers.next();
+      PENSTOCK_TRY(buffer.resize_discard(bytes));
+      to = buffer.span();
+    }
+    PENSTOCK_TRY_IN(a2a_[k]->decode(current, to), in_codec(*a2a_[k]));
+    current = to;
+  }
+  return {};
+}
+
+Status CodecChain::decode_raw(ByteView in, ByteSpan out, CodecScratch& scratch, const DecodeContext& context) const {
+  if (out.size() != decoded_size_) return Error(ErrorCode::internal, "decode_raw: the output has the wrong size");
+  PingPong buffers(scratch);
+  PENSTOCK_ASSIGN(const ByteView bytes, undo_bytes_codecs(in, plain_ ? &out : nullptr, buffers));
+  if (!plain_) return undo_array_codecs(bytes, out, layout_codecs_, buffers, context);
+  if (bytes.data() == out.data()) return {};
+  if (bytes.size() != out.size()) return std::move(wrong_size(out.size(), bytes.size()).add_context(in_codec(*a2b_)));
+  if (!out.empty()) std::memcpy(out.data(), bytes.data(), out.size());
+  return {};
+}
+
+Status CodecChain::decode(ByteView in, ByteSpan out, CodecScratch& scratch, const DecodeContext& context) const {
+  if (layout_.c_order) {
+    PENSTOCK_TRY(decode_raw(in, out, scratch, context));
+    if (layout_.swap) swap_units(out, decoded_.dtype);
+    return {};
+  }
+  if (out.size() != decoded_size_) return Error(ErrorCode::internal, "decode: the output has the wrong size");
+  PingPong buffers(scratch);
+  PENSTOCK_ASSIGN(const ByteView bytes, undo_bytes_codecs(in, nullptr, buffers));
+  return undo_array_codecs(bytes, out, 0, buffers, context);
+}
+
+Status CodecChain::encode(ByteView in, Bytes& out, CodecScratch& scratch) const {
+  if (in.size() != decoded_size_) return Error(ErrorCode::internal, "encode: the input has the wrong size");
+  PingPong buffers(scratch);
+  ByteView current = in;
+  for (const auto& codec : a2a_) {
+    PENSTOCK_ASSIGN(const std::uint64_t size, codec->encoded().size_bytes());
+    Bytes& to = buffers.next();
+    PENSTOCK_TRY(to.resize_discard(size));
+    PENSTOCK_TRY_IN(codec->encode(current, to.span()), in_codec(*codec));
+    current = to.view();
+  }
+  const bool elements_are_bytes = a2b_->is_plain() && !a2b_->swaps_bytes();
+  if (b2b_.empty() || !elements_are_bytes) {
+    Bytes& to = b2b_.empty() ? out : buffers.next();
+    PENSTOCK_TRY_IN(a2b_->encode(current, to), in_codec(*a2b_));
+    current = to.view();
+  }
+  for (std::size_t i = 0; i < b2b_.size(); ++i) {
+    Bytes& to = i + 1 == b2b_.size() ? out : buffers.next();
+    PENSTOCK_TRY_IN(b2b_[i]->encode(current, to), in_codec(*b2b_[i]));
+    current = to.view();
+  }
+  return {};
+}
+
+std::uint64_t CodecChain::scratch_bytes() const {
+  // Every intermediate result is at most this large, and two exist at a time.
+  std::uint64_t largest = 0;
+  for (const auto& codec : a2a_) largest = std::max(largest, codec->encoded().size_bytes().value_or(decoded_size_));
+  const bool direct = plain_ && layout_.c_order && !layout_.swap && b2b_.size() <= 1;
+  if (direct) return 0;
+  largest = std::max(largest, decoded_size_);
+  for (std::size_t i = 1; i < sizes_.size(); ++i)
+    if (sizes_[i].limit != kMax) largest = std::max(largest, sizes_[i].exact.value_or(sizes_[i].limit));
+  return saturating_add(largest, largest);
+}
+
+}  // namespace penstock

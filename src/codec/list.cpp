@@ -1,0 +1,113 @@
+#include "codec/list.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "codec/blosc/blosc.hpp"
+#include "codec/bytes/bytes.hpp"
+#include "codec/crc32c/crc32c.hpp"
+#include "codec/gzip/gzip.hpp"
+#include "codec/support.hpp"
+#include "codec/transpose/transpose.hpp"
+#include "codec/zstd/zstd.hpp"
+
+namespace penstock {
+namespace {
+
+/// Number of single-letter edits from a to b.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t same = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, same});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+// Every codec, in the order in which docs/support.md lists them.  To add one: its entry here and its files in
+// CMakeLists.txt.
+std::span<const CodecEntry> codec_list() {
+  static const CodecEntry list[] = {
+      // array -> array
+      kTransposeCodec,
+      // array -> bytes
+      kBytesCodec,
+      // bytes -> bytes: compressors
+      kZstdCodec,
+      kGzipCodec,
+      kBloscCodec,
+      // bytes -> bytes: checksums
+      kCrc32cCodec,
+  };
+  return list;
+}
+
+const CodecEntry* find_codec(std::string_view name) {
+  for (const CodecEntry& entry : codec_list())
+    if (entry.name == name || std::ranges::find(entry.aliases, name) != entry.aliases.end()) return &entry;
+  return nullptr;
+}
+
+const CodecEntry* find_codec_v2(std::string_view id) {
+  for (const CodecEntry& entry : codec_list())
+    if (!entry.v2_id.empty() && entry.v2_id == id) return &entry;
+  return nullptr;
+}
+
+Result<CodecSpec> codec_from_v2(const Json& v2, const DType& dtype) {
+  PENSTOCK_ASSIGN(const std::string id, string_member(v2, "id"));
+  const CodecEntry* entry = find_codec_v2(id);
+  if (entry == nullptr) return unknown_codec(id);
+  if (entry->from_v2 != nullptr) {
+    PENSTOCK_ASSIGN_IN(CodecSpec spec, entry->from_v2(v2, dtype), "codec " + id);
+    return spec;
+  }
+  Json configuration = v2;
+  configuration.erase("id");
+  return CodecSpec{std::string(entry->name), dump_json(configuration)};
+}
+
+Result<Json> codec_to_v2(const CodecSpec& spec, const DType& dtype) {
+  const CodecEntry* entry = find_codec(spec.name);
+  if (entry == nullptr) return unknown_codec(spec.name);
+  const std::string where = "codec " + spec.name;
+  if (entry->v2_id.empty())
+    return Error(ErrorCode::unsupported, where + ": zarr v2 has no such codec").set_hint("write zarr v3 instead");
+  auto made = entry->to_v2 != nullptr ? entry->to_v2(spec, dtype) : v2_object(entry->v2_id, spec);
+  PENSTOCK_ASSIGN_IN(Json object, std::move(made), where);
+  return object;
+}
+
+Error unknown_codec(std::string_view name) {
+  std::string known;
+  std::string_view nearest;
+  std::size_t distance = 3;  // further away is no misspelling
+  const auto consider = [&](std::string_view candidate) {
+    const std::size_t d = edit_distance(name, candidate);
+    if (d < distance) {
+      distance = d;
+      nearest = candidate;
+    }
+  };
+  for (const CodecEntry& entry : codec_list()) {
+    known += (known.empty() ? "" : ", ") + std::string(entry.name);
+    consider(entry.name);
+    for (const std::string_view alias : entry.aliases) consider(alias);
+  }
+  std::string text = fmt::format("no codec '{}'", name.substr(0, 100));
+  if (!nearest.empty()) text += fmt::format("; did you mean {}?", nearest);
+  return Error(ErrorCode::unsupported, std::move(text)).set_hint("known codecs: " + known);
+}
+
+}  // namespace penstock

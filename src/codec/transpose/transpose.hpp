@@ -1,0 +1,7 @@
+// The codec "transpose": axes in another order.
+#pragma once
+#include "codec/list.hpp"
+
+namespace penstock {
+extern const CodecEntry kTransposeCodec;
+}  // namespace penstock

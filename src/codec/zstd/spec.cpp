@@ -1,0 +1,29 @@
+// zstd: Zstandard frames.
+//
+// Specification  https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/zstd  (frames: RFC 8878)
+// Names          v3 "zstd", alias "numcodecs.zstd"; v2 "zstd"
+// Example        {"name": "zstd", "configuration": {"level": 3, "checksum": false}}
+// Limits         level -131072 to 22.  Decoding: concatenated and skippable frames, frames without content size;
+//                windows up to 128 MiB where the decoded size is not known beforehand
+// Deviations     frames that need a dictionary are refused: zarr has no place to keep one
+#include "codec/zstd/zstd.hpp"
+
+#include "codec/support.hpp"
+
+namespace penstock {
+namespace {
+
+Result<AnyCodec> make(const Json& configuration, const ChunkSpec& /*chunk*/) {
+  PENSTOCK_TRY(only_members(configuration, {"level", "checksum"}));
+  PENSTOCK_ASSIGN(const std::int64_t level, int_or(configuration, "level", 0, -131072, 22));
+  PENSTOCK_ASSIGN(const bool checksum, bool_or(configuration, "checksum", false));
+  return AnyCodec(make_zstd({static_cast<int>(level), checksum}));
+}
+
+constexpr std::string_view kAliases[] = {"numcodecs.zstd"};
+
+}  // namespace
+
+const CodecEntry kZstdCodec = {"zstd", kAliases, "zstd", make, nullptr, nullptr};
+
+}  // namespace penstock
