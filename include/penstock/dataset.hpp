@@ -60,6 +60,7 @@ struct Dataset {
 struct GroupInfo {
   int zarr_format = 3;
   std::string attributes = "{}";
+  std::string extra;  ///< as Dataset::extra; consolidated metadata is in here
 };
 
 /// One level of an OME-NGFF image.

@@ -1,0 +1,29 @@
+// Fill values: one element as JSON.
+#pragma once
+#include <vector>
+
+#include "core/json.hpp"
+#include "penstock/bytes.hpp"
+#include "penstock/dtype.hpp"
+
+namespace penstock {
+
+/// How a document spells fill values.
+struct FillStyle {
+  int zarr_format = 3;
+  bool raw_as_base64 = false;      ///< raw bytes as base64 (v2, `raw_bytes`), not as a list of numbers (`r*`)
+  bool struct_as_base64 = false;   ///< structures as base64 of the packed bytes (v2, `structured`), not as an object
+  bool big_endian_struct = false;  ///< byte order inside those packed bytes
+};
+
+/// Writes.  `element`: dtype.size_bytes bytes in native order, or the value's own bytes for variable length.
+/// Errors: invalid_argument (wrong size, not a code point), unsupported (a NaN with a payload in zarr v2).
+Result<Json> fill_to(const DType& dtype, ByteView element, const FillStyle& style);
+/// Reads; accepts every form that the zarr versions write, whatever the style says about raw and struct.
+/// Errors: invalid_metadata saying what is accepted.
+Result<std::vector<std::byte>> fill_from(const DType& dtype, const Json& value, const FillStyle& style);
+
+/// Swaps the multi-byte units of one element in place, field by field.
+void swap_element(const DType& dtype, ByteSpan element);
+
+}  // namespace penstock
