@@ -5,12 +5,14 @@
 
 #include "store/file/file_store.hpp"
 #include "store/memory/memory_store.hpp"
+#include "store/zip/zip_store.hpp"
 
 namespace penstock {
 namespace {
 
 constexpr StoreKind kStores[] = {
     {"memory", "bytes of this process", nullptr, open_memory_store},
+    {"zip", "a ZIP archive", is_zip_path, open_zip_store},
     {"file", "a directory", [](const std::string&) { return true; }, open_file_store},
 };
 

@@ -46,6 +46,7 @@ inline std::vector<StoreCase> store_cases() {
   return {
       {"file", [](const TemporaryDirectory& scratch) { return scratch / "store"; }},
       {"memory", [](const TemporaryDirectory& scratch) { return "memory://" + scratch.path().filename().string(); }},
+      {"zip", [](const TemporaryDirectory& scratch) { return scratch / "store.zip"; }},
   };
 }
 

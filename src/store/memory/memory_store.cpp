@@ -1,6 +1,5 @@
 #include "store/memory/memory_store.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <functional>
@@ -9,6 +8,7 @@
 #include <shared_mutex>
 
 #include "store/key.hpp"
+#include "store/sorted_keys.hpp"
 
 namespace penstock {
 namespace {
@@ -73,32 +73,14 @@ class MemoryStore final : public Store {
 
   Result<std::vector<StoreEntry>> list_dir(std::string_view prefix) const override {
     PENSTOCK_TRY(check_prefix(prefix));
-    const std::string start = prefix.empty() ? "" : std::string(prefix) + "/";
-    std::vector<StoreEntry> entries;
     const std::shared_lock lock(objects_->mutex);
-    auto it = objects_->by_key.lower_bound(start);
-    while (it != objects_->by_key.end() && it->first.starts_with(start)) {
-      const std::size_t slash = it->first.find('/', start.size());
-      entries.push_back({it->first.substr(start.size(), slash - start.size()), slash != std::string::npos});
-      // Past all keys of a prefix at once: '0' follows '/' in byte order.
-      it = slash == std::string::npos ? std::next(it) : objects_->by_key.lower_bound(it->first.substr(0, slash) + '0');
-    }
-    std::sort(entries.begin(), entries.end(), [](const StoreEntry& a, const StoreEntry& b) {
-      return a.name != b.name ? a.name < b.name : a.is_prefix < b.is_prefix;
-    });
-    return entries;
+    return list_dir_of(objects_->by_key, prefix);
   }
 
   Result<std::vector<std::string>> list(std::string_view prefix) const override {
     PENSTOCK_TRY(check_prefix(prefix));
-    const std::string start = prefix.empty() ? "" : std::string(prefix) + "/";
-    std::vector<std::string> keys;
     const std::shared_lock lock(objects_->mutex);
-    for (auto it = objects_->by_key.lower_bound(start); it != objects_->by_key.end(); ++it) {
-      if (!it->first.starts_with(start)) break;
-      keys.push_back(it->first);
-    }
-    return keys;
+    return list_of(objects_->by_key, prefix);
   }
 
   Status set(std::string_view key, ByteView value) override { return set_parts(key, {&value, 1}); }
@@ -124,13 +106,7 @@ class MemoryStore final : public Store {
     if (!writable_) return read_only_error(url_);
     PENSTOCK_TRY(check_prefix(prefix));
     const std::unique_lock lock(objects_->mutex);
-    auto& map = objects_->by_key;
-    if (prefix.empty()) {
-      map.clear();
-      return {};
-    }
-    if (const auto it = map.find(prefix); it != map.end()) map.erase(it);
-    map.erase(map.lower_bound(std::string(prefix) + '/'), map.lower_bound(std::string(prefix) + '0'));
+    (void)erase_from(objects_->by_key, prefix);
     return {};
   }
 

@@ -1,0 +1,212 @@
+#include "store/zip/writer.hpp"
+
+#include <fcntl.h>
+#include <libdeflate.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <filesystem>
+#include <vector>
+
+#include "core/checked.hpp"
+
+namespace penstock::zip {
+namespace {
+
+constexpr std::uint16_t kMadeByUnix = (3 << 8) | 45;
+constexpr std::uint32_t kFileMode = 0100644u << 16;
+// 1980-01-01, the first date that ZIP knows: the same content makes the same archive.
+constexpr std::uint32_t kDosDateTime = ((0u << 9) | (1u << 5) | 1u) << 16;
+
+bool same_file(const struct stat& a, const struct stat& b) { return a.st_dev == b.st_dev && a.st_ino == b.st_ino; }
+
+/// ZIP names are either UTF-8, and say so, or bytes of an old code page; ours that are not UTF-8 stay unmarked bytes.
+bool is_utf8(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const auto byte = [&](std::size_t at) { return at < text.size() ? static_cast<unsigned char>(text[at]) : 0u; };
+    const unsigned lead = byte(i);
+    const std::size_t more = lead < 0x80 ? 0 : lead >= 0xc2 && lead < 0xe0 ? 1 : (lead & 0xf0) == 0xe0 ? 2 : 3;
+    if (more == 3 && (lead < 0xf0 || lead > 0xf4)) return false;
+    unsigned value = more == 0 ? lead : lead & (0x3fu >> more);
+    for (std::size_t k = 1; k <= more; ++k) {
+      if ((byte(i + k) & 0xc0) != 0x80) return false;
+      value = value << 6 | (byte(i + k) & 0x3f);
+    }
+    // Longer than needed, a surrogate, or beyond the last code point.
+    if ((more == 2 && (value < 0x800 || (value >= 0xd800 && value < 0xe000))) ||
+        (more == 3 && (value < 0x10000 || value > 0x10ffff)))
+      return false;
+    i += more + 1;
+  }
+  return true;
+}
+
+bool is_ascii(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
+Result<Member> describe(std::string_view name, std::span<const ByteView> parts) {
+  if (name.size() > 0xffff)
+    return Error(ErrorCode::invalid_argument, "a name of " + std::to_string(name.size()) + " bytes; ZIP has 65535");
+  Member member;
+  member.made_by = kMadeByUnix;
+  member.external_attributes = kFileMode;
+  member.dos_date_time = kDosDateTime;
+  if (!is_ascii(name) && is_utf8(name)) member.flags = kFlagUtf8;
+  for (const ByteView part : parts) {
+    PENSTOCK_ASSIGN(member.size_bytes, checked_add(member.size_bytes, part.size()));
+    if (!part.empty()) member.crc32 = libdeflate_crc32(member.crc32, part.data(), part.size());
+  }
+  member.compressed_bytes = member.size_bytes;
+  return member;
+}
+
+std::string temporary_of(const std::string& path) {
+  const std::size_t name = path.rfind('/') + 1;  // npos + 1 = 0
+  return path.substr(0, name) + "." + path.substr(name) + ".penstock.tmp";
+}
+
+}  // namespace
+
+FileSource::FileSource(FileDescriptor fd, std::string name, std::uint64_t size)
+    : fd_(std::move(fd)), name_(std::move(name)), size_(size) {
+  static std::atomic<std::uint64_t> ids{1};
+  id_ = ids++;
+}
+
+Status FileSource::read(std::uint64_t offset_bytes, ByteSpan into) const {
+  return read_at(fd_.get(), offset_bytes, into, "reading");
+}
+
+Result<bool> FileSource::still_named() const {
+  struct stat named{}, open{};
+  if (::fstat(fd_.get(), &open) != 0) return errno_error(errno, name_);
+  if (::stat(name_.c_str(), &named) != 0) {
+    if (errno == ENOENT) return false;
+    return errno_error(errno, name_);
+  }
+  return same_file(named, open);
+}
+
+bool begins_as_archive(const std::string& path) {
+  const FileDescriptor fd = open_at(AT_FDCWD, path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY);
+  std::array<char, 4> begin{};
+  if (!fd || !read_at(fd.get(), 0, std::as_writable_bytes(std::span(begin)), path)) return false;
+  const std::string_view text(begin.data(), begin.size());
+  return text == "PK\3\4" || text == "PK\5\6";
+}
+
+Result<std::shared_ptr<const FileSource>> open_source(const std::string& path) {
+  FileDescriptor fd = open_at(AT_FDCWD, path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY);
+  if (!fd) return errno_error(errno, path);
+  struct stat info{};
+  if (::fstat(fd.get(), &info) != 0) return errno_error(errno, path);
+  if (S_ISDIR(info.st_mode)) return errno_error(EISDIR, path);
+  if (!S_ISREG(info.st_mode)) return Error(ErrorCode::unsupported, path + ": not a regular file");
+  return std::make_shared<const FileSource>(std::move(fd), path, static_cast<std::uint64_t>(info.st_size));
+}
+
+Result<std::unique_ptr<Writer>> Writer::begin(const std::string& path) {
+  std::unique_ptr<Writer> writer(new Writer(path, temporary_of(path)));
+  for (bool locked = false; !locked;) {
+    PENSTOCK_ASSIGN(locked, writer->open_and_lock());
+  }
+  return writer;
+}
+
+// False: the file got its final name between our opening and locking it; there is a next one to be made.
+Result<bool> Writer::open_and_lock() {
+  FileDescriptor fd = open_at(AT_FDCWD, temporary_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW);
+  if (!fd) return errno_error(errno, temporary_);
+  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK) return Error(ErrorCode::already_exists, path_ + ": another writer has this archive open");
+    Error error = errno_error(errno, temporary_);
+    return error.set_hint("the file system cannot lock files: write the archive elsewhere and move it");
+  }
+  struct stat named{}, open{};
+  if (::fstat(fd.get(), &open) != 0) return errno_error(errno, temporary_);
+  if (::fstatat(AT_FDCWD, temporary_.c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0 || !same_file(named, open))
+    return false;
+  if (::ftruncate(fd.get(), 0) != 0) return errno_error(errno, temporary_);  // what a killed writer left
+  file_ = std::make_shared<const FileSource>(std::move(fd), path_, 0);
+  return true;
+}
+
+Writer::~Writer() {
+  // While our lock holds nobody else can have put another file under the name.
+  if (file_ != nullptr && !finished_) ::unlink(temporary_.c_str());
+}
+
+Status Writer::copy_from(const Source& source, Members& members) {
+  std::vector<std::pair<std::string_view, Member*>> order;
+  for (auto& [name, member] : members) order.emplace_back(name, &member);
+  std::sort(order.begin(), order.end(),
+            [](const auto& a, const auto& b) { return a.second->header_offset < b.second->header_offset; });
+  constexpr std::uint64_t kPiece = std::uint64_t{4} << 20;
+  Bytes piece;
+  for (auto& [name, member] : order) {
+    PENSTOCK_ASSIGN(const std::uint64_t end, find_end(source, name, *member));
+    const std::uint64_t begin = member->header_offset, bytes = end - begin;
+    for (std::uint64_t done = 0; done < bytes; done += piece.size()) {
+      PENSTOCK_TRY(piece.resize_discard(std::min(kPiece, bytes - done)));
+      PENSTOCK_TRY_IN(source.read(begin + done, piece.span()), member_text(source, name));
+      const ByteView part = piece;
+      PENSTOCK_TRY(write_at(file_->fd(), end_ + done, {&part, 1}, temporary_));
+    }
+    member->header_offset = end_;
+    member->end_offset = end_ += bytes;
+  }
+  return {};
+}
+
+Result<Member> Writer::append(std::string_view name, std::span<const ByteView> parts) {
+  PENSTOCK_ASSIGN_IN(Member member, describe(name, parts), member_text(*file_, name));
+  Bytes header;
+  PENSTOCK_TRY(append_local_header(header, name, member));
+  PENSTOCK_ASSIGN(const std::uint64_t bytes, checked_add(header.size(), member.size_bytes));
+  {
+    const std::scoped_lock lock(mutex_);
+    member.header_offset = end_;
+    PENSTOCK_ASSIGN(end_, checked_add(end_, bytes));
+    member.end_offset = end_;
+  }
+  std::vector<ByteView> all{header};
+  all.insert(all.end(), parts.begin(), parts.end());
+  Status status = write_at(file_->fd(), member.header_offset, all, temporary_);
+  if (status) return member;
+  const std::scoped_lock lock(mutex_);  // give the room back when nobody has written behind
+  if (end_ == member.end_offset) end_ = member.header_offset;
+  return std::move(status.error().add_context(member_text(*file_, name)));
+}
+
+Status Writer::finish(const Members& members, const FileSource* replaces) {
+  EndRecord end;
+  Bytes directory;
+  for (const auto& [name, member] : members) PENSTOCK_TRY(append_central_entry(directory, name, member));
+  end.members = members.size();
+  end.directory_bytes = directory.size();
+  end.directory_offset = end_;
+  PENSTOCK_TRY(append_end_records(directory, end));
+  const ByteView bytes = directory;
+  PENSTOCK_TRY(write_at(file_->fd(), end_, {&bytes, 1}, temporary_));
+  // Bytes behind the end record, left by a write or a finish that failed, would hide it.
+  if (::ftruncate(file_->fd(), static_cast<off_t>(end_ + bytes.size())) != 0) return errno_error(errno, temporary_);
+  if (replaces != nullptr) {
+    struct stat info{};
+    if (::fstat(replaces->fd(), &info) == 0) (void)::fchmod(file_->fd(), info.st_mode & 07777);
+    // The old archive may go only when the new one is on the disk: it may hold what nobody has a second time.
+    if (::fdatasync(file_->fd()) != 0) return errno_error(errno, temporary_);
+  }
+  if (replaces == nullptr && ::access(path_.c_str(), F_OK) == 0)
+    return Error(ErrorCode::already_exists, path_ + ": another program has made this archive meanwhile");
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) return errno_error(errno, path_);
+  finished_ = true;
+  return {};
+}
+
+}  // namespace penstock::zip

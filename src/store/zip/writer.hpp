@@ -1,0 +1,72 @@
+// An archive under construction: a hidden file beside the one that it will become.
+#pragma once
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+
+#include "store/posix.hpp"
+#include "store/zip/directory.hpp"
+
+namespace penstock::zip {
+
+/// An archive as an open file; it stays readable when its name goes to another.
+class FileSource final : public Source {
+ public:
+  FileSource(FileDescriptor fd, std::string name, std::uint64_t size);
+  [[nodiscard]] const std::string& name() const override { return name_; }
+  [[nodiscard]] std::uint64_t size_bytes() const override { return size_; }
+  [[nodiscard]] Status read(std::uint64_t offset_bytes, ByteSpan into) const override;
+  [[nodiscard]] int fd() const { return fd_.get(); }
+  /// Another number for every file that this process opened.
+  [[nodiscard]] std::uint64_t id() const { return id_; }
+  /// Whether the file's name still leads to it.
+  [[nodiscard]] Result<bool> still_named() const;
+
+ private:
+  FileDescriptor fd_;
+  std::string name_;
+  std::uint64_t size_;
+  std::uint64_t id_;
+};
+
+/// Whether the file's first bytes are those of a ZIP archive; false when it cannot be read.
+bool begins_as_archive(const std::string& path);
+
+/// Opens an archive for reading.  Errors: not_found, permission_denied, io_error.
+Result<std::shared_ptr<const FileSource>> open_source(const std::string& path);
+
+/// Writes ".NAME.penstock.tmp" and gives it the archive's name when it is finished.  The file is locked: a second
+/// writer of the archive is refused, and what a killed writer left is taken over by the next.
+class Writer {
+ public:
+  /// Errors: already_exists (another writer), permission_denied, io_error, no_space.
+  static Result<std::unique_ptr<Writer>> begin(const std::string& path);
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+  /// Removes the file unless it was finished.
+  ~Writer();
+
+  /// Copies the members of another archive, which get their new places.  Errors: corrupt_data when members overlap.
+  Status copy_from(const Source& source, Members& members);
+  /// Writes one stored member.  Many threads may do so at once.
+  Result<Member> append(std::string_view name, std::span<const ByteView> parts);
+  /// Writes the central directory and renames.  No append may be under way.  `replaces`: the archive that loses its
+  /// name.
+  Status finish(const Members& members, const FileSource* replaces);
+  /// The file, to read back what was written.
+  [[nodiscard]] std::shared_ptr<const FileSource> source() const { return file_; }
+
+ private:
+  Writer(std::string path, std::string temporary) : path_(std::move(path)), temporary_(std::move(temporary)) {}
+  Result<bool> open_and_lock();
+
+  std::string path_;
+  std::string temporary_;
+  std::shared_ptr<const FileSource> file_;
+  bool finished_ = false;
+  std::mutex mutex_;       // guards end_
+  std::uint64_t end_ = 0;  // bytes that are given out
+};
+
+}  // namespace penstock::zip

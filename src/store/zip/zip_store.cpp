@@ -1,0 +1,274 @@
+#include "store/zip/zip_store.hpp"
+
+#include <cstring>
+#include <filesystem>
+#include <mutex>
+#include <shared_mutex>
+
+#include "store/key.hpp"
+#include "store/sorted_keys.hpp"
+#include "store/zip/directory.hpp"
+#include "store/zip/writer.hpp"
+
+namespace penstock {
+namespace {
+
+using zip::FileSource;
+using zip::Member;
+using zip::Members;
+
+/// A member with the archive that it is in.
+struct Found {
+  std::shared_ptr<const FileSource> source;
+  Member member;
+};
+
+Error past_the_end(const std::string& where, std::uint64_t size, std::uint64_t offset, std::uint64_t count) {
+  return {ErrorCode::corrupt_data, where + " has " + std::to_string(size) + " bytes, wanted " + std::to_string(count) +
+                                       " bytes from byte " + std::to_string(offset)};
+}
+
+/// A stored member: ranges are read where they lie.  Its checksum is verified only when all of it is read at once.
+class StoredObject final : public Object {
+ public:
+  StoredObject(Found found, std::string name, std::uint64_t data_offset, std::uint64_t version)
+      : found_(std::move(found)), name_(std::move(name)), data_offset_(data_offset), version_(version) {}
+  std::uint64_t size_bytes() const override { return found_.member.size_bytes; }
+  std::uint64_t version() const override { return version_; }
+  Status read(std::uint64_t offset_bytes, ByteSpan into) const override {
+    const std::uint64_t size = size_bytes();
+    if (offset_bytes > size || into.size() > size - offset_bytes)
+      return past_the_end(zip::member_text(*found_.source, name_), size, offset_bytes, into.size());
+    PENSTOCK_TRY_IN(found_.source->read(data_offset_ + offset_bytes, into), zip::member_text(*found_.source, name_));
+    if (into.size() < size) return {};
+    PENSTOCK_TRY_IN(zip::check_crc(found_.member, into), zip::member_text(*found_.source, name_));
+    return {};
+  }
+
+ private:
+  Found found_;
+  std::string name_;
+  std::uint64_t data_offset_;
+  std::uint64_t version_;
+};
+
+/// A deflated member: decoded once, when the first byte is wanted.
+class DeflatedObject final : public Object {
+ public:
+  DeflatedObject(Found found, std::string name, std::uint64_t data_offset, std::uint64_t version)
+      : found_(std::move(found)), name_(std::move(name)), data_offset_(data_offset), version_(version) {}
+  std::uint64_t size_bytes() const override { return found_.member.size_bytes; }
+  std::uint64_t version() const override { return version_; }
+  Status read(std::uint64_t offset_bytes, ByteSpan into) const override {
+    const std::uint64_t size = size_bytes();
+    if (offset_bytes > size || into.size() > size - offset_bytes)
+      return past_the_end(zip::member_text(*found_.source, name_), size, offset_bytes, into.size());
+    PENSTOCK_TRY(decode());
+    if (!into.empty()) std::memcpy(into.data(), bytes_.data() + offset_bytes, into.size());
+    return {};
+  }
+  std::optional<ByteView> view(std::uint64_t offset_bytes, std::uint64_t count) const override {
+    const std::uint64_t size = size_bytes();
+    if (offset_bytes > size || count > size - offset_bytes || !decode()) return std::nullopt;
+    return bytes_.view().subspan(offset_bytes, count);
+  }
+
+ private:
+  Status decode() const {
+    const std::scoped_lock lock(mutex_);
+    if (decoded_) return {};
+    PENSTOCK_TRY(zip::read_member(*found_.source, name_, found_.member, data_offset_, bytes_));
+    decoded_ = true;
+    return {};
+  }
+
+  Found found_;
+  std::string name_;
+  std::uint64_t data_offset_;
+  std::uint64_t version_;
+  mutable std::mutex mutex_;
+  mutable bool decoded_ = false;
+  mutable Bytes bytes_;
+};
+
+/// An archive is never changed in its place: a killed writer would leave one without a central directory.  The first
+/// change after opening or flush() begins a new file, with the living members copied (what was replaced is dropped);
+/// flush() writes its directory and renames.  So many changes want few flushes.
+class ZipStore final : public Store {
+ public:
+  ZipStore(std::string url, std::string path, bool writable)
+      : url_(std::move(url)), path_(std::move(path)), writable_(writable) {}
+
+  Status load() {
+    PENSTOCK_ASSIGN(source_, zip::open_source(path_));
+    PENSTOCK_ASSIGN(members_, zip::read_directory(*source_));
+    return {};
+  }
+  Status begin_empty() {
+    const std::unique_lock session(session_);
+    return begin();
+  }
+
+  std::string url() const override { return url_; }
+  std::string path_taken() const override { return "zip, buffered"; }
+  bool writable() const override { return writable_; }
+
+  Result<std::unique_ptr<Object>> open(std::string_view key) const override {
+    PENSTOCK_TRY(check_key(key));
+    auto found = find(key);
+    if (!found) return std::unique_ptr<Object>();
+    PENSTOCK_ASSIGN(const std::uint64_t data, zip::find_data(*found->source, key, found->member));
+    const std::uint64_t version = found->source->id() << 48 ^ (found->member.header_offset + 1);
+    const bool stored = found->member.method == zip::kStored;
+    if (stored) return std::unique_ptr<Object>(new StoredObject(*std::move(found), std::string(key), data, version));
+    return std::unique_ptr<Object>(new DeflatedObject(*std::move(found), std::string(key), data, version));
+  }
+
+  Result<bool> get(std::string_view key, Bytes& out) const override {
+    PENSTOCK_TRY(check_key(key));
+    const auto found = find(key);
+    if (!found) return false;
+    PENSTOCK_ASSIGN(const std::uint64_t data, zip::find_data(*found->source, key, found->member));
+    PENSTOCK_TRY(zip::read_member(*found->source, key, found->member, data, out));
+    return true;
+  }
+
+  Result<bool> exists(std::string_view key) const override {
+    PENSTOCK_TRY(check_key(key));
+    return find(key).has_value();
+  }
+  Result<std::vector<StoreEntry>> list_dir(std::string_view prefix) const override {
+    PENSTOCK_TRY(check_prefix(prefix));
+    const std::shared_lock lock(mutex_);
+    return list_dir_of(members_, prefix);
+  }
+  Result<std::vector<std::string>> list(std::string_view prefix) const override {
+    PENSTOCK_TRY(check_prefix(prefix));
+    const std::shared_lock lock(mutex_);
+    return list_of(members_, prefix);
+  }
+
+  Status set(std::string_view key, ByteView value) override { return set_parts(key, {&value, 1}); }
+  Status set_parts(std::string_view key, std::span<const ByteView> parts) override {
+    PENSTOCK_TRY(check_change(key));
+    return change([&]() -> Status {
+      PENSTOCK_ASSIGN(const Member member, writer_->append(key, parts));
+      const std::unique_lock lock(mutex_);
+      members_.insert_or_assign(std::string(key), member);
+      return {};
+    });
+  }
+  Status erase(std::string_view key) override {
+    PENSTOCK_TRY(check_change(key));
+    if (!find(key)) return {};
+    return change([&]() -> Status {
+      const std::unique_lock lock(mutex_);
+      if (const auto it = members_.find(key); it != members_.end()) members_.erase(it);
+      return {};
+    });
+  }
+  Status erase_prefix(std::string_view prefix) override {
+    if (!writable_) return read_only_error(url_);
+    PENSTOCK_TRY(check_prefix(prefix));
+    return change([&]() -> Status {
+      const std::unique_lock lock(mutex_);
+      (void)erase_from(members_, prefix);
+      return {};
+    });
+  }
+
+  Status flush() override {
+    const std::unique_lock session(session_);
+    if (writer_ == nullptr) return {};
+    PENSTOCK_TRY(writer_->finish(members_, replaced_.get()));
+    writer_.reset();
+    replaced_.reset();
+    return {};
+  }
+
+ private:
+  std::optional<Found> find(std::string_view key) const {
+    const std::shared_lock lock(mutex_);
+    const auto it = members_.find(key);
+    if (it == members_.end()) return std::nullopt;
+    return Found{source_, it->second};
+  }
+  Status check_change(std::string_view key) const {
+    if (!writable_) return read_only_error(url_);
+    return check_key(key);
+  }
+
+  /// Runs a change while a new file is under construction, beside other changes but not beside flush().
+  template <class Change>
+  Status change(const Change& apply) {
+    for (;;) {
+      {
+        const std::shared_lock session(session_);
+        if (writer_ != nullptr) return apply();
+      }
+      const std::unique_lock session(session_);
+      if (writer_ == nullptr) PENSTOCK_TRY(begin());
+    }
+  }
+
+  /// Called with session_ held alone.
+  Status begin() {
+    PENSTOCK_ASSIGN(std::unique_ptr<zip::Writer> writer, zip::Writer::begin(path_));
+    Members members;
+    if (source_ != nullptr) {
+      PENSTOCK_ASSIGN(const bool still_named, source_->still_named());
+      if (!still_named)
+        return Error(ErrorCode::already_exists, url_ + ": the archive was replaced since it was opened; open it again");
+      {
+        const std::shared_lock lock(mutex_);
+        members = members_;
+      }
+      PENSTOCK_TRY(writer->copy_from(*source_, members));
+    }
+    const std::unique_lock lock(mutex_);
+    members_ = std::move(members);
+    replaced_ = std::exchange(source_, writer->source());
+    writer_ = std::move(writer);
+    return {};
+  }
+
+  const std::string url_, path_;
+  const bool writable_;
+  mutable std::shared_mutex session_;  // held alone while writer_ comes or goes; taken before mutex_
+  std::unique_ptr<zip::Writer> writer_;
+  std::shared_ptr<const FileSource> replaced_;  // the archive that the next flush() takes the name from
+  mutable std::shared_mutex mutex_;             // guards the two below
+  std::shared_ptr<const FileSource> source_;
+  Members members_;
+};
+
+bool has_zip_name(const std::string& path) { return path.ends_with(".zip") || path.ends_with(".ozx"); }
+
+}  // namespace
+
+bool is_zip_path(const std::string& path) {
+  std::error_code ignored;
+  const auto status = std::filesystem::status(path, ignored);
+  if (!std::filesystem::exists(status)) return has_zip_name(path);
+  if (!std::filesystem::is_regular_file(status)) return false;
+  return has_zip_name(path) || zip::begins_as_archive(path);
+}
+
+Result<std::shared_ptr<Store>> open_zip_store(const std::string& path, StoreMode mode) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  // The archive stays the same when the process changes its directory, and a link to it is followed, not replaced.
+  const fs::path whole = fs::weakly_canonical(fs::absolute(path, error), error);
+  if (error) return errno_error(error.value(), path);
+  auto store = std::make_shared<ZipStore>(path, whole.string(), mode != StoreMode::read);
+  if (mode == StoreMode::create && !fs::exists(whole, error)) {
+    fs::create_directories(whole.parent_path(), error);
+    if (error) return errno_error(error.value(), path);
+    PENSTOCK_TRY(store->begin_empty());
+  } else {
+    PENSTOCK_TRY(store->load());
+  }
+  return std::shared_ptr<Store>(std::move(store));
+}
+
+}  // namespace penstock
