@@ -81,7 +81,8 @@ Status CodecChain::add(const CodecSpec& spec, ChunkSpec& at) {
 Result<CodecChain> CodecChain::make(std::span<const CodecSpec> specs, const ChunkSpec& decoded) {
   CodecChain chain;
   chain.decoded_ = decoded;
-  if (decoded.shape.size() > kMaxRank)
+  // One more than arrays have: a shard index is the grid and a last dimension of two.
+  if (decoded.shape.size() > kMaxRank + 1)
     return bad_configuration(fmt::format("{} dimensions; at most {} are possible", decoded.shape.size(), kMaxRank));
   PENSTOCK_ASSIGN_IN(chain.decoded_size_, decoded.size_bytes(), "chunk");
   ChunkSpec at = decoded;
@@ -104,6 +105,7 @@ Status CodecChain::measure() {
     if (exact) most = *exact;
   }
   encoded_size_ = exact;
+  if (most != kMax) max_encoded_size_ = most;
   return {};
 }
 

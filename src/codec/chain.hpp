@@ -35,6 +35,8 @@ class CodecChain {
   [[nodiscard]] const ShardingCodec* sharding() const;
   /// Encoded size of every chunk when it does not depend on the values.
   [[nodiscard]] std::optional<std::uint64_t> encoded_size() const { return encoded_size_; }
+  /// Most bytes that an encoded chunk can have; nullopt: not known (variable-length elements).
+  [[nodiscard]] std::optional<std::uint64_t> max_encoded_size() const { return max_encoded_size_; }
   /// No bytes->bytes codec and a plain array->bytes codec: an encoded chunk is its raw bytes.
   [[nodiscard]] bool is_raw() const;
   [[nodiscard]] std::span<const std::unique_ptr<BytesToBytes>> bytes_codecs() const { return b2b_; }
@@ -70,6 +72,7 @@ class CodecChain {
   ChunkSpec decoded_;
   std::uint64_t decoded_size_ = 0;
   std::optional<std::uint64_t> encoded_size_;
+  std::optional<std::uint64_t> max_encoded_size_;
   RawLayout layout_;
   std::size_t layout_codecs_ = 0;  ///< leading array codecs that only permute axes: left to the layout
   bool plain_ = false;             ///< all array codecs are left to the layout and array->bytes is plain

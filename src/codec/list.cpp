@@ -10,6 +10,7 @@
 #include "codec/bytes/bytes.hpp"
 #include "codec/crc32c/crc32c.hpp"
 #include "codec/gzip/gzip.hpp"
+#include "codec/sharding/sharding.hpp"
 #include "codec/support.hpp"
 #include "codec/transpose/transpose.hpp"
 #include "codec/zstd/zstd.hpp"
@@ -43,6 +44,7 @@ std::span<const CodecEntry> codec_list() {
       kTransposeCodec,
       // array -> bytes
       kBytesCodec,
+      kShardingCodec,
       // bytes -> bytes: compressors
       kZstdCodec,
       kGzipCodec,
@@ -87,6 +89,40 @@ Result<Json> codec_to_v2(const CodecSpec& spec, const DType& dtype) {
   auto made = entry->to_v2 != nullptr ? entry->to_v2(spec, dtype) : v2_object(entry->v2_id, spec);
   PENSTOCK_ASSIGN_IN(Json object, std::move(made), where);
   return object;
+}
+
+Result<std::vector<CodecSpec>> codecs_from_json(const Json& list) {
+  if (!list.is_array()) return bad_configuration(fmt::format("a list of codecs is needed, not {}", list.type_name()));
+  std::vector<CodecSpec> specs;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const Json& item = list[i];
+    const std::string where = fmt::format("codecs[{}]", i);
+    CodecSpec spec;
+    if (item.is_string()) {
+      spec.name = item.get<std::string>();
+    } else {
+      PENSTOCK_TRY_IN(only_members(item, {"name", "configuration", "must_understand"}), where);
+      PENSTOCK_ASSIGN_IN(spec.name, string_member(item, "name"), where);
+      if (const auto it = item.find("configuration"); it != item.end()) {
+        if (!it->is_object()) return bad_configuration(where + ": \"configuration\" must be an object");
+        spec.configuration = dump_json(*it);
+      }
+    }
+    specs.push_back(std::move(spec));
+  }
+  return specs;
+}
+
+Result<Json> codecs_to_json(std::span<const CodecSpec> specs) {
+  Json list = Json::array();
+  for (const CodecSpec& spec : specs) {
+    PENSTOCK_ASSIGN_IN(Json configuration, configuration_of(spec), "codec " + spec.name);
+    Json item = Json::object();
+    item["name"] = spec.name;
+    if (!configuration.empty()) item["configuration"] = std::move(configuration);
+    list.push_back(std::move(item));
+  }
+  return list;
 }
 
 Error unknown_codec(std::string_view name) {

@@ -3,6 +3,7 @@
 #include <span>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "codec/codec.hpp"
 #include "core/json.hpp"
@@ -39,6 +40,11 @@ const CodecEntry* find_codec_v2(std::string_view id);
 Result<CodecSpec> codec_from_v2(const Json& v2, const DType& dtype);
 /// The reverse.  Errors: unsupported (no such codec, or it has no v2 form).
 Result<Json> codec_to_v2(const CodecSpec& spec, const DType& dtype);
+/// A list of codecs as v3 metadata has it: [{"name": ..., "configuration": {...}}, "name", ...].
+/// Errors: invalid_metadata naming the item.
+Result<std::vector<CodecSpec>> codecs_from_json(const Json& list);
+/// The reverse.  Errors: invalid_metadata (a configuration that is not JSON).
+Result<Json> codecs_to_json(std::span<const CodecSpec> specs);
 /// "no codec 'zstdd'; did you mean zstd? known: ..."
 Error unknown_codec(std::string_view name);
 

@@ -16,6 +16,10 @@ struct ShardEntry {
   [[nodiscard]] bool absent() const { return offset == kAbsent && size == kAbsent; }
 };
 
+struct CodecEntry;
+extern const CodecEntry kShardingCodec;
+
+/// The array->bytes codec "sharding_indexed".  The array reader uses it to read inner chunks alone.
 class ShardingCodec : public ArrayToBytes {
  public:
   enum class IndexLocation : std::uint8_t { start, end };
