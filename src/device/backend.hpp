@@ -13,7 +13,9 @@ class Backend {
  public:
   virtual ~Backend() = default;
   [[nodiscard]] virtual Device::Type type() const = 0;
-  /// Devices usable now; empty when there are none.
+  /// Devices usable now; does not start any of them.
+  [[nodiscard]] virtual int count() const = 0;
+  /// What they are; starts them, to ask for free memory.
   [[nodiscard]] virtual std::vector<DeviceInfo> devices() const = 0;
   /// Why there is none; empty when there is one.
   [[nodiscard]] virtual std::string unavailable_reason() const = 0;

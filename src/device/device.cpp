@@ -21,12 +21,11 @@ Result<Backend*> backend_of(Device device) {
 
 Status check_exists(Device device) {
   PENSTOCK_ASSIGN(Backend * backend, backend_of(device));
-  const std::vector<DeviceInfo> found = backend->devices();
-  if (found.empty()) return Error(ErrorCode::no_device, device.name() + ": " + backend->unavailable_reason());
-  for (const DeviceInfo& info : found)
-    if (info.device == device) return {};
+  const int count = backend->count();
+  if (count == 0) return Error(ErrorCode::no_device, device.name() + ": " + backend->unavailable_reason());
+  if (device.index >= 0 && device.index < count) return {};
   return Error(ErrorCode::no_device,
-               device.name() + ": no device of this index; the last is " + found.back().device.name());
+               device.name() + ": no device of this index; the last is " + Device{device.type, count - 1}.name());
 }
 
 }  // namespace
@@ -35,7 +34,10 @@ std::string Device::name() const { return type == Type::cpu ? "cpu" : "cuda:" + 
 
 Result<Device> Device::parse(std::string_view text) {
   if (text == "cpu") return Device{};
-  if (text == "auto") return penstock::devices().front().device;
+  if (text == "auto") {
+    const Backend* cuda = find_backend(Type::cuda);
+    return cuda != nullptr && cuda->count() > 0 ? Device{Type::cuda, 0} : Device{};
+  }
   const auto bad = [&] {
     return Error(ErrorCode::invalid_argument,
                  "device '" + std::string(text) + "' is not understood: " + std::string(kAccepted));

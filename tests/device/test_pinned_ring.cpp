@@ -25,6 +25,7 @@ class FakeBackend final : public Backend {
   std::atomic<bool> refuse{false};
 
   [[nodiscard]] Device::Type type() const override { return Device::Type::cpu; }
+  [[nodiscard]] int count() const override { return 1; }
   [[nodiscard]] std::vector<DeviceInfo> devices() const override { return cpu_backend().devices(); }
   [[nodiscard]] std::string unavailable_reason() const override { return {}; }
   Result<std::shared_ptr<void>> create_stream(int) override { return std::shared_ptr<void>(); }

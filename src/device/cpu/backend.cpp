@@ -74,6 +74,7 @@ std::uint64_t pages(int name) {
 class CpuBackend final : public Backend {
  public:
   [[nodiscard]] Device::Type type() const override { return Device::Type::cpu; }
+  [[nodiscard]] int count() const override { return 1; }
   [[nodiscard]] std::vector<DeviceInfo> devices() const override {
     DeviceInfo info;
     const unsigned threads = std::thread::hardware_concurrency();

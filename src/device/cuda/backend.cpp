@@ -1,0 +1,159 @@
+#include "device/cuda/backend.hpp"
+
+#include <cstdlib>
+#include <mutex>
+#include <utility>
+
+#include "core/units.hpp"
+#include "device/cuda/error.hpp"
+#include "device/cuda/memory.hpp"
+
+namespace penstock {
+namespace {
+
+std::string version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+/// Devices that the driver offers, or why there are none.
+struct Probe {
+  int count = 0;
+  std::string reason;
+};
+
+Probe probe() {
+  Probe result;
+  const cudaError_t error = cudaGetDeviceCount(&result.count);
+  if (error == cudaSuccess && result.count > 0) return result;
+  (void)cudaGetLastError();
+  result.count = 0;
+  int driver = 0;
+  int runtime = 0;
+  (void)cudaDriverGetVersion(&driver);
+  (void)cudaRuntimeGetVersion(&runtime);
+  if (error == cudaErrorInsufficientDriver)
+    result.reason = driver == 0 ? "no NVIDIA driver"
+                                : "the NVIDIA driver supports CUDA " + version_text(driver) + ", this penstock needs " +
+                                      version_text(runtime);
+  else if (error == cudaErrorNoDevice || error == cudaSuccess)
+    result.reason = std::getenv("CUDA_VISIBLE_DEVICES") != nullptr
+                        ? "the NVIDIA driver finds no GPU (CUDA_VISIBLE_DEVICES is set)"
+                        : "the NVIDIA driver finds no GPU";
+  else
+    result.reason = std::string("the NVIDIA driver failed: ") + cudaGetErrorString(error);
+  return result;
+}
+
+cudaStream_t native(void* stream) { return static_cast<cudaStream_t>(stream); }
+cudaEvent_t native_event(void* event) { return static_cast<cudaEvent_t>(event); }
+
+class CudaBackend final : public Backend {
+ public:
+  [[nodiscard]] Device::Type type() const override { return Device::Type::cuda; }
+  [[nodiscard]] int count() const override { return probed().count; }
+  [[nodiscard]] std::string unavailable_reason() const override { return probed().reason; }
+
+  [[nodiscard]] std::vector<DeviceInfo> devices() const override {
+    std::vector<DeviceInfo> all;
+    int driver = 0;
+    (void)cudaDriverGetVersion(&driver);
+    for (int index = 0; index < count(); ++index) {
+      cudaDeviceProp properties{};
+      if (cudaGetDeviceProperties(&properties, index) != cudaSuccess) {
+        (void)cudaGetLastError();
+        continue;
+      }
+      DeviceInfo info;
+      info.device = {Device::Type::cuda, index};
+      info.description = properties.name;
+      info.memory_bytes = properties.totalGlobalMem;
+      info.driver_version = driver;
+      info.compute_capability = properties.major * 10 + properties.minor;
+      const DeviceGuard guard(index);
+      std::size_t free_bytes = 0, total = 0;
+      if (guard.status() && cudaMemGetInfo(&free_bytes, &total) == cudaSuccess) info.free_bytes = free_bytes;
+      all.push_back(std::move(info));
+    }
+    return all;
+  }
+
+  Result<std::shared_ptr<void>> create_stream(int index) override {
+    const DeviceGuard guard(index);
+    PENSTOCK_TRY(guard.status());
+    cudaStream_t stream = nullptr;
+    PENSTOCK_TRY(cuda_status(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate"));
+    return std::shared_ptr<void>(stream, [](void* s) { (void)cudaStreamDestroy(native(s)); });
+  }
+  Status synchronize(int index, void* stream) override {
+    const DeviceGuard guard(index);
+    PENSTOCK_TRY(guard.status());
+    return cuda_status(cudaStreamSynchronize(native(stream)), "cudaStreamSynchronize");
+  }
+  Result<std::shared_ptr<void>> record_event(int index, void* stream) override {
+    const DeviceGuard guard(index);
+    PENSTOCK_TRY(guard.status());
+    cudaEvent_t event = nullptr;
+    // Blocking: who waits sleeps, and leaves the core to the decoders.
+    PENSTOCK_TRY(cuda_status(cudaEventCreateWithFlags(&event, cudaEventDisableTiming | cudaEventBlockingSync),
+                             "cudaEventCreate"));
+    std::shared_ptr<void> owner(event, [](void* e) { (void)cudaEventDestroy(native_event(e)); });
+    PENSTOCK_TRY(cuda_status(cudaEventRecord(event, native(stream)), "cudaEventRecord"));
+    return owner;
+  }
+  Status wait_event(int index, void* stream, void* event) override {
+    const DeviceGuard guard(index);
+    PENSTOCK_TRY(guard.status());
+    return cuda_status(cudaStreamWaitEvent(native(stream), native_event(event), 0), "cudaStreamWaitEvent");
+  }
+  Status synchronize_event(void* event) override {
+    return cuda_status(cudaEventSynchronize(native_event(event)), "cudaEventSynchronize");
+  }
+  Result<bool> event_done(void* event) override {
+    const cudaError_t error = cudaEventQuery(native_event(event));
+    if (error == cudaErrorNotReady) {
+      (void)cudaGetLastError();
+      return false;
+    }
+    PENSTOCK_TRY(cuda_status(error, "cudaEventQuery"));
+    return true;
+  }
+
+  Result<std::shared_ptr<Memory>> create_memory(int index, std::uint64_t cap_bytes) override {
+    return create_cuda_memory(index, cap_bytes);
+  }
+  Status copy_async(void* to, const void* from, std::uint64_t bytes, int index, void* stream) override {
+    const DeviceGuard guard(index);
+    PENSTOCK_TRY(guard.status());
+    return cuda_status(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, native(stream)), "cudaMemcpyAsync");
+  }
+  Status fill_async(void* to, std::byte value, std::uint64_t bytes, int index, void* stream) override {
+    const DeviceGuard guard(index);
+    PENSTOCK_TRY(guard.status());
+    return cuda_status(cudaMemsetAsync(to, std::to_integer<int>(value), bytes, native(stream)), "cudaMemsetAsync");
+  }
+  Result<void*> allocate_pinned(std::uint64_t bytes) override {
+    const DeviceGuard guard(0);
+    PENSTOCK_TRY(guard.status());
+    void* data = nullptr;
+    PENSTOCK_TRY(cuda_status(cudaHostAlloc(&data, bytes, cudaHostAllocPortable), "pinning " + format_bytes(bytes)));
+    return data;
+  }
+  void free_pinned(void* data) noexcept override {
+    if (cudaFreeHost(data) != cudaSuccess) (void)cudaGetLastError();
+  }
+
+ private:
+  static const Probe& probed() {
+    static const Probe result = probe();
+    return result;
+  }
+};
+
+}  // namespace
+
+Backend& cuda_backend() {
+  static CudaBackend backend;
+  return backend;
+}
+
+}  // namespace penstock

@@ -1,0 +1,69 @@
+// The Team of a CUDA warp; the only file with warp intrinsics.  The contract is in device/team.hpp.
+#pragma once
+#include <cstdint>
+
+#include "device/portable.hpp"
+
+namespace penstock {
+
+/// One warp.  All 32 lanes must be alive.
+struct CudaTeam {
+  static constexpr std::uint32_t lanes = 32;
+  template <class T>
+  using var = T;  // one per lane: a register
+
+  __device__ __forceinline__ static std::uint32_t lane() { return threadIdx.x % lanes; }
+
+  template <class F>
+  __device__ __forceinline__ void for_each(std::uint32_t n, F f) const {
+    for (std::uint32_t i = lane(); i < n; i += lanes) f(i);
+    __syncwarp();
+  }
+  template <int U, class Load, class Store>
+  __device__ __forceinline__ void for_each_batched(std::uint32_t n, Load load, Store store) const {
+    for (std::uint32_t i = lane(); i < n; i += lanes * U) {
+      decltype(load(0u)) values[U];
+#pragma unroll
+      for (int u = 0; u < U; ++u)
+        if (i + u * lanes < n) values[u] = load(i + u * lanes);
+#pragma unroll
+      for (int u = 0; u < U; ++u)
+        if (i + u * lanes < n) store(i + u * lanes, values[u]);
+    }
+    __syncwarp();
+  }
+  template <class F>
+  __device__ __forceinline__ void each_lane(F f) const {
+    f(lane());
+    __syncwarp();
+  }
+  template <class F>
+  __device__ __forceinline__ auto map(F f) const {
+    auto value = f(lane());
+    __syncwarp();
+    return value;
+  }
+  template <class T>
+  __device__ __forceinline__ static T& at(T& value, std::uint32_t) {
+    return value;
+  }
+  template <class T>
+  __device__ __forceinline__ T broadcast(T value, std::uint32_t from) const {
+    return __shfl_sync(~0u, value, static_cast<int>(from));
+  }
+  __device__ __forceinline__ std::uint32_t first(bool value) const {
+    const unsigned holders = __ballot_sync(~0u, value);
+    return holders == 0 ? lanes : static_cast<std::uint32_t>(__ffs(static_cast<int>(holders)) - 1);
+  }
+  template <class T>
+  __device__ __forceinline__ T inclusive_sum(T value) const {
+#pragma unroll
+    for (unsigned distance = 1; distance < lanes; distance *= 2) {
+      const T other = __shfl_up_sync(~0u, value, distance);
+      if (lane() >= distance) value = static_cast<T>(value + other);
+    }
+    return value;
+  }
+};
+
+}  // namespace penstock
