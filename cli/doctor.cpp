@@ -1,11 +1,13 @@
 // penstock doctor
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cli/command.hpp"
 #include "cli/list.hpp"
 #include "cli/machine.hpp"
 #include "cli/table.hpp"
 #include "cli/version.hpp"
+#include "codec/list.hpp"
 #include "core/settings.hpp"
 #include "core/units.hpp"
 
@@ -37,12 +39,16 @@ class Doctor : public Command {
 
   Result<int> run(Session& session) override {
     if (defaults_) return print_defaults(session);
-    std::vector<Finding> findings = {cpu(), memory(), gpudirect(), io_uring()};
+    std::vector<Finding> findings = {cpu(), memory()};
+    add_cuda(findings);
+    findings.push_back(gpudirect());
+    findings.push_back(io_uring());
     if (paths_.empty()) paths_.emplace_back(".");
     for (const std::string& path : paths_) {
       PENSTOCK_ASSIGN(Finding finding, disk(path));
       findings.push_back(std::move(finding));
     }
+    findings.push_back(codecs());
     if (json_) {
       Json document = {{"version", version()}, {"commit", commit()}};
       for (Finding& f : findings) {
@@ -96,6 +102,34 @@ class Doctor : public Command {
                    : format_bytes(memory_bytes()),
             budget ? "ok" : budget.error().message(),
             {{"total_bytes", memory_bytes()}, {"budget_bytes", budget ? Json(*budget) : Json()}}};
+  }
+
+  /// A line for each device, or one that says why there is none.
+  static void add_cuda(std::vector<Finding>& findings) {
+    for (const DeviceInfo& d : devices()) {
+      if (d.device.type != Device::Type::cuda) continue;
+      findings.push_back(
+          {d.device.name(),
+           fmt::format("{}, {} ({} free), driver for CUDA {}.{}, compute capability {}.{}", d.description,
+                       format_bytes(d.memory_bytes), format_bytes(d.free_bytes), d.driver_version / 1000,
+                       d.driver_version % 1000 / 10, d.compute_capability / 10, d.compute_capability % 10),
+           "ok",
+           {{"available", true},
+            {"description", d.description},
+            {"memory_bytes", d.memory_bytes},
+            {"free_bytes", d.free_bytes},
+            {"driver_version", d.driver_version},
+            {"compute_capability", d.compute_capability}}});
+    }
+    const std::string reason = cuda_unavailable_reason();
+    if (!reason.empty())
+      findings.push_back({"CUDA", reason, "all work is done by the CPU", {{"available", false}, {"detail", reason}}});
+  }
+
+  static Finding codecs() {
+    std::vector<std::string_view> names;
+    for (const CodecEntry& entry : codec_list()) names.push_back(entry.name);
+    return {"codecs", fmt::format("{}", fmt::join(names, " ")), "ok", {{"names", names}}};
   }
 
   static Finding gpudirect() {

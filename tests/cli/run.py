@@ -94,7 +94,7 @@ def run_step(step, folder, environment):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", nargs="*", type=pathlib.Path)
-    parser.add_argument("--penstock", type=pathlib.Path, default=SOURCE / "build/dev/cli/penstock")
+    parser.add_argument("--penstock", type=pathlib.Path, default=SOURCE / "build/dev/bin/penstock")
     parser.add_argument("-k", default="", help="only cases whose name holds this text")
     parser.add_argument("--keep", action="store_true", help="keep the scratch folders")
     args = parser.parse_args()
