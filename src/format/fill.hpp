@@ -11,9 +11,9 @@ namespace penstock {
 /// How a document spells fill values.
 struct FillStyle {
   int zarr_format = 3;
-  bool raw_as_base64 = false;      ///< raw bytes as base64 (v2, `raw_bytes`), not as a list of numbers (`r*`)
-  bool struct_as_base64 = false;   ///< structures as base64 of the packed bytes (v2, `structured`), not as an object
-  bool big_endian_struct = false;  ///< byte order inside those packed bytes
+  bool raw_as_base64 = false;     ///< raw bytes as base64 (v2, `raw_bytes`), not as a list of numbers (`r*`)
+  bool struct_as_base64 = false;  ///< structures as base64 of the packed bytes (v2, `structured`), not as an object
+  Json endian = "little";         ///< byte order of those packed bytes: "little", "big", or a list of one per field
 };
 
 /// Writes.  `element`: dtype.size_bytes bytes in native order, or the value's own bytes for variable length.
@@ -23,7 +23,7 @@ Result<Json> fill_to(const DType& dtype, ByteView element, const FillStyle& styl
 /// Errors: invalid_metadata saying what is accepted.
 Result<std::vector<std::byte>> fill_from(const DType& dtype, const Json& value, const FillStyle& style);
 
-/// Swaps the multi-byte units of one element in place, field by field.
-void swap_element(const DType& dtype, ByteSpan element);
+/// Turns one element from native order into `endian` (as in FillStyle), or back.
+void reorder_element(const DType& dtype, const Json& endian, ByteSpan element);
 
 }  // namespace penstock

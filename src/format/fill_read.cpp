@@ -175,7 +175,7 @@ Result<Element> read_field(const Field& field, const Json& value, const FillStyl
 Result<Element> read_structure(const DType& dtype, const Json& value, const FillStyle& style) {
   if (value.is_string()) {
     PENSTOCK_ASSIGN(Element out, read_fixed_bytes(dtype, value, true));
-    if (style.big_endian_struct) swap_element(dtype, out);
+    reorder_element(dtype, style.endian, out);
     return out;
   }
   if (!value.is_object()) return wrong(value, "an object with a value for each field, or base64 of the packed bytes");

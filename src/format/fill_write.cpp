@@ -1,6 +1,7 @@
 // One element -> JSON.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -75,7 +76,7 @@ Result<Json> write_text(ByteView element) {
 Result<Json> write_structure(const DType& dtype, ByteView element, const FillStyle& style) {
   if (style.struct_as_base64) {
     std::vector<std::byte> packed(element.begin(), element.end());
-    if (style.big_endian_struct) swap_element(dtype, packed);
+    reorder_element(dtype, style.endian, packed);
     return Json(to_base64(packed));
   }
   Json object = Json::object();
@@ -128,20 +129,21 @@ Result<Json> fill_to(const DType& dtype, ByteView element, const FillStyle& styl
   return Error(ErrorCode::internal, "a data type of unknown kind");
 }
 
-void swap_element(const DType& dtype, ByteSpan element) {
+void reorder_element(const DType& dtype, const Json& endian, ByteSpan element) {
   if (dtype.kind == Kind::structure) {
-    for (const Field& field : dtype.fields) {
+    for (std::size_t i = 0; i < dtype.fields.size(); ++i) {
+      const Field& field = dtype.fields[i];
+      const Json& order = endian.is_array() && i < endian.size() ? endian[i] : endian;
       const std::uint64_t count = element_count(field.shape).value_or(0);
-      for (std::uint64_t i = 0; i < count; ++i)
-        swap_element(field.dtype,
-                     element.subspan(field.offset_bytes + i * field.dtype.size_bytes, field.dtype.size_bytes));
+      for (std::uint64_t k = 0; k < count; ++k)
+        reorder_element(field.dtype, order,
+                        element.subspan(field.offset_bytes + k * field.dtype.size_bytes, field.dtype.size_bytes));
     }
     return;
   }
-  const std::uint32_t unit = dtype.swap_unit();
-  for (std::size_t at = 0; unit > 1 && at + unit <= element.size(); at += unit)
-    std::reverse(element.begin() + static_cast<std::ptrdiff_t>(at),
-                 element.begin() + static_cast<std::ptrdiff_t>(at + unit));
+  const std::size_t unit = dtype.swap_unit();
+  if (unit <= 1 || endian != "big") return;
+  for (std::size_t at = 0; at + unit <= element.size(); at += unit) std::ranges::reverse(element.subspan(at, unit));
 }
 
 Result<std::string> fill_to_json(const DType& dtype, ByteView element) {

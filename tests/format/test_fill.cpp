@@ -81,9 +81,11 @@ TEST(Fill, StructuresInEveryForm) {
   const auto bytes = bytes_of_text(std::string("\x02\x01\0\0\x03\x04", 6));
   EXPECT_EQ(fill_to(pair, bytes, style).value(), Json("AgEAAAME"));
   EXPECT_EQ(fill_from(pair, Json("AgEAAAME"), style).value(), bytes);
-  style.big_endian_struct = true;
+  style.endian = "big";
   EXPECT_EQ(fill_to(pair, bytes, style).value(), Json("AAABAgME"));
   EXPECT_EQ(fill_from(pair, Json("AAABAgME"), style).value(), bytes);
+  style.endian = Json::array({"big", "little"});
+  EXPECT_EQ(fill_to(pair, bytes, style).value(), Json("AAABAgME"));
 }
 
 TEST(Fill, RefusesWhatDoesNotFit) {

@@ -64,13 +64,28 @@ Result<KeyEncoding> parse_keys(const Json& document) {
   return keys;
 }
 
-Result<std::vector<CodecSpec>> parse_codecs(const Json& document) {
+/// zarr-python 3.1 states no byte order for structures and stores them little-endian.  Also inside shards.
+void complete_endian(std::string_view name, Json& configuration) {
+  if (name == "bytes" && !configuration.contains("endian")) configuration["endian"] = "little";
+  if (name != "sharding_indexed" || !configuration.contains("codecs") || !configuration["codecs"].is_array()) return;
+  for (Json& inner : configuration["codecs"]) {
+    if (inner == "bytes") inner = Json::object({{"name", "bytes"}});
+    if (!inner.is_object() || !inner.contains("name") || !inner["name"].is_string()) continue;
+    if (!inner.contains("configuration")) inner["configuration"] = Json::object();
+    if (inner["configuration"].is_object())
+      complete_endian(inner["name"].get_ref<const std::string&>(), inner["configuration"]);
+    if (inner["configuration"].empty()) inner.erase("configuration");
+  }
+}
+
+Result<std::vector<CodecSpec>> parse_codecs(const Json& document, const DType& dtype) {
   PENSTOCK_ASSIGN(const Json* value, member(document, "codecs"));
   if (!value->is_array() || value->empty())
     return invalid("codecs", fmt::format("must be a list of one codec or more, is {}", shown(*value)));
   std::vector<CodecSpec> codecs;
   for (const Json& item : *value) {
-    PENSTOCK_ASSIGN(const Named named, parse_named(item, fmt::format("codecs[{}]", codecs.size())));
+    PENSTOCK_ASSIGN(Named named, parse_named(item, fmt::format("codecs[{}]", codecs.size())));
+    if (dtype.kind == Kind::structure) complete_endian(named.name, named.configuration);
     codecs.push_back({named.name, dump_json(named.configuration)});
   }
   return codecs;
@@ -101,7 +116,7 @@ Result<NodeInfo> parse_array(const Json& document) {
   PENSTOCK_TRY(parse_dtype_and_fill(document, dataset, extra));
   PENSTOCK_TRY(parse_grid(document, dataset));
   PENSTOCK_ASSIGN(dataset.keys, parse_keys(document));
-  PENSTOCK_ASSIGN(dataset.codecs, parse_codecs(document));
+  PENSTOCK_ASSIGN(dataset.codecs, parse_codecs(document, dataset.dtype));
   PENSTOCK_ASSIGN(dataset.attributes, metadata::object_text(document, "attributes"));
   if (const auto it = document.find("dimension_names"); it != document.end() && !it->is_null()) {
     PENSTOCK_ASSIGN(dataset.dimension_names, metadata::parse_names(*it, "dimension_names", dataset.rank()));

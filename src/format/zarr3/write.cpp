@@ -47,6 +47,9 @@ Result<Json> codecs_json(const Dataset& dataset) {
   for (const CodecSpec& codec : dataset.codecs) {
     const std::string where = fmt::format("codecs[{}].configuration", list.size());
     PENSTOCK_ASSIGN(Json config, parse_object(codec.configuration, where));
+    if (codec.name == "bytes" && config.value("endian", Json()).is_array())
+      return metadata::unsupported(where,
+                                   "zarr v3 has no structures of mixed byte order; use one order for all fields");
     Json item = Json::object();
     item["name"] = codec.name;
     if (!config.empty()) item["configuration"] = std::move(config);

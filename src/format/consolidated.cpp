@@ -1,0 +1,173 @@
+// Consolidated metadata: the documents of a whole hierarchy in one.
+// v2: .zmetadata, https://zarr-specs.readthedocs.io/en/latest/v2/v2.0.html#consolidated-metadata
+// v3: the member `consolidated_metadata` of the group's zarr.json, as zarr-python writes it.
+#include <fmt/format.h>
+
+#include "format/members.hpp"
+#include "format/node.hpp"
+#include "format/zarr2/zarr2.hpp"
+#include "format/zarr3/zarr3.hpp"
+
+namespace penstock {
+namespace {
+
+using metadata::child;
+using metadata::invalid;
+using metadata::read_text;
+using metadata::shown;
+
+using Nodes = std::map<std::string, NodeInfo>;
+
+// Deeper than any hierarchy; a directory that links to one of its parents would never end.
+constexpr int kMaxDepth = 64;
+
+Result<Nodes> parse_v3(const Json& group) {
+  const Json consolidated = group.is_object() ? group.value("consolidated_metadata", Json()) : Json();
+  if (consolidated.is_null()) return Nodes();
+  constexpr std::string_view where = "consolidated_metadata";
+  PENSTOCK_ASSIGN_IN(const std::string kind, string_member(consolidated, "kind"), where);
+  if (kind != "inline") return Nodes();  // another kind may be ignored: the documents themselves are there
+  PENSTOCK_ASSIGN_IN(const Json* documents, member(consolidated, "metadata"), where);
+  if (!documents->is_object())
+    return invalid("consolidated_metadata.metadata", fmt::format("must be an object, is {}", shown(*documents)));
+  Nodes nodes;
+  for (const auto& [path, document] : documents->items()) {
+    const std::string name = fmt::format("consolidated_metadata.metadata[\"{}\"]", path);
+    if (const Status valid = check_key(path); !valid) return invalid(name, valid.error().message());
+    PENSTOCK_ASSIGN_IN(NodeInfo node, zarr3::parse(document), name);
+    nodes.emplace(path, std::move(node));
+  }
+  return nodes;
+}
+
+/// Path of the node that a v2 document belongs to, when its name is `name`.
+std::optional<std::string> node_of(const std::string& key, std::string_view name) {
+  if (key == name) return "";
+  if (!key.ends_with(name) || key[key.size() - name.size() - 1] != '/') return std::nullopt;
+  return key.substr(0, key.size() - name.size() - 1);
+}
+
+Result<Nodes> parse_v2(const Json& zmetadata) {
+  PENSTOCK_TRY(int_member(zmetadata, "zarr_consolidated_format", 1, 1));
+  PENSTOCK_ASSIGN(const Json* documents, member(zmetadata, "metadata"));
+  if (!documents->is_object()) return invalid("metadata", fmt::format("must be an object, is {}", shown(*documents)));
+  Nodes nodes;
+  for (const auto& [key, document] : documents->items()) {
+    const std::string name = fmt::format("metadata[\"{}\"]", key);
+    if (const Status valid = check_key(key); !valid) return invalid(name, valid.error().message());
+    const auto array = node_of(key, ".zarray");
+    const auto group = node_of(key, ".zgroup");
+    const std::string path = array ? *array : group ? *group : "";
+    if (path.empty()) continue;  // the group itself, or attributes
+    const Json zattrs = documents->value(path + "/.zattrs", Json(Json::object()));
+    if (array) {
+      PENSTOCK_ASSIGN_IN(Dataset dataset, zarr2::parse_array(document, zattrs), name);
+      nodes.insert_or_assign(path, NodeInfo(std::move(dataset)));
+    } else if (!nodes.contains(path)) {
+      PENSTOCK_ASSIGN_IN(GroupInfo info, zarr2::parse_group(document, zattrs), name);
+      nodes.emplace(path, NodeInfo(std::move(info)));
+    }
+  }
+  return nodes;
+}
+
+/// Everything below a group, by walking; arrays are not entered.
+Status collect(const Store& store, std::string_view root, const std::string& below, int depth, Nodes& nodes) {
+  if (depth > kMaxDepth)
+    return Error(ErrorCode::unsupported, fmt::format("{}: a hierarchy deeper than {} levels",
+                                                     metadata::where(store, child(root, below)), kMaxDepth));
+  const std::string at = below.empty() ? std::string(root) : child(root, below);
+  PENSTOCK_ASSIGN(const std::vector<StoreEntry> entries, store.list_dir(at));
+  for (const StoreEntry& entry : entries) {
+    if (!entry.is_prefix) continue;
+    auto node = read_node(store, child(at, entry.name));
+    if (!node && node.error().code() == ErrorCode::not_found) continue;
+    if (!node) return std::move(node).error();
+    const std::string path = child(below, entry.name);
+    if (std::holds_alternative<GroupInfo>(*node)) PENSTOCK_TRY(collect(store, root, path, depth + 1, nodes));
+    nodes.emplace(path, *std::move(node));
+  }
+  return {};
+}
+
+Json inline_metadata(Json documents) {
+  Json out = Json::object();
+  out["kind"] = "inline";
+  out["must_understand"] = false;
+  out["metadata"] = std::move(documents);
+  return out;
+}
+
+Result<std::string> without_consolidated(const std::string& extra) {
+  if (extra.empty()) return extra;
+  PENSTOCK_ASSIGN(Json members, parse_json(extra));
+  members.erase("consolidated_metadata");
+  return members.empty() ? std::string() : dump_json(members);
+}
+
+Status write_v3(Store& store, std::string_view path, GroupInfo group, const Nodes& nodes) {
+  Json documents = Json::object();
+  for (const auto& [name, node] : nodes) {
+    auto document = std::visit([](const auto& info) { return zarr3::to_json(info); }, node);
+    if (!document) return std::move(std::move(document).error().add_context(name));
+    // zarr-python takes a group without this member for one whose members are not known.
+    if (std::holds_alternative<GroupInfo>(node)) (*document)["consolidated_metadata"] = inline_metadata(Json::object());
+    documents[name] = *std::move(document);
+  }
+  PENSTOCK_ASSIGN(group.extra, without_consolidated(group.extra));
+  Json extra = Json::object();
+  if (!group.extra.empty()) {
+    PENSTOCK_ASSIGN(extra, parse_json(group.extra));
+  }
+  extra["consolidated_metadata"] = inline_metadata(std::move(documents));
+  group.extra = dump_json(extra);
+  return write_node(store, path, NodeInfo(std::move(group)));
+}
+
+Status write_v2(Store& store, std::string_view path, const GroupInfo& group, const Nodes& nodes) {
+  Json documents = Json::object();
+  const auto add = [&](const std::string& name, const auto& info) -> Status {
+    PENSTOCK_ASSIGN_IN(const zarr2::JsonDocuments made, zarr2::to_json(info), name);
+    for (const auto& [document, json] : made) documents[child(name, document)] = json;
+    return {};
+  };
+  PENSTOCK_TRY(add("", group));
+  for (const auto& [name, node] : nodes)
+    PENSTOCK_TRY(std::visit([&](const auto& info) { return add(name, info); }, node));
+  Json zmetadata = Json::object();
+  zmetadata["metadata"] = std::move(documents);
+  zmetadata["zarr_consolidated_format"] = 1;
+  return store.set(child(path, ".zmetadata"), as_bytes(dump_json(zmetadata, 2)));
+}
+
+}  // namespace
+
+Result<std::map<std::string, NodeInfo>> read_consolidated(const Store& store, std::string_view path) {
+  if (!path.empty()) PENSTOCK_TRY(check_key(path));
+  PENSTOCK_ASSIGN(const auto zarr_json, read_text(store, path, "zarr.json"));
+  const std::string name = zarr_json ? "zarr.json" : ".zmetadata";
+  const std::string where = metadata::where(store, child(path, name));
+  if (zarr_json) {
+    PENSTOCK_ASSIGN_IN(const Json document, parse_json(*zarr_json), where);
+    PENSTOCK_ASSIGN_IN(Nodes nodes, parse_v3(document), where);
+    return nodes;
+  }
+  PENSTOCK_ASSIGN(const auto zmetadata, read_text(store, path, ".zmetadata"));
+  if (!zmetadata) return Nodes();
+  PENSTOCK_ASSIGN_IN(const Json document, parse_json(*zmetadata), where);
+  PENSTOCK_ASSIGN_IN(Nodes nodes, parse_v2(document), where);
+  return nodes;
+}
+
+Status write_consolidated(Store& store, std::string_view path) {
+  PENSTOCK_ASSIGN(const NodeInfo node, read_node(store, path));
+  const auto* group = std::get_if<GroupInfo>(&node);
+  if (group == nullptr)
+    return Error(ErrorCode::invalid_argument,
+                 fmt::format("{}: an array; only groups have consolidated metadata", metadata::where(store, path)));
+  Nodes nodes;
+  PENSTOCK_TRY(collect(store, path, "", 0, nodes));
+  return group->zarr_format == 2 ? write_v2(store, path, *group, nodes) : write_v3(store, path, *group, nodes);
+}
+
+}  // namespace penstock

@@ -1,0 +1,86 @@
+// Which part of a path is the store, and which is the node in it.
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+#include "format/format.hpp"
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool holds_metadata(const std::string& directory) {
+  std::error_code error;
+  for (const char* name : {"zarr.json", ".zarray", ".zgroup", ".zmetadata"})
+    if (fs::exists(fs::path(directory) / name, error)) return true;
+  return false;
+}
+
+/// Parent of a path: "a/b" -> "a", "a" -> ".", "/a" -> "/"; nullopt above "/" and ".".
+std::optional<std::string> parent(const std::string& path) {
+  if (path == "/" || path == ".") return std::nullopt;
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+/// The path without doubled and trailing slashes and "." parts.
+std::string tidy(std::string_view path) {
+  std::string out = path.starts_with('/') ? "/" : "";
+  for (std::size_t begin = 0; begin <= path.size();) {
+    const std::size_t end = std::min(path.find('/', begin), path.size());
+    const std::string_view part = path.substr(begin, end - begin);
+    if (!part.empty() && part != ".") {
+      if (!out.empty() && out.back() != '/') out += '/';
+      out += part;
+    }
+    begin = end + 1;
+  }
+  return out.empty() ? "." : out;
+}
+
+/// What is left of `path` below `store`.
+std::string below(const std::string& path, const std::string& store) {
+  if (store == path) return "";
+  if (store == ".") return path;
+  return path.substr(store == "/" ? 1 : store.size() + 1);
+}
+
+Result<Location> locate_file(const std::string& path) {
+  std::string deepest;  // the longest directory that exists, used when none holds metadata
+  for (std::optional<std::string> at = path; at; at = parent(*at)) {
+    std::error_code error;
+    const fs::file_status status = fs::status(*at, error);
+    if (fs::is_regular_file(status)) return Location{*at, below(path, *at)};
+    if (!fs::is_directory(status)) continue;
+    if (deepest.empty()) deepest = *at;
+    if (holds_metadata(*at)) return Location{*at, below(path, *at)};
+  }
+  if (deepest.empty()) return Error(ErrorCode::not_found, path + ": no such file or directory");
+  Location location{deepest, below(path, deepest)};
+  if (!location.path.empty()) PENSTOCK_TRY(check_key(location.path));
+  return location;
+}
+
+}  // namespace
+
+Result<Location> locate(const std::string& url) {
+  if (url.empty()) return Error(ErrorCode::invalid_argument, "the path is empty");
+  if (url.find('\0') != std::string::npos) return Error(ErrorCode::invalid_argument, "the path holds a zero byte");
+  const std::size_t scheme = url.find("://");
+  if (scheme == std::string::npos) return locate_file(tidy(url));
+  const std::string_view rest = std::string_view(url).substr(scheme + 3);
+  if (url.starts_with("file://") && rest.starts_with('/') && rest.find('%') == std::string_view::npos)
+    return locate_file(tidy(rest));
+  if (url.starts_with("memory://")) {
+    const std::size_t slash = rest.find('/');
+    if (slash == std::string_view::npos) return Location{url, ""};
+    Location location{url.substr(0, scheme + 3 + slash), ""};
+    if (const std::string path = tidy(rest.substr(slash + 1)); path != ".") location.path = path;
+    return location;
+  }
+  return Location{url, ""};  // open_store says what it thinks of the scheme
+}
+
+}  // namespace penstock

@@ -1,0 +1,112 @@
+// Nodes of a hierarchy in a store.
+#include <fmt/format.h>
+
+#include "format/members.hpp"
+#include "format/node.hpp"
+#include "format/zarr2/zarr2.hpp"
+#include "format/zarr3/zarr3.hpp"
+
+namespace penstock {
+namespace metadata {
+namespace {
+
+// Consolidated metadata of a large hierarchy is some 100 MB; a chunk that lies at a metadata key may be any size.
+constexpr std::uint64_t kMaxDocumentBytes = std::uint64_t{1} << 30;
+
+}  // namespace
+
+std::string child(std::string_view path, std::string_view name) {
+  return path.empty() ? std::string(name) : fmt::format("{}/{}", path, name);
+}
+
+Result<std::optional<std::string>> read_text(const Store& store, std::string_view path, std::string_view name) {
+  const std::string key = child(path, name);
+  PENSTOCK_ASSIGN(const std::unique_ptr<Object> object, store.open(key));
+  if (object == nullptr) return std::optional<std::string>();
+  if (object->size_bytes() > kMaxDocumentBytes)
+    return invalid(key, fmt::format("{} bytes; metadata are at most {}", object->size_bytes(), kMaxDocumentBytes));
+  std::string text(object->size_bytes(), '\0');
+  PENSTOCK_TRY_IN(object->read(0, std::as_writable_bytes(std::span(text.data(), text.size()))), where(store, key));
+  return std::optional(std::move(text));
+}
+
+std::string where(const Store& store, std::string_view key) { return fmt::format("{}/{}", store.url(), key); }
+
+}  // namespace metadata
+
+namespace {
+
+using metadata::child;
+using metadata::read_text;
+
+/// Attributes of a v2 node: .zattrs, which may be absent.
+Result<std::string> read_attributes(const Store& store, std::string_view path) {
+  PENSTOCK_ASSIGN(std::optional<std::string> text, read_text(store, path, ".zattrs"));
+  return std::move(text).value_or("");
+}
+
+/// A directory below a v2 group is a group, also without a document of its own.
+Result<bool> is_implicit_group(const Store& store, std::string_view path) {
+  PENSTOCK_ASSIGN(const std::vector<StoreEntry> entries, store.list_dir(path));
+  if (entries.empty()) return false;
+  while (!path.empty()) {
+    path = path.substr(0, path.rfind('/') == std::string_view::npos ? 0 : path.rfind('/'));
+    PENSTOCK_ASSIGN(const bool is_array, store.exists(child(path, ".zarray")));
+    if (is_array) return false;  // a directory of chunks
+    PENSTOCK_ASSIGN(const bool is_group, store.exists(child(path, ".zgroup")));
+    if (is_group) return true;
+  }
+  return false;
+}
+
+Error no_node(const Store& store, std::string_view path) {
+  return Error(ErrorCode::not_found, fmt::format("{}: no zarr array or group here", metadata::where(store, path)))
+      .set_hint("none of zarr.json, .zarray, .zgroup is there; `penstock tree` lists what a store holds");
+}
+
+}  // namespace
+
+Result<NodeInfo> read_node(const Store& store, std::string_view path) {
+  if (!path.empty()) PENSTOCK_TRY(check_key(path));
+  PENSTOCK_ASSIGN(const auto zarr_json, read_text(store, path, "zarr.json"));
+  if (zarr_json) {
+    PENSTOCK_ASSIGN_IN(NodeInfo node, parse_zarr3(*zarr_json), metadata::where(store, child(path, "zarr.json")));
+    return node;
+  }
+  PENSTOCK_ASSIGN(const auto zarray, read_text(store, path, ".zarray"));
+  if (zarray) {
+    PENSTOCK_ASSIGN(const std::string zattrs, read_attributes(store, path));
+    PENSTOCK_ASSIGN_IN(Dataset array, parse_zarr2_array(*zarray, zattrs),
+                       metadata::where(store, child(path, ".zarray")));
+    return NodeInfo(std::move(array));
+  }
+  PENSTOCK_ASSIGN(const auto zgroup, read_text(store, path, ".zgroup"));
+  if (zgroup) {
+    PENSTOCK_ASSIGN(const std::string zattrs, read_attributes(store, path));
+    PENSTOCK_ASSIGN_IN(GroupInfo group, parse_zarr2_group(*zgroup, zattrs),
+                       metadata::where(store, child(path, ".zgroup")));
+    return NodeInfo(std::move(group));
+  }
+  PENSTOCK_ASSIGN(const bool implicit, is_implicit_group(store, path));
+  if (implicit) return NodeInfo(GroupInfo{2, "{}", ""});
+  return no_node(store, path);
+}
+
+Status write_node(Store& store, std::string_view path, const NodeInfo& node) {
+  if (!path.empty()) PENSTOCK_TRY(check_key(path));
+  const auto is_v2 = [](const auto& info) { return info.zarr_format == 2; };
+  if (!std::visit(is_v2, node)) {
+    PENSTOCK_ASSIGN_IN(const std::string text, std::visit([](const auto& info) { return write_zarr3(info); }, node),
+                       metadata::where(store, child(path, "zarr.json")));
+    return store.set(child(path, "zarr.json"), as_bytes(text));
+  }
+  PENSTOCK_ASSIGN_IN(const std::vector<Document> documents,
+                     std::visit([](const auto& info) { return write_zarr2(info); }, node),
+                     metadata::where(store, path));
+  // The document that makes the node exist comes last.
+  for (auto it = documents.rbegin(); it != documents.rend(); ++it)
+    PENSTOCK_TRY(store.set(child(path, it->name), as_bytes(it->text)));
+  return {};
+}
+
+}  // namespace penstock

@@ -1,0 +1,18 @@
+// Metadata documents in a store.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "penstock/store.hpp"
+
+namespace penstock::metadata {
+
+/// "a" + "b" -> "a/b"; "" + "b" -> "b".
+std::string child(std::string_view path, std::string_view name);
+/// How messages call a key of a store.
+std::string where(const Store& store, std::string_view key);
+/// A document below `path`; nullopt when it is absent.  Errors: those of the store, invalid_metadata (huge).
+Result<std::optional<std::string>> read_text(const Store& store, std::string_view path, std::string_view name);
+
+}  // namespace penstock::metadata

@@ -1,0 +1,170 @@
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "format/format.hpp"
+#include "format/support.hpp"
+
+using namespace penstock;
+using namespace penstock::test;
+
+namespace {
+
+std::shared_ptr<Store> memory() { return open_store("memory://", StoreMode::create).value(); }
+
+void put(Store& store, std::string_view key, std::string_view text) { store.set(key, as_bytes(text)).value(); }
+
+Dataset array_of(int zarr_format) {
+  Dataset d;
+  d.zarr_format = zarr_format;
+  d.shape = {4};
+  d.chunk_shape = {2};
+  d.dtype = DType::uint16();
+  d.fill = bytes_of<std::uint16_t>(7);
+  d.codecs = {{"bytes", R"({"endian":"little"})"}};
+  if (zarr_format == 2) d.keys = {KeyEncoding::Kind::v2, '.'};
+  return d;
+}
+
+constexpr std::string_view kGroup3 = R"({"zarr_format": 3, "node_type": "group", "attributes": {"v": 3}})";
+constexpr std::string_view kGroup2 = R"({"zarr_format": 2})";
+
+/// A directory that is removed at the end.
+class Folder {
+ public:
+  Folder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "penstock_format_XXXXXX").string();
+    path_ = ::mkdtemp(pattern.data());
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  [[nodiscard]] std::string at(const std::string& below) const { return path_ + "/" + below; }
+  void file(const std::string& below, std::string_view text = "{}") const {
+    std::filesystem::create_directories(std::filesystem::path(at(below)).parent_path());
+    std::ofstream(at(below)) << text;
+  }
+  void directory(const std::string& below) const { std::filesystem::create_directories(at(below)); }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace
+
+TEST(Node, ArraysAndGroupsOfBothVersionsComeBack) {
+  for (const int version : {2, 3}) {
+    const auto store = memory();
+    write_node(*store, "", GroupInfo{version, R"({"a":1})", ""}).value();
+    write_node(*store, "g/x", array_of(version)).value();
+    const NodeInfo root = read_node(*store, "").value();
+    EXPECT_EQ(std::get<GroupInfo>(root).attributes, R"({"a":1})");
+    EXPECT_EQ(std::get<GroupInfo>(root).zarr_format, version);
+    const NodeInfo array = read_node(*store, "g/x").value();
+    EXPECT_EQ(describe(std::get<Dataset>(array)), describe(array_of(version)));
+  }
+}
+
+TEST(Node, Version3ComesFirst) {
+  const auto store = memory();
+  put(*store, "zarr.json", kGroup3);
+  put(*store, ".zgroup", kGroup2);
+  EXPECT_EQ(std::get<GroupInfo>(read_node(*store, "").value()).zarr_format, 3);
+}
+
+TEST(Node, ADirectoryIsAGroupOnlyBelowAVersion2Group) {
+  const auto store = memory();
+  put(*store, "a/b/x/.zarray", "{}");
+  EXPECT_EQ(read_node(*store, "a/b").error().code(), ErrorCode::not_found);
+  put(*store, ".zgroup", kGroup2);
+  EXPECT_EQ(std::get<GroupInfo>(read_node(*store, "a/b").value()).zarr_format, 2);
+  EXPECT_EQ(read_node(*store, "a/none").error().code(), ErrorCode::not_found);
+  put(*store, "a/b/x/0/1", "chunk");
+  EXPECT_EQ(read_node(*store, "a/b/x/0").error().code(), ErrorCode::not_found) << "chunks are no group";
+}
+
+TEST(Node, ErrorsNameTheDocument) {
+  const auto store = memory();
+  EXPECT_EQ(read_node(*store, "").error().code(), ErrorCode::not_found);
+  put(*store, "a/zarr.json", R"({"zarr_format": 3, "node_type": "array", "shape": [-1]})");
+  put(*store, "b/.zarray", R"({"zarr_format": 2)");
+  put(*store, "c/.zgroup", kGroup2);
+  put(*store, "c/.zattrs", "[]");
+  for (const auto& [path, text] :
+       std::vector<std::pair<std::string, std::string>>{{"a", "a/zarr.json: shape[0]"},
+                                                        {"b", "b/.zarray: not JSON at byte"},
+                                                        {"c", ".zattrs: must be a JSON object"}}) {
+    const auto r = read_node(*store, path);
+    ASSERT_FALSE(r) << path;
+    EXPECT_EQ(r.error().code(), ErrorCode::invalid_metadata);
+    EXPECT_NE(r.error().message().find(text), std::string::npos) << r.error().message();
+  }
+  for (const char* path : {"../a", "a/../b", "/a", "a//b", "a/"})
+    EXPECT_EQ(read_node(*store, path).error().code(), ErrorCode::invalid_argument) << path;
+  EXPECT_FALSE(write_node(*store, "../a", GroupInfo{}));
+}
+
+TEST(Consolidated, BothVersionsAreWrittenAndRead) {
+  for (const int version : {2, 3}) {
+    const auto store = memory();
+    write_node(*store, "top", GroupInfo{version, R"({"a":1})", ""}).value();
+    write_node(*store, "top/g", GroupInfo{version, R"({"b":2})", ""}).value();
+    write_node(*store, "top/g/x", array_of(version)).value();
+    write_node(*store, "top/y", array_of(version)).value();
+    put(*store, "top/y/c/0", "chunk");
+    put(*store, "top/notes/readme.txt", "no node");
+    EXPECT_TRUE(read_consolidated(*store, "top").value().empty());
+    for (int times = 0; times < 2; ++times) write_consolidated(*store, "top").value();
+    const auto nodes = read_consolidated(*store, "top").value();
+    ASSERT_TRUE(nodes.contains("g") && nodes.contains("g/x") && nodes.contains("y")) << version;
+    EXPECT_EQ(std::get<GroupInfo>(nodes.at("g")).attributes, R"({"b":2})");
+    EXPECT_EQ(describe(std::get<Dataset>(nodes.at("g/x"))), describe(array_of(version)));
+    EXPECT_EQ(std::get<GroupInfo>(read_node(*store, "top").value()).attributes, R"({"a":1})");
+  }
+}
+
+TEST(Consolidated, RefusesPathsThatLeaveTheGroup) {
+  const auto store = memory();
+  put(*store, "zarr.json", R"({"zarr_format": 3, "node_type": "group", "consolidated_metadata": {"kind": "inline",
+      "must_understand": false, "metadata": {"../x": {"zarr_format": 3, "node_type": "group"}}}})");
+  const auto r = read_consolidated(*store, "");
+  ASSERT_FALSE(r);
+  EXPECT_EQ(r.error().code(), ErrorCode::invalid_metadata);
+  EXPECT_NE(r.error().message().find("zarr.json: consolidated_metadata.metadata[\"../x\"]"), std::string::npos)
+      << r.error().message();
+  const auto v2 = memory();
+  put(*v2, ".zmetadata", R"({"zarr_consolidated_format": 1, "metadata": {"a/../../.zgroup": {"zarr_format": 2}}})");
+  EXPECT_FALSE(read_consolidated(*v2, ""));
+}
+
+TEST(Locate, FindsTheStoreInAPath) {
+  const Folder folder;
+  folder.file("a.zarr/zarr.json");
+  folder.file("a.zarr/img/zarr.json");
+  folder.directory("a.zarr/img/c/0");
+  folder.file("b.zip", "PK");
+  folder.directory("empty");
+  const auto expect = [&](const std::string& path, const std::string& store, const std::string& node) {
+    const auto found = locate(folder.at(path));
+    ASSERT_TRUE(found) << path << ": " << found.error().message();
+    EXPECT_EQ(found->store_url, folder.at(store)) << path;
+    EXPECT_EQ(found->path, node) << path;
+  };
+  expect("a.zarr", "a.zarr", "");
+  expect("a.zarr/img", "a.zarr/img", "");
+  expect("a.zarr//img/./", "a.zarr/img", "");
+  expect("a.zarr/img/c/0", "a.zarr/img", "c/0");
+  expect("a.zarr/none/x", "a.zarr", "none/x");
+  expect("b.zip/x/y", "b.zip", "x/y");
+  expect("b.zip", "b.zip", "");
+  expect("empty", "empty", "");
+  EXPECT_EQ(locate(folder.at("none/../a")).error().code(), ErrorCode::invalid_argument);
+  EXPECT_EQ(locate("").error().code(), ErrorCode::invalid_argument);
+  EXPECT_EQ(locate("file://" + folder.at("a.zarr/img/c")).value().path, "c");
+}
+
+TEST(Locate, Urls) {
+  EXPECT_EQ(locate("memory://m").value().store_url, "memory://m");
+  EXPECT_EQ(locate("memory://m/a//b/").value().store_url, "memory://m");
+  EXPECT_EQ(locate("memory://m/a//b/").value().path, "a/b");
+  EXPECT_EQ(locate("s3://bucket/a").value().store_url, "s3://bucket/a");
+}

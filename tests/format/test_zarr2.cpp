@@ -1,0 +1,134 @@
+#include <gtest/gtest.h>
+
+#include "format/format.hpp"
+#include "format/support.hpp"
+
+using namespace penstock;
+using namespace penstock::test;
+
+namespace {
+
+// As zarr-python 3.1 writes it.
+constexpr std::string_view kArray = R"({
+  "shape": [
+    4,
+    5
+  ],
+  "chunks": [
+    2,
+    2
+  ],
+  "dtype": ">f4",
+  "fill_value": "NaN",
+  "order": "F",
+  "filters": null,
+  "dimension_separator": ".",
+  "compressor": {
+    "id": "zstd",
+    "level": 3
+  },
+  "zarr_format": 2
+})";
+
+Dataset parse(std::string_view zarray, std::string_view zattrs = "") {
+  auto d = parse_zarr2_array(zarray, zattrs);
+  EXPECT_TRUE(d) << (d ? "" : d.error().message()) << "\n" << zarray;
+  return d ? *std::move(d) : Dataset();
+}
+
+std::string text_of(const std::vector<Document>& documents, std::string_view name) {
+  for (const Document& d : documents)
+    if (d.name == name) return d.text;
+  return "";
+}
+
+/// An array of 6 chunks of 4 elements.
+std::string zarray(std::string_view dtype, std::string_view fill = "null", std::string_view filters = "null",
+                   std::string_view compressor = "null") {
+  return R"({"zarr_format": 2, "shape": [24], "chunks": [4], "order": "C", "dtype": )" + std::string(dtype) +
+         R"(, "fill_value": )" + std::string(fill) + R"(, "filters": )" + std::string(filters) + R"(, "compressor": )" +
+         std::string(compressor) + "}";
+}
+
+void expect_round_trip(const Dataset& d) {
+  const auto documents = write_zarr2(d);
+  ASSERT_TRUE(documents) << documents.error().message();
+  EXPECT_EQ(describe(parse(text_of(*documents, ".zarray"), text_of(*documents, ".zattrs"))), describe(d));
+}
+
+}  // namespace
+
+TEST(Zarr2, ReadsAnArray) {
+  const Dataset d = parse(kArray, R"({"_ARRAY_DIMENSIONS": ["y", "x"], "a": 1})");
+  EXPECT_EQ(d.zarr_format, 2);
+  EXPECT_EQ(d.shape, (Shape{4, 5}));
+  EXPECT_EQ(d.chunk_shape, (Shape{2, 2}));
+  EXPECT_EQ(d.dtype, DType::float32());
+  EXPECT_EQ(d.fill, bytes_of<std::uint32_t>(0x7FC00000));
+  EXPECT_EQ(d.keys, (KeyEncoding{KeyEncoding::Kind::v2, '.'}));
+  ASSERT_EQ(d.codecs.size(), 3U);
+  EXPECT_EQ(d.codecs[0], (CodecSpec{"transpose", R"({"order":[1,0]})"}));
+  EXPECT_EQ(d.codecs[1], (CodecSpec{"bytes", R"({"endian":"big"})"}));
+  EXPECT_EQ(d.codecs[2].name, "zstd");
+  EXPECT_EQ(d.dimension_names, (std::vector<std::optional<std::string>>{"y", "x"}));
+  EXPECT_EQ(d.attributes, R"({"_ARRAY_DIMENSIONS":["y","x"],"a":1})");
+}
+
+TEST(Zarr2, WritesTheSameBytesAsZarrPython) {
+  const auto documents = write_zarr2(parse(kArray)).value();
+  EXPECT_EQ(text_of(documents, ".zarray"), kArray);
+  EXPECT_EQ(text_of(documents, ".zattrs"), "{}");
+}
+
+TEST(Zarr2, StructuresOfEveryOrder) {
+  Dataset d = parse(zarray(R"([["a", ">i4"], ["b", ">f8", [2, 3]], ["c", "|u1"]])",
+                           R"("AAAAAQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAc=")"));
+  EXPECT_EQ(d.dtype.size_bytes, 53U);
+  ASSERT_EQ(d.dtype.fields.size(), 3U);
+  EXPECT_EQ(d.dtype.fields[1].shape, (std::vector<std::uint64_t>{2, 3}));
+  EXPECT_EQ(d.dtype.fields[2].offset_bytes, 52U);
+  EXPECT_EQ(d.codecs[0], (CodecSpec{"bytes", R"({"endian":"big"})"}));
+  EXPECT_EQ(d.fill[0], std::byte{1}) << "native order";
+  EXPECT_EQ(d.fill[52], std::byte{7});
+  expect_round_trip(d);
+
+  d = parse(zarray(R"([["a", ">i2"], ["b", [["x", "<i2"], ["y", ">i2"]]]])", R"("AAECAAAD")"));
+  EXPECT_EQ(d.codecs[0], (CodecSpec{"bytes", R"({"endian":["big",["little","big"]]})"}));
+  EXPECT_EQ(d.fill, bytes_of_text(std::string("\1\0\2\0\3\0", 6)));
+  expect_round_trip(d);
+}
+
+TEST(Zarr2, GapsOfAlignedStructures) {
+  const Dataset d = parse(zarray(R"([["a", "|u1"], ["", "|V3"], ["b", "<i4"], ["", "|V2"]])"));
+  ASSERT_EQ(d.dtype.fields.size(), 2U);
+  EXPECT_EQ(d.dtype.fields[1].offset_bytes, 4U);
+  EXPECT_EQ(d.dtype.size_bytes, 10U);
+  expect_round_trip(d);
+}
+
+TEST(Zarr2, TolerancesOfReaders) {
+  const Dataset d = parse(R"({"zarr_format": 2.0, "shape": [0, 3], "chunks": [0, 2], "dtype": "|u1", "order": "C",
+                              "fill_value": [3], "_nczarr_array": {"x": 1}, "dimension_separator": "/"})");
+  EXPECT_EQ(d.chunk_shape, (Shape{1, 2}));
+  EXPECT_EQ(d.grid_shape(), (Shape{0, 2}));
+  EXPECT_EQ(d.fill, bytes_of<std::uint8_t>(3));
+  EXPECT_EQ(d.extra, R"({"_nczarr_array":{"x":1}})");
+  EXPECT_EQ(d.keys.separator, '/');
+  expect_round_trip(d);
+}
+
+TEST(Zarr2, Groups) {
+  const auto group = parse_zarr2_group(R"({"zarr_format": 2})", R"({"x": [1]})").value();
+  EXPECT_EQ(group.zarr_format, 2);
+  EXPECT_EQ(group.attributes, R"({"x":[1]})");
+  const auto documents = write_zarr2(group).value();
+  EXPECT_EQ(text_of(documents, ".zgroup"), "{\n  \"zarr_format\": 2\n}");
+  EXPECT_EQ(text_of(documents, ".zattrs"), "{\n  \"x\": [\n    1\n  ]\n}");
+}
+
+TEST(Zarr2, DimensionNamesBecomeTheAttributeOfXarray) {
+  Dataset d = parse(kArray);
+  d.dimension_names = {"y", "x"};
+  const std::string zattrs = text_of(write_zarr2(d).value(), ".zattrs");
+  EXPECT_EQ(zattrs, "{\n  \"_ARRAY_DIMENSIONS\": [\n    \"y\",\n    \"x\"\n  ]\n}");
+}
