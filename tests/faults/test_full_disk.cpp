@@ -1,0 +1,109 @@
+// A disk that is full: an error that says so, the old object, and no litter.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+
+#include "store/posix.hpp"
+#include "store/store_kinds.hpp"
+
+using namespace penstock;
+using penstock::test::TemporaryDirectory;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t kDiskBytes = 1 << 20;
+
+/// Fills until it fails.  "" when everything is as it must be, else what is wrong.
+std::string fill(const std::string& url, const fs::path& directory) {
+  const auto opened = open_store(url, StoreMode::create);
+  if (!opened) return "open: " + opened.error().message();
+  const auto& store = *opened;
+  const std::string old_text(1000, 'o'), large(2 * kDiskBytes, 'n');
+  if (!store->set("k", as_bytes(old_text))) return "the first write fails";
+  const Status full = store->set("k", as_bytes(large));
+  if (full) return "2 MiB fit on a disk of 1 MiB";
+  if (full.error().code() != ErrorCode::no_space) return "not no_space: " + full.error().message();
+  if (full.error().message().find("k") == std::string::npos) return "does not name the key: " + full.error().message();
+  Bytes out;
+  const auto found = store->get("k", out);
+  if (!found || !*found || as_text(out) != old_text) return "the old object is lost";
+  const Status again = store->set("small", as_bytes(old_text));
+  if (!again) return "what fits is refused afterwards: " + again.error().message();
+  const Status flushed = store->flush();
+  if (!flushed) return "flush: " + flushed.error().message();
+  for (const auto& entry : fs::recursive_directory_iterator(directory))
+    if (entry.path().filename().string().starts_with(".")) return "litter: " + entry.path().string();
+  const auto reopened = open_store(url, StoreMode::read);
+  if (!reopened) return "reopen: " + reopened.error().message();
+  const auto listed = (*reopened)->list("");
+  if (!listed || listed->size() != 2) return "not two keys";
+  return "";
+}
+
+/// Runs `body` in a child process; its text.
+std::string in_child(const std::function<std::string()>& body) {
+  int ends[2];
+  if (::pipe(ends) != 0) return "no pipe";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const std::string text = body();
+    const bool sent = ::write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size());
+    _exit(sent ? 0 : 1);
+  }
+  ::close(ends[1]);
+  std::string text(4096, '\0');
+  const ssize_t n = ::read(ends[0], text.data(), text.size());
+  text.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
+  ::close(ends[0]);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return status == 0 ? text : "the child failed: " + text;
+}
+
+/// A file system of 1 MiB at `directory`, for this process only.  False where the system does not let us.
+bool mount_small(const fs::path& directory) {
+  if (::unshare(CLONE_NEWNS) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
+  ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
+  return ::mount("tmpfs", directory.c_str(), "tmpfs", 0, "size=1m") == 0;
+}
+
+class FullDisk : public testing::TestWithParam<const char*> {};
+
+}  // namespace
+
+// EFBIG, which every user can bring about.
+TEST_P(FullDisk, LimitOfFileSize) {
+  const TemporaryDirectory scratch;
+  EXPECT_EQ(in_child([&]() -> std::string {
+              ::signal(SIGXFSZ, SIG_IGN);
+              const rlimit limit{kDiskBytes, kDiskBytes};
+              if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) return "no limit";
+              return fill(scratch / GetParam(), scratch.path());
+            }),
+            "");
+}
+
+// ENOSPC.  Where mounting is forbidden the kernel's always-full device stands for the disk.
+TEST_P(FullDisk, SmallFileSystem) {
+  const TemporaryDirectory scratch;
+  EXPECT_EQ(in_child([&]() -> std::string {
+              if (mount_small(scratch.path())) return fill(scratch / GetParam(), scratch.path());
+              const FileDescriptor full = open_at(AT_FDCWD, "/dev/full", O_WRONLY);
+              const ByteView bytes = as_bytes("x");
+              const Status status = write_at(full.get(), 0, {&bytes, 1}, "/dev/full");
+              if (status || status.error().system_errno() != ENOSPC) return "/dev/full is not full";
+              return status.error().code() == ErrorCode::no_space ? "" : status.error().message();
+            }),
+            "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, FullDisk, testing::Values("store", "store.zip"),
+                         [](const auto& one) { return std::string(one.index == 0 ? "file" : "zip"); });
