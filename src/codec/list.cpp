@@ -6,13 +6,22 @@
 #include <numeric>
 #include <vector>
 
+#include "codec/astype/astype.hpp"
+#include "codec/bitround/bitround.hpp"
 #include "codec/blosc/blosc.hpp"
 #include "codec/bytes/bytes.hpp"
 #include "codec/crc32c/crc32c.hpp"
+#include "codec/delta/delta.hpp"
+#include "codec/fixedscaleoffset/fixedscaleoffset.hpp"
 #include "codec/gzip/gzip.hpp"
+#include "codec/packbits/packbits.hpp"
+#include "codec/quantize/quantize.hpp"
+#include "codec/refused.hpp"
 #include "codec/sharding/sharding.hpp"
+#include "codec/shuffle/shuffle.hpp"
 #include "codec/support.hpp"
 #include "codec/transpose/transpose.hpp"
+#include "codec/vlen_bytes/vlen.hpp"
 #include "codec/zstd/zstd.hpp"
 
 namespace penstock {
@@ -42,13 +51,24 @@ std::span<const CodecEntry> codec_list() {
   static const CodecEntry list[] = {
       // array -> array
       kTransposeCodec,
+      kDeltaCodec,
+      kFixedScaleOffsetCodec,
+      kQuantizeCodec,
+      kBitroundCodec,
+      kAstypeCodec,
+      kNumcodecsPackbitsCodec,
       // array -> bytes
       kBytesCodec,
       kShardingCodec,
+      kVlenUtf8Codec,
+      kVlenBytesCodec,
+      kPackbitsCodec,
       // bytes -> bytes: compressors
       kZstdCodec,
       kGzipCodec,
       kBloscCodec,
+      // bytes -> bytes: filters
+      kShuffleCodec,
       // bytes -> bytes: checksums
       kCrc32cCodec,
   };
@@ -126,6 +146,7 @@ Result<Json> codecs_to_json(std::span<const CodecSpec> specs) {
 }
 
 Error unknown_codec(std::string_view name) {
+  if (auto refused = refused_codec(name)) return *std::move(refused);
   std::string known;
   std::string_view nearest;
   std::size_t distance = 3;  // further away is no misspelling

@@ -1,0 +1,7 @@
+// The codec "numcodecs.astype": elements stored as another number type.
+#pragma once
+#include "codec/list.hpp"
+
+namespace penstock {
+extern const CodecEntry kAstypeCodec;
+}  // namespace penstock

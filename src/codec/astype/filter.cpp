@@ -1,0 +1,70 @@
+#include "codec/astype/filter.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/checked.hpp"
+#include "core/numpy_dtype.hpp"
+
+namespace penstock {
+
+Result<FilterType> filter_type(const Json& configuration, std::string_view key, const DType& fallback) {
+  FilterType out{fallback, {}, {}};
+  const auto it = configuration.find(std::string(key));
+  if (it == configuration.end() || it->is_null()) {
+    out.text = fallback.numpy();
+  } else {
+    PENSTOCK_ASSIGN(out.text, string_member(configuration, key));
+    PENSTOCK_ASSIGN_IN(NumpyDType parsed, parse_numpy_dtype(out.text), fmt::format("\"{}\"", key));
+    if (parsed.is_object) return Error(ErrorCode::unsupported, fmt::format("\"{}\": filters take no objects", key));
+    out.dtype = std::move(parsed.dtype);
+  }
+  // np.view('<M8[ns]') and the like are integers to a filter.
+  if (out.dtype.kind == Kind::datetime || out.dtype.kind == Kind::timedelta) out.dtype = DType::int64();
+  const auto scalars = scalars_of(out.dtype);
+  if (!scalars)
+    return Error(ErrorCode::unsupported, fmt::format("\"{}\" is '{}': filters take plain numbers only", key, out.text));
+  out.scalars = *scalars;
+  return out;
+}
+
+Result<ChunkSpec> view_as(const ChunkSpec& chunk, const DType& type) {
+  if (chunk.dtype == type) return chunk;
+  const auto refused = [&] {
+    return Error(ErrorCode::unsupported,
+                 fmt::format("elements of type {} cannot be seen as {}", chunk.dtype.name(), type.name()))
+        .set_hint("the filter's dtype must be that of the array");
+  };
+  if (chunk.dtype.is_vlen() || chunk.dtype.swap_unit() != type.swap_unit()) return refused();
+  ChunkSpec out{chunk.shape, type, chunk.fill};
+  if (chunk.dtype.size_bytes == type.size_bytes) return out;
+  PENSTOCK_ASSIGN(const std::uint64_t count, element_count(chunk.shape));
+  PENSTOCK_ASSIGN(const std::uint64_t bytes, checked_mul(count, chunk.dtype.size_bytes));
+  if (bytes % type.size_bytes != 0) return refused();
+  out.shape = {bytes / type.size_bytes};
+  out.fill.clear();
+  if (std::any_of(chunk.fill.begin(), chunk.fill.end(), [](std::byte b) { return b != std::byte{0}; }))
+    return refused();
+  return out;
+}
+
+Result<ChunkSpec> with_dtype(const ChunkSpec& chunk, const DType& type) {
+  ChunkSpec out{chunk.shape, type, {}};
+  const auto from = scalars_of(chunk.dtype);
+  const auto to = scalars_of(type);
+  if (chunk.fill.empty()) return out;
+  if (!from || !to || from->count != to->count || chunk.fill.size() != chunk.dtype.size_bytes)
+    return Error(ErrorCode::unsupported,
+                 fmt::format("the fill value cannot be converted from {} to {}", chunk.dtype.name(), type.name()));
+  out.fill.resize(type.size_bytes);
+  cast_function(from->number, to->number)(chunk.fill.data(), out.fill.data(), from->count);
+  return out;
+}
+
+Status expect_size(std::uint64_t found, std::uint64_t expected) {
+  if (found == expected) return {};
+  return Error(ErrorCode::corrupt_data, fmt::format("{} bytes expected, {} found", expected, found));
+}
+
+}  // namespace penstock

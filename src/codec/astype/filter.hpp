@@ -1,0 +1,35 @@
+// What the numcodecs filters share: data types in configurations, and elements seen as another type of the same bytes.
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "codec/astype/number.hpp"
+#include "codec/codec.hpp"
+#include "core/json.hpp"
+
+namespace penstock {
+
+/// Elements handled at a time, so that what lies between two steps stays in the first cache.
+inline constexpr std::size_t kFilterBlock = 1024;
+
+/// A data type member of a filter's configuration, with the way it is written back.
+struct FilterType {
+  DType dtype;
+  Scalars scalars;
+  std::string text;  ///< NumPy type string as given ("<f4"), or made from the default
+};
+
+/// Reads `key`; absent or null: `fallback`.
+/// Errors: invalid_metadata naming the member, unsupported (not a plain number).
+Result<FilterType> filter_type(const Json& configuration, std::string_view key, const DType& fallback);
+
+/// The chunk with its elements seen as `type`, as ndarray.view does: the same bytes, another type.
+/// Errors: unsupported when the bytes cannot be seen so (another byte order unit, no whole number of elements).
+Result<ChunkSpec> view_as(const ChunkSpec& chunk, const DType& type);
+/// The chunk with elements of `type`, in number as before.  The fill value is converted.
+/// Errors: unsupported (a fill value that cannot be).
+Result<ChunkSpec> with_dtype(const ChunkSpec& chunk, const DType& type);
+/// corrupt_data unless the sizes are equal.
+Status expect_size(std::uint64_t found, std::uint64_t expected);
+
+}  // namespace penstock

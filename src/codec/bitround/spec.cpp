@@ -1,0 +1,72 @@
+// bitround: floats rounded to a number of mantissa bits, so that they compress better.  Reading changes nothing.
+//
+// Specification  https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/bitround
+//                https://numcodecs.readthedocs.io/en/stable/filter/bitround.html
+// Names          v3 "bitround", "numcodecs.bitround"; v2 "bitround"
+// Example        {"name": "bitround", "configuration": {"keepbits": 10}}
+// Limits         writing: float16 (0 to 10 bits), bfloat16 (7), float32 (23), float64 (52), complex (each part).
+//                Reading: also integers and times, which others may have rounded.
+// Deviations     a NaN stays a NaN: numcodecs adds to its bits and can make zero or infinity of it.  Integers are not
+//                written: the specification leaves open how they are rounded.
+#include "codec/bitround/bitround.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "codec/astype/filter.hpp"
+
+namespace penstock {
+namespace {
+
+class BitroundCodec final : public ArrayToArray {
+ public:
+  BitroundCodec(std::uint32_t keepbits, ChunkSpec chunk) : keepbits_(keepbits), chunk_(std::move(chunk)) {}
+
+  [[nodiscard]] CodecSpec spec() const override { return {"bitround", fmt::format("{{\"keepbits\":{}}}", keepbits_)}; }
+  [[nodiscard]] const ChunkSpec& encoded() const override { return chunk_; }
+  [[nodiscard]] Status encode(ByteView in, ByteSpan out) const override {
+    const DType& type = chunk_.dtype;
+    if (type.kind != Kind::floating && type.kind != Kind::bfloat && type.kind != Kind::complex)
+      return Error(ErrorCode::unsupported, "bitround writes floats only, not " + type.name());
+    PENSTOCK_TRY(expect_size(in.size(), out.size()));
+    const std::uint32_t size = type.swap_unit();
+    bitround(size, mantissa_bits(type), keepbits_, in.data(), out.data(), in.size() / size);
+    return {};
+  }
+  [[nodiscard]] Status decode(ByteView in, ByteSpan out) const override {
+    PENSTOCK_TRY(expect_size(in.size(), out.size()));
+    if (!in.empty()) std::memcpy(out.data(), in.data(), in.size());
+    return {};
+  }
+
+ private:
+  std::uint32_t keepbits_;
+  ChunkSpec chunk_;
+};
+
+Result<AnyCodec> make(const Json& configuration, const ChunkSpec& chunk) {
+  PENSTOCK_TRY(only_members(configuration, {"keepbits"}));
+  const DType& type = chunk.dtype;
+  std::int64_t most = 0;
+  switch (type.kind) {
+    case Kind::floating:
+    case Kind::bfloat:
+    case Kind::complex: most = mantissa_bits(type); break;
+    case Kind::signed_int:
+    case Kind::unsigned_int:
+    case Kind::datetime:
+    case Kind::timedelta: most = std::int64_t{type.size_bytes} * 8; break;
+    default: return Error(ErrorCode::unsupported, "bitround takes numbers, not " + type.name());
+  }
+  PENSTOCK_ASSIGN(const std::int64_t keepbits, int_member(configuration, "keepbits", 0, most));
+  return AnyCodec(std::make_unique<BitroundCodec>(static_cast<std::uint32_t>(keepbits), chunk));
+}
+
+constexpr std::string_view kAliases[] = {"numcodecs.bitround"};
+
+}  // namespace
+
+const CodecEntry kBitroundCodec = {"bitround", kAliases, "bitround", make, nullptr, nullptr};
+
+}  // namespace penstock
