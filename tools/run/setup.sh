@@ -135,7 +135,7 @@ setup_cuda() {
 compile() {
   local start=$SECONDS
   step "build"
-  logged configure "$cmake" --preset release "-DPENSTOCK_CUDA=$cuda" ||
+  logged configure "$cmake" --preset release "-DPENSTOCK_CUDA=$cuda" -DPENSTOCK_BENCH=ON ||
     die "cmake could not configure" "What it misses is named above; tools/packages.txt lists what penstock needs."
   logged build "$cmake" --build --preset release -j "$(jobs)" || die "the build failed"
   if grep -q 'CUDA: off' "$logs/configure.log"; then cuda=OFF; fi

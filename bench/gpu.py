@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""From the page cache to device memory: penstock, zarr-python with GPU buffers, tensorstore, and the bus alone.
+
+    bench/gpu.py [--dir D] [--repeats R] [--planes Z] [--layouts raw,zstd]
+
+Needs a CUDA device, CuPy and the peers.  The default volume is 2048 x 1024 x 1024 uint16 (4.3 GB) in chunks of 128^3.
+Repeats are interleaved; each ends when the device is synchronised; every result is compared on the device.
+"""
+
+import argparse
+import os
+import statistics
+import sys
+import time
+from importlib.metadata import version
+from pathlib import Path
+
+import cupy
+import layouts
+import numpy as np
+import record
+
+
+def penstock_reader():
+    import penstock
+
+    def read(path: str):
+        return cupy.from_dlpack(penstock.open(path).read(device="cuda:0"))
+
+    return read, f"penstock {penstock.__version__}"
+
+
+def zarr_reader(fused: bool):
+    import zarr
+
+    settings = {"async.concurrency": 64, "threading.max_workers": os.cpu_count()}
+    if fused:
+        from zarr.core.codec_pipeline import FusedCodecPipeline  # zarr 3.4 and later
+
+        settings["codec_pipeline.path"] = f"{FusedCodecPipeline.__module__}.{FusedCodecPipeline.__name__}"
+
+    def read(path: str):
+        with zarr.config.enable_gpu(), zarr.config.set(settings):
+            return zarr.open_array(path, mode="r")[...]
+
+    return read, f"zarr-python {zarr.__version__}, GPU buffers" + (", FusedCodecPipeline" if fused else "")
+
+
+def tensorstore_reader(pinned: np.ndarray):
+    import tensorstore
+
+    def read(path: str):
+        source = tensorstore.open({"driver": "zarr3", "kvstore": {"driver": "file", "path": path}}, read=True).result()
+        tensorstore.array(pinned, copy=False, write=True).write(source).result()
+        out = cupy.empty(pinned.shape, pinned.dtype)
+        out.set(pinned)
+        return out
+
+    return read, f"tensorstore {version('tensorstore')} into pinned memory, then one copy"
+
+
+def bus_reader(pinned: np.ndarray):
+    def read(_: str):
+        out = cupy.empty(pinned.shape, pinned.dtype)
+        out.set(pinned)
+        return out
+
+    return read, "one copy from pinned memory"
+
+
+def contenders(pinned: np.ndarray) -> tuple[dict, dict, dict]:
+    """(readers, versions, what is missing and why)."""
+    makers = {
+        "penstock": penstock_reader,
+        "zarr-python": lambda: zarr_reader(fused=False),
+        "zarr-python-fused": lambda: zarr_reader(fused=True),
+        "tensorstore": lambda: tensorstore_reader(pinned),
+        "bus": lambda: bus_reader(pinned),
+    }
+    readers, versions, missing = {}, {}, {}
+    for name, maker in makers.items():
+        try:
+            readers[name], versions[name] = maker()
+        except (ImportError, AttributeError) as error:
+            missing[name] = str(error)
+    return readers, versions, missing
+
+
+def timed(read, path: str, want: cupy.ndarray, checked: bool) -> float:
+    """Seconds until the device is done; raises when the bytes differ."""
+    device = cupy.cuda.Device()
+    cupy.get_default_memory_pool().free_all_blocks()
+    device.synchronize()
+    start = time.perf_counter()
+    out = read(path)
+    device.synchronize()
+    seconds = time.perf_counter() - start
+    if checked and not bool((cupy.asarray(out).reshape(-1) == want.reshape(-1)).all()):
+        raise ValueError("wrong data")
+    return seconds
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--dir", type=Path, default=Path("build/bench-data"))
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--planes", type=int, default=2048)
+    parser.add_argument("--layouts", type=lambda text: text.split(","), default=["raw", "zstd"])
+    args = parser.parse_args()
+    args.dir = args.dir.resolve()
+    shape = (args.planes, 1024, 1024)
+    volume = layouts.reference(args.dir, shape)
+    memory = cupy.cuda.alloc_pinned_memory(volume.nbytes)
+    pinned = np.frombuffer(memory, np.uint16, volume.size).reshape(shape)
+    pinned[...] = volume
+    want = cupy.asarray(pinned)
+    readers, versions, missing = contenders(pinned)
+    results, failed = [], False
+    for layout in args.layouts:
+        path = layouts.make(args.dir, layout, shape)
+        layouts.warm(path)
+        rows = {n: {"what": "to the device", "layout": layout, "program": n, "seconds": []} for n in readers}
+        for turn in range(args.repeats + 1):
+            for name, read in readers.items():
+                row = rows[name]
+                if "error" in row:
+                    continue
+                try:
+                    pinned[...] = 0 if name == "tensorstore" else volume
+                    seconds = timed(read, str(path), want, checked=True)
+                except Exception as error:  # a peer that fails is a row, not the end
+                    row["error"] = f"{type(error).__name__}: {error}"
+                    failed = True
+                    print(f"  {name} {layout}: {row['error']}", file=sys.stderr)
+                    continue
+                if turn:
+                    row["seconds"].append(round(seconds, 5))
+                    row["bytes"] = volume.nbytes
+        for row in rows.values():
+            if row["seconds"]:
+                median = statistics.median(row["seconds"])
+                print(f"  {layout:6s} {row['program']:20s} {row['bytes'] / median / 1e9:7.2f} GB/s", flush=True)
+            results.append(row)
+    properties = cupy.cuda.runtime.getDeviceProperties(0)
+    content = {
+        "title": "Page cache to device memory",
+        "gpu": properties["name"].decode(),
+        "shape": shape,
+        "dtype": "uint16",
+        "versions": versions,
+        "missing": missing,
+        "results": results,
+    }
+    print(record.save("gpu", len(os.sched_getaffinity(0)), content))
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

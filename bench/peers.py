@@ -1,0 +1,208 @@
+#!/usr/bin/env python3
+"""penstock and its peers side by side on this machine: reading, writing, random regions, memory.
+
+    bench/peers.py [--dir D] [--cores N] [--repeats R] [--planes Z] [--only read,boxes,write] [--layouts raw,zstd,...]
+
+Each program runs in a process of its own, bound to the same cores.  Repeats are interleaved (every program once, then
+all again), every result is compared with the data, and the page cache is warm.  `ceiling` reads the files into fresh
+memory and decodes with the codec's library on all cores: no planning, no placement.  Result: bench/results/*.json.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+import layouts
+import record
+from contenders import CONTENDERS
+
+HERE = Path(__file__).resolve().parent
+READ = ["raw", "zstd", "sharded-zstd", "blosc-lz4"]
+
+
+class Worker:
+    """A contender's process."""
+
+    def __init__(self, name: str, cores: int):
+        self.name = name
+        self.process = subprocess.Popen(
+            [sys.executable, str(HERE / "worker.py"), name, str(cores)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.missing = self._reply().get("unsupported")
+        self.version = "" if self.missing else self.ask(op="version")["version"]
+
+    def _reply(self) -> dict:
+        line = self.process.stdout.readline()
+        return json.loads(line) if line else {"error": "the process ended"}
+
+    def ask(self, **request) -> dict:
+        self.process.stdin.write(json.dumps(request) + "\n")
+        self.process.stdin.flush()
+        return self._reply()
+
+    def close(self) -> None:
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def ceiling(program: str, path: Path, layout: str, cores: int) -> dict:
+    """One run of bench/ceiling.cpp."""
+    run = subprocess.run(
+        [program, str(path), layout, str(cores)],
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores]),
+    )
+    return json.loads(run.stdout) if run.returncode == 0 else {"error": run.stderr.strip()}
+
+
+def measure(what: str, layout: str, runs: dict, repeats: int, results: list) -> None:
+    """Runs every callable of `runs` `repeats` times, interleaved, after one warm-up; appends a row for each."""
+    rows = {name: {"what": what, "layout": layout, "program": name, "seconds": []} for name in runs}
+    for turn in range(repeats + 1):
+        for name, run in runs.items():
+            row = rows[name]
+            if "error" in row or "unsupported" in row:
+                continue
+            reply = run()
+            if "seconds" not in reply:
+                row |= reply
+                print(f"  {what} {layout} {name}: {reply}", file=sys.stderr)
+            elif turn > 0:
+                row["seconds"].append(round(reply["seconds"], 5))
+                row["bytes"] = reply["bytes"]
+                if "extra_bytes" in reply:
+                    row["extra_bytes"] = max(row.get("extra_bytes", 0), reply["extra_bytes"])
+    for row in rows.values():
+        if row["seconds"]:
+            median = statistics.median(row["seconds"])
+            row["gb_per_s"] = round(row["bytes"] / median / 1e9, 3)
+            spread = f"{min(row['seconds']):.2f} to {max(row['seconds']):.2f} s"
+            print(f"  {what:16s} {layout:20s} {row['program']:20s} {row['gb_per_s']:8.2f} GB/s   {spread}", flush=True)
+        results.append(row)
+
+
+def bench_read(args, workers, shape, results) -> None:
+    reference = str(args.dir / layouts.reference(args.dir, shape).filename)
+    for layout in args.layouts or READ:
+        path = layouts.make(args.dir, layout, shape)
+        layouts.warm(path)
+        runs = {
+            worker.name: lambda worker=worker, path=path: worker.ask(op="read", path=str(path), reference=reference)
+            for worker in workers
+        }
+        runs["ceiling"] = lambda path=path, layout=layout: ceiling(args.ceiling, path, layout, args.cores)
+        measure("read", layout, runs, args.repeats, results)
+
+
+def bench_write(args, workers, shape, results) -> None:
+    reference = str(args.dir / layouts.reference(args.dir, shape).filename)
+    for layout in args.layouts or READ:
+        target = args.dir / "written"
+        trips: dict[str, list[float]] = {worker.name: [] for worker in workers}
+
+        def write(worker, layout=layout, target=target, trips=trips):
+            shutil.rmtree(target, ignore_errors=True)
+            reply = worker.ask(
+                op="write", path=str(target), reference=reference, metadata=layouts.metadata(layout, shape)
+            )
+            if "seconds" not in reply:
+                return reply
+            back = worker.ask(op="read", path=str(target), reference=reference)  # compares the bytes
+            if "seconds" not in back:
+                return back
+            trips[worker.name].append(reply["seconds"] + back["seconds"])
+            return reply
+
+        runs = {worker.name: lambda worker=worker, write=write: write(worker) for worker in workers}
+        measure("write", layout, runs, args.repeats, results)
+        nbytes = layouts.reference(args.dir, shape).nbytes
+        for name, seconds in trips.items():
+            if len(seconds) > 1:
+                kept = [round(s, 5) for s in seconds[1:]]
+                rate = round(nbytes / statistics.median(kept) / 1e9, 3)
+                results.append(
+                    {
+                        "what": "write and read",
+                        "layout": layout,
+                        "program": name,
+                        "seconds": kept,
+                        "bytes": nbytes,
+                        "gb_per_s": rate,
+                    }
+                )
+        shutil.rmtree(target, ignore_errors=True)
+
+
+def bench_boxes(args, workers, results) -> None:
+    shape = (512, 512, 512)
+    reference = str(args.dir / layouts.reference(args.dir, shape).filename)
+    path = layouts.make(args.dir, "small-sharded-zstd", shape)
+    layouts.warm(path)
+    for together in (False, True):
+        runs = {
+            worker.name: lambda worker=worker, together=together: worker.ask(
+                op="boxes",
+                path=str(path),
+                reference=reference,
+                count=args.boxes,
+                edge=16,
+                seed=3,
+                together=together,
+            )
+            for worker in workers
+        }
+        what = "regions at once" if together else "regions in turn"
+        measure(what, "small-sharded-zstd", runs, args.repeats, results)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--dir", type=Path, default=Path("build/bench-data"), help="where the data is made and kept")
+    parser.add_argument("--cores", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--planes", type=int, default=1024, help="planes of 1024 x 1024; 1024 are 2 GiB")
+    parser.add_argument("--boxes", type=int, default=10_000, help="number of random 16^3 regions")
+    parser.add_argument("--only", default="read,boxes,write")
+    parser.add_argument("--layouts", type=lambda text: text.split(","), default=None)
+    parser.add_argument("--programs", type=lambda text: text.split(","), default=list(CONTENDERS))
+    parser.add_argument("--ceiling", default="build/release/bench/penstock_ceiling")
+    args = parser.parse_args()
+    if args.planes % layouts.SHARD[0]:
+        parser.error(f"--planes: a multiple of {layouts.SHARD[0]}, so that all chunks are whole")
+    args.dir = args.dir.resolve()
+    shape = (args.planes, 1024, 1024)
+    workers = [Worker(name, args.cores) for name in args.programs]
+    for worker in workers:
+        print(f"{worker.name}: {worker.missing or worker.version}", flush=True)
+    missing = {worker.name: worker.missing for worker in workers if worker.missing}
+    versions = {worker.name: worker.version for worker in workers if not worker.missing}
+    workers = [worker for worker in workers if not worker.missing]
+    results: list[dict] = []
+    for what in args.only.split(","):
+        if what == "read":
+            bench_read(args, workers, shape, results)
+        elif what == "write":
+            bench_write(args, workers, shape, results)
+        elif what == "boxes":
+            bench_boxes(args, workers, results)
+        else:
+            parser.error(f"--only {what}: one of read, boxes, write")
+    for worker in workers:
+        worker.close()
+    content = {"shape": shape, "dtype": "uint16", "versions": versions, "missing": missing, "results": results}
+    print(record.save("peers", args.cores, content))
+    return 1 if any("error" in row for row in results) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
