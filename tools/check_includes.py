@@ -62,12 +62,11 @@ def breach(path: Path, stage: str | None, quote: str, target: str, root: Path) -
         return f"{target}: write the path from src/"
     else:
         return f"{target}: no such file below src/ or include/"
-    if (
-        target.startswith("device/cuda/")
-        and not str(path).startswith("device/cuda/")
-        and path.suffix not in {".cu", ".cuh"}
-    ):
-        return f"{target}: CUDA headers are for .cu files"
+    if target.endswith(".cuh") and path.suffix not in {".cu", ".cuh"}:
+        return f"{target}: .cuh headers are for .cu files"
+    backend = re.match(r"device/(cpu|cuda|wgpu)/.*\.hpp$", target)
+    if backend and stage != "device" and path.suffix == ".cpp":
+        return f"{target}: the inside of a backend; ask through penstock/device.hpp or device/backend.hpp"
     own = stage if stage is not None else PUBLIC.get(path.name)
     if own is None or included not in STAGES:
         return None if included in STAGES else f"{target}: {included} is no stage"
@@ -118,6 +117,8 @@ CASES = [
     ("src/codec/lz4/cuda.cu", '#include "device/cuda/team.cuh"', ""),
     ("src/codec/lz4/cpu.cpp", '#include "device/cuda/team.cuh"', "for .cu files"),
     ("src/device/cuda/a.cu", "#include <cuda_runtime.h>", ""),
+    ("src/device/list.cpp", '#include "device/cuda/backend.hpp"', ""),
+    ("src/codec/lz4/cpu.cpp", '#include "device/cuda/backend.hpp"', "the inside of a backend"),
     ("src/device/cuda/a.cu", "#include <cub/cub.cuh>", ""),
     ("src/device/cuda/a.cu", "#include <webgpu/webgpu.h>", "only src/device/wgpu/"),
     ("src/oct/a.cpp", '#include "tracto/a.hpp"', "oct comes before tracto"),
@@ -135,7 +136,14 @@ def self_test() -> int:
     for name, text, want in CASES:
         with tempfile.TemporaryDirectory() as tmp:
             root = Path(tmp)
-            for existing in ("core/a.hpp", "codec/codec.hpp", "device/cuda/team.cuh", "oct/a.hpp", "tracto/a.hpp"):
+            for existing in (
+                "core/a.hpp",
+                "codec/codec.hpp",
+                "device/cuda/team.cuh",
+                "device/cuda/backend.hpp",
+                "oct/a.hpp",
+                "tracto/a.hpp",
+            ):
                 (root / "src" / existing).parent.mkdir(parents=True, exist_ok=True)
                 (root / "src" / existing).touch()
             (root / name).parent.mkdir(parents=True, exist_ok=True)

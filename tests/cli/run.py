@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Runs the *.test files of this folder; README.md says how they are written."""
+
 import argparse
 import os
 import pathlib
@@ -69,9 +70,15 @@ def indented(text):
 
 def run_step(step, folder, environment):
     """A description of what is wrong; empty when all is as expected."""
-    process = subprocess.Popen(["bash", "-o", "pipefail", "-c", step.line], cwd=folder, env=environment,
-                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                               start_new_session=True)
+    process = subprocess.Popen(
+        ["bash", "-o", "pipefail", "-c", step.line],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
     try:
         out, err = (b.decode("utf-8", "replace") for b in process.communicate(timeout=SECONDS))
     except subprocess.TimeoutExpired:
@@ -100,9 +107,15 @@ def main():
     args = parser.parse_args()
 
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("PENSTOCK_", "LC_"))}
-    environment.update(PATH=f"{args.penstock.resolve().parent}:{environment['PATH']}", LANG="C.UTF-8", TERM="xterm",
-                       STORES=str(SOURCE / "tests/golden/stores"), SOURCE=str(SOURCE), HERE=str(HERE),
-                       PYTHON=sys.executable)
+    environment.update(
+        PATH=f"{args.penstock.resolve().parent}:{environment['PATH']}",
+        LANG="C.UTF-8",
+        TERM="xterm",
+        STORES=str(SOURCE / "tests/golden/stores"),
+        SOURCE=str(SOURCE),
+        HERE=str(HERE),
+        PYTHON=sys.executable,
+    )
     ran, failed = 0, 0
     for path in args.files or sorted(HERE.glob("*.test")):
         for name, steps in parse(path):
