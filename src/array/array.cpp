@@ -1,0 +1,182 @@
+// Opening, creating and changing arrays; reading and writing values is in read.cpp and write.cpp.
+#include "penstock/array.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "array/state.hpp"
+#include "core/json.hpp"
+#include "format/format.hpp"
+
+namespace penstock {
+namespace {
+
+std::string normalised(std::string_view path) {
+  while (!path.empty() && path.front() == '/') path.remove_prefix(1);
+  while (!path.empty() && path.back() == '/') path.remove_suffix(1);
+  return std::string(path);
+}
+
+std::string display(const Store& store, std::string_view path) {
+  return path.empty() ? store.url() : store.url() + "/" + std::string(path);
+}
+
+Result<std::shared_ptr<const ArrayView>> bind(Dataset dataset) {
+  const ChunkSpec chunk{dataset.chunk_shape, dataset.dtype, dataset.fill};
+  PENSTOCK_ASSIGN(CodecChain chain, CodecChain::make(dataset.codecs, chunk));
+  return std::make_shared<const ArrayView>(ArrayView{std::move(dataset), std::move(chain)});
+}
+
+/// Makes room at `path`, or says what is there.
+Status clear_place(Store& store, const std::string& path, Array::IfExists if_exists) {
+  const auto there = read_node(store, path);
+  if (!there && there.error().code() == ErrorCode::not_found) return {};
+  if (if_exists == Array::IfExists::fail) {
+    const bool group = there && std::holds_alternative<GroupInfo>(*there);
+    return Error(ErrorCode::already_exists, fmt::format("{}: {} is there already", display(store, path),
+                                                        group ? "a group" : "an array"))
+        .set_hint("Choose another place, or allow overwriting.");
+  }
+  return store.erase_prefix(path);
+}
+
+/// Groups above `path` are written where they are missing; an array above it is an error.
+Status make_parents(Store& store, const std::string& path, int zarr_format) {
+  for (std::size_t cut = path.rfind('/'); !path.empty();
+       cut = cut == std::string::npos || cut == 0 ? std::string::npos : path.rfind('/', cut - 1)) {
+    const std::string parent = cut == std::string::npos ? "" : path.substr(0, cut);
+    const auto there = read_node(store, parent);
+    if (there && std::holds_alternative<Dataset>(*there))
+      return Error(ErrorCode::already_exists,
+                   fmt::format("{} is an array; nothing can be put below it", display(store, parent)));
+    if (there) return {};
+    if (there.error().code() != ErrorCode::not_found) return there.error();
+    PENSTOCK_TRY(write_node(store, parent, GroupInfo{zarr_format, "{}"}));
+    if (cut == std::string::npos) break;
+  }
+  return {};
+}
+
+/// Coordinates of a chunk from its key below the array, if it is one.
+std::optional<Shape> parse_chunk_key(std::string_view name, const KeyEncoding& keys, std::size_t rank) {
+  if (keys.kind == KeyEncoding::Kind::standard) {
+    if (name.empty() || name.front() != 'c') return std::nullopt;
+    name.remove_prefix(1);
+    if (rank == 0) return name.empty() ? std::optional<Shape>(Shape{}) : std::nullopt;
+    if (name.empty() || name.front() != keys.separator) return std::nullopt;
+    name.remove_prefix(1);
+  } else if (rank == 0) {
+    return name == "0" ? std::optional<Shape>(Shape{}) : std::nullopt;
+  }
+  Shape chunk;
+  while (true) {
+    const std::string_view part = name.substr(0, name.find(keys.separator));
+    std::uint64_t value = 0;
+    const auto [ptr, ec] = std::from_chars(part.data(), part.data() + part.size(), value);
+    if (ec != std::errc() || ptr != part.data() + part.size()) return std::nullopt;
+    chunk.push_back(value);
+    if (part.size() == name.size()) break;
+    name.remove_prefix(part.size() + 1);
+  }
+  return chunk.size() == rank ? std::optional<Shape>(std::move(chunk)) : std::nullopt;
+}
+
+}  // namespace
+
+Result<Array> Array::open(std::shared_ptr<Store> store, std::string_view path) {
+  const std::string where = normalised(path);
+  PENSTOCK_ASSIGN(NodeInfo node, read_node(*store, where));
+  if (!std::holds_alternative<Dataset>(node))
+    return Error(ErrorCode::invalid_argument, fmt::format("{} is a group, not an array", display(*store, where)))
+        .set_hint("Name one of its arrays; `penstock tree` lists them.");
+  PENSTOCK_ASSIGN_IN(auto view, bind(std::get<Dataset>(std::move(node))), display(*store, where));
+  auto state = std::make_shared<State>();
+  state->store = std::move(store);
+  state->path = where;
+  state->view = std::move(view);
+  return ArrayAccess::wrap(std::move(state));
+}
+
+Result<Array> Array::prepare(std::shared_ptr<Store> store, std::string_view path, Dataset dataset,
+                             IfExists if_exists) {
+  const std::string where = normalised(path);
+  if (!store->writable())
+    return Error(ErrorCode::permission_denied, fmt::format("{} is open for reading only", store->url()));
+  // Everything that can be wrong with the dataset is found before anything is touched.
+  PENSTOCK_ASSIGN_IN(auto view, bind(std::move(dataset)), display(*store, where));
+  if (view->dataset.zarr_format == 2) {
+    PENSTOCK_TRY_IN(write_zarr2(view->dataset), display(*store, where));
+  } else {
+    PENSTOCK_TRY_IN(write_zarr3(view->dataset), display(*store, where));
+  }
+  PENSTOCK_TRY(clear_place(*store, where, if_exists));
+  auto state = std::make_shared<State>();
+  state->store = std::move(store);
+  state->path = where;
+  state->view = std::move(view);
+  state->committed = false;
+  return ArrayAccess::wrap(std::move(state));
+}
+
+Result<Array> Array::create(std::shared_ptr<Store> store, std::string_view path, Dataset dataset, IfExists if_exists) {
+  PENSTOCK_ASSIGN(Array array, prepare(std::move(store), path, std::move(dataset), if_exists));
+  PENSTOCK_TRY(array.commit());
+  return array;
+}
+
+Status Array::commit() {
+  const std::scoped_lock lock(state_->mutex);
+  PENSTOCK_TRY(make_parents(*state_->store, state_->path, state_->view->dataset.zarr_format));
+  PENSTOCK_TRY(write_node(*state_->store, state_->path, state_->view->dataset));
+  state_->committed = true;
+  return {};
+}
+
+Dataset Array::dataset() const { return state_->current()->dataset; }
+std::shared_ptr<Store> Array::store_ptr() const { return state_->store; }
+const std::string& Array::path() const { return state_->path; }
+std::shared_ptr<const CodecChain> Array::codecs() const {
+  auto view = state_->current();
+  return {view, &view->chain};
+}
+
+Status Array::resize(const Shape& shape) {
+  const std::scoped_lock lock(state_->mutex);
+  Dataset dataset = state_->view->dataset;
+  if (shape.size() != dataset.rank())
+    return Error(ErrorCode::invalid_argument,
+                 fmt::format("resize: {} dimensions given, the array has {}", shape.size(), dataset.rank()));
+  dataset.shape = shape;
+  PENSTOCK_ASSIGN(auto view, bind(dataset));
+  if (state_->committed) PENSTOCK_TRY(write_node(*state_->store, state_->path, dataset));
+  state_->view = std::move(view);
+  // Metadata first: when this is interrupted, chunks that nobody sees are left, and none that is needed is lost.
+  const Shape grid = dataset.grid_shape();
+  const std::string prefix = state_->path.empty() ? "" : state_->path + "/";
+  PENSTOCK_ASSIGN(const std::vector<std::string> keys, state_->store->list(state_->path));
+  for (const std::string& key : keys) {
+    const auto chunk =
+        parse_chunk_key(std::string_view(key).substr(prefix.size()), dataset.keys, dataset.rank());
+    if (!chunk) continue;
+    bool inside = true;
+    for (std::size_t i = 0; i < grid.size(); ++i) inside = inside && (*chunk)[i] < grid[i];
+    if (!inside) PENSTOCK_TRY(state_->store->erase(key));
+  }
+  return {};
+}
+
+Status Array::set_attributes(std::string_view attributes_json) {
+  PENSTOCK_ASSIGN_IN(const Json attributes, parse_json(attributes_json), "attributes");
+  if (!attributes.is_object()) return Error(ErrorCode::invalid_argument, "attributes must be a JSON object");
+  const std::scoped_lock lock(state_->mutex);
+  Dataset dataset = state_->view->dataset;
+  dataset.attributes = dump_json(attributes);
+  PENSTOCK_ASSIGN(auto view, bind(dataset));
+  if (state_->committed) PENSTOCK_TRY(write_node(*state_->store, state_->path, dataset));
+  state_->view = std::move(view);
+  return {};
+}
+
+}  // namespace penstock

@@ -1,0 +1,106 @@
+// Groups, and opening a node by its URL.
+#include <fmt/format.h>
+
+#include <set>
+
+#include "core/json.hpp"
+#include "format/format.hpp"
+#include "penstock/array.hpp"
+
+namespace penstock {
+
+struct Group::State {
+  std::shared_ptr<Store> store;
+  std::string path;
+  GroupInfo info;
+};
+
+namespace {
+
+std::string trimmed(std::string_view path) {
+  while (!path.empty() && path.front() == '/') path.remove_prefix(1);
+  while (!path.empty() && path.back() == '/') path.remove_suffix(1);
+  return std::string(path);
+}
+
+std::string joined(const std::string& path, std::string_view name) {
+  return path.empty() ? std::string(name) : path + "/" + std::string(name);
+}
+
+}  // namespace
+
+Result<Group> Group::open(std::shared_ptr<Store> store, std::string_view path) {
+  const std::string where = trimmed(path);
+  PENSTOCK_ASSIGN(NodeInfo node, read_node(*store, where));
+  if (!std::holds_alternative<GroupInfo>(node))
+    return Error(ErrorCode::invalid_argument, fmt::format("{}: an array, not a group", joined(store->url(), where)));
+  Group group;
+  group.state_ = std::make_shared<State>(State{std::move(store), where, std::get<GroupInfo>(std::move(node))});
+  return group;
+}
+
+Result<Group> Group::create(std::shared_ptr<Store> store, std::string_view path, GroupInfo info,
+                            Array::IfExists if_exists) {
+  const std::string where = trimmed(path);
+  const auto there = read_node(*store, where);
+  if (there && if_exists == Array::IfExists::fail)
+    return Error(ErrorCode::already_exists, fmt::format("{}: there is something already", joined(store->url(), where)))
+        .set_hint("Choose another place, or allow overwriting.");
+  if (!there && there.error().code() != ErrorCode::not_found) return there.error();
+  if (there) PENSTOCK_TRY(store->erase_prefix(where));
+  PENSTOCK_TRY(write_node(*store, where, info));
+  Group group;
+  group.state_ = std::make_shared<State>(State{std::move(store), where, std::move(info)});
+  return group;
+}
+
+const GroupInfo& Group::info() const { return state_->info; }
+std::shared_ptr<Store> Group::store_ptr() const { return state_->store; }
+const std::string& Group::path() const { return state_->path; }
+
+Result<std::vector<Group::Member>> Group::members() const {
+  std::vector<Member> members;
+  PENSTOCK_ASSIGN(const auto consolidated, read_consolidated(*state_->store, state_->path));
+  if (!consolidated.empty()) {
+    for (const auto& [name, node] : consolidated)
+      if (!name.empty() && name.find('/') == std::string::npos)
+        members.push_back({name, std::holds_alternative<Dataset>(node)});
+    return members;
+  }
+  PENSTOCK_ASSIGN(const std::vector<StoreEntry> entries, state_->store->list_dir(state_->path));
+  for (const StoreEntry& entry : entries) {
+    if (!entry.is_prefix) continue;
+    const auto node = read_node(*state_->store, joined(state_->path, entry.name));
+    if (node) members.push_back({entry.name, std::holds_alternative<Dataset>(*node)});
+    else if (node.error().code() != ErrorCode::not_found) return node.error();
+  }
+  return members;
+}
+
+Result<std::vector<Multiscale>> Group::multiscales() const {
+  return parse_ngff(state_->info.attributes, state_->info.zarr_format);
+}
+
+Status Group::set_attributes(std::string_view attributes_json) {
+  PENSTOCK_ASSIGN_IN(const Json attributes, parse_json(attributes_json), "attributes");
+  if (!attributes.is_object()) return Error(ErrorCode::invalid_argument, "attributes must be a JSON object");
+  GroupInfo info = state_->info;
+  info.attributes = dump_json(attributes);
+  PENSTOCK_TRY(write_node(*state_->store, state_->path, info));
+  state_->info = std::move(info);
+  return {};
+}
+
+Result<Node> open(const std::string& url, StoreMode mode) {
+  PENSTOCK_ASSIGN(const Location location, locate(url));
+  PENSTOCK_ASSIGN(std::shared_ptr<Store> store, open_store(location.store_url, mode));
+  PENSTOCK_ASSIGN(const NodeInfo node, read_node(*store, location.path));
+  if (std::holds_alternative<Dataset>(node)) {
+    PENSTOCK_ASSIGN(Array array, Array::open(std::move(store), location.path));
+    return Node(std::move(array));
+  }
+  PENSTOCK_ASSIGN(Group group, Group::open(std::move(store), location.path));
+  return Node(std::move(group));
+}
+
+}  // namespace penstock

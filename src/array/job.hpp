@@ -1,0 +1,126 @@
+// What reading and writing share: workers with reusable buffers, the first error, progress, and the clock of each stage.
+#pragma once
+#include <oneapi/tbb/enumerable_thread_specific.h>
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/task_arena.h>
+#include <oneapi/tbb/task_group.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "codec/chain.hpp"
+#include "penstock/array.hpp"
+
+namespace penstock {
+
+/// Stages whose time is told apart.
+enum class Stage : std::uint8_t { fetch, decode, assemble, encode, store };
+inline constexpr std::size_t kStages = 5;
+
+/// Buffers and counters of one thread.
+struct Worker {
+  Bytes encoded;
+  Bytes raw;
+  CodecScratch scratch;
+  std::array<double, kStages> seconds{};
+  std::uint64_t stored_bytes = 0;
+  std::uint64_t requests = 0;
+  std::uint64_t chunks = 0;
+  std::uint64_t absent = 0;
+  [[nodiscard]] std::uint64_t buffer_bytes() const {
+    return encoded.capacity() + raw.capacity() + scratch.a.capacity() + scratch.b.capacity();
+  }
+};
+
+/// Adds the time of its life to a stage of a worker.
+class StageClock {
+ public:
+  StageClock(Worker& worker, Stage stage)
+      : seconds_(worker.seconds[static_cast<std::size_t>(stage)]), start_(std::chrono::steady_clock::now()) {}
+  StageClock(const StageClock&) = delete;
+  StageClock& operator=(const StageClock&) = delete;
+  ~StageClock() { seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+
+ private:
+  double& seconds_;
+  std::chrono::steady_clock::time_point start_;
+};
+
+/// One operation on many chunks: runs pieces on workers, keeps the first error, listens to the cancel token.
+class Job {
+ public:
+  /// `workers`: most pieces at a time.
+  Job(const Options& options, std::string_view what, std::uint64_t total_bytes, std::uint64_t workers);
+
+  /// Calls piece(i) for i in [0, n), in parallel when `parallel`; stops at the first error or when cancelled.  May be
+  /// called from inside a piece; the inner call's pieces run before the outer piece goes on.
+  template <class Piece>
+  Status for_each(std::uint64_t n, bool parallel, const Piece& piece);
+  /// Runs `body` in the arena that limits the number of workers.
+  template <class Body>
+  auto run(const Body& body) {
+    return arena_ ? arena_->execute(body) : body();
+  }
+
+  /// The calling thread's buffers.  A piece that holds them must not call for_each.
+  Worker& worker() { return workers_.local(); }
+  /// Whether work should stop, and why.
+  [[nodiscard]] Status check() const;
+  /// Counts decoded bytes and tells the progress function.
+  void advance(std::uint64_t bytes);
+  void add_problem(std::string key, std::string message);
+  /// Sums of all workers.  The stages are left to the caller.
+  void fill_report(Report& report);
+  [[nodiscard]] double stage_seconds(Stage stage) const;
+  [[nodiscard]] std::uint64_t worker_count() const { return count_; }
+
+ private:
+  const Options& options_;
+  std::string_view what_;
+  std::uint64_t total_bytes_;
+  std::uint64_t count_;
+  std::optional<tbb::task_arena> arena_;
+  tbb::enumerable_thread_specific<Worker> workers_;
+  std::atomic<bool> failed_{false};
+  std::atomic<std::uint64_t> done_bytes_{0};
+  std::mutex progress_mutex_;
+  std::chrono::steady_clock::time_point last_progress_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::mutex problems_mutex_;
+  std::vector<ChunkProblem> problems_;
+};
+
+template <class Piece>
+Status Job::for_each(std::uint64_t n, bool parallel, const Piece& piece) {
+  if (!parallel || n <= 1 || count_ <= 1) {
+    for (std::uint64_t i = 0; i < n; ++i) {
+      PENSTOCK_TRY(check());
+      PENSTOCK_TRY(piece(i));
+    }
+    return {};
+  }
+  std::mutex mutex;
+  std::optional<std::pair<std::uint64_t, Error>> first;
+  tbb::task_group_context context;
+  const auto body = [&](std::uint64_t i) {
+    Status status = check();
+    if (status) status = piece(i);
+    if (status) return;
+    const std::scoped_lock lock(mutex);
+    if (!first || i < first->first) first.emplace(i, std::move(status).error());
+    context.cancel_group_execution();
+  };
+  // Isolated: a thread that waits for inner pieces takes up no outer one, which would want buffers that are in use.
+  tbb::this_task_arena::isolate([&] {
+    tbb::parallel_for(std::uint64_t{0}, n, body, tbb::simple_partitioner(), context);
+  });
+  if (first) return std::move(first->second);
+  return check();
+}
+
+}  // namespace penstock

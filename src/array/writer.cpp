@@ -1,0 +1,315 @@
+#include "array/writer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "array/place/place.hpp"
+#include "array/reader.hpp"
+#include "core/checked.hpp"
+
+namespace penstock {
+namespace {
+
+using SegmentArray = std::array<Segment, kMaxRank>;
+
+/// Whether the segments touch every element that the array has in this chunk.  `origin`: first element of the chunk.
+bool covers(std::span<const Segment> segments, const Shape& chunk_shape, std::span<const std::uint64_t> origin,
+            const Shape& array_shape) {
+  for (std::size_t d = 0; d < segments.size(); ++d) {
+    const std::uint64_t here = std::min(chunk_shape[d], array_shape[d] - origin[d]);
+    if (segments[d].count != here || (segments[d].count > 1 && segments[d].step != 1 && segments[d].step != -1))
+      return false;
+  }
+  return true;
+}
+
+bool same_element(const DType& dtype, const std::byte* a, const std::byte* b) {
+  if (!dtype.is_vlen()) return std::memcmp(a, b, dtype.size_bytes) == 0;
+  VlenRef x, y;
+  std::memcpy(&x, a, sizeof x);
+  std::memcpy(&y, b, sizeof y);
+  return x.size == y.size && (x.size == 0 || std::memcmp(x.data, y.data, x.size) == 0);
+}
+
+}  // namespace
+
+/// What a shard held before, for the parts that stay.
+struct RegionWriter::OldShard {
+  std::unique_ptr<Object> object;  // nullptr: nothing
+  std::vector<ShardEntry> entries;
+
+  static Result<OldShard> open(const Store& store, const std::string& key, const ShardingCodec& sharding) {
+    OldShard old;
+    PENSTOCK_ASSIGN(old.object, store.open(key));
+    if (!old.object) return old;
+    const std::uint64_t size = old.object->size_bytes(), bytes = sharding.index_bytes();
+    if (size < bytes)
+      return Error(ErrorCode::corrupt_data, fmt::format("the shard has {} bytes, its index alone takes {}", size, bytes));
+    Bytes index;
+    PENSTOCK_TRY(index.resize(bytes));
+    const bool at_end = sharding.index_location() == ShardingCodec::IndexLocation::end;
+    PENSTOCK_TRY(old.object->read(at_end ? size - bytes : 0, index.span()));
+    PENSTOCK_ASSIGN(old.entries, sharding.decode_index(index, size));
+    return old;
+  }
+  /// The encoded chunk as it was; empty when absent.
+  Status read(std::uint64_t linear, Bytes& out) const {
+    out.clear();
+    if (!object || entries[linear].absent()) return {};
+    PENSTOCK_TRY(out.resize_discard(entries[linear].size));
+    return object->read(entries[linear].offset, out.span());
+  }
+};
+
+Result<RegionWriter> RegionWriter::make(const Array& array, const Region& region, const Target& source) {
+  RegionWriter writer;
+  writer.state_ = ArrayAccess::share(array);
+  writer.view_ = writer.state_->current();
+  const Dataset& dataset = writer.view_->dataset;
+  if (!writer.state_->store->writable())
+    return Error(ErrorCode::permission_denied, writer.state_->store->url() + " is open for reading only");
+  PENSTOCK_TRY(check_region(region, dataset.shape));
+  PENSTOCK_ASSIGN(writer.cut_, CutRegion::make(region, dataset.chunk_shape));
+  writer.data_ = static_cast<const std::byte*>(source.data);
+  writer.strides_ = source.strides;
+  if (source.strides.empty()) {
+    PENSTOCK_ASSIGN(writer.strides_, c_strides(shape_of(region), dataset.dtype.size_bytes));
+  } else if (source.strides.size() != region.size()) {
+    return Error(ErrorCode::invalid_argument,
+                 fmt::format("{} strides for {} dimensions", source.strides.size(), region.size()));
+  }
+  writer.fill_arena_ = std::make_shared<Arena>();
+  PENSTOCK_ASSIGN(writer.fill_, fill_element(dataset, writer.fill_arena_.get()));
+  return writer;
+}
+
+std::uint64_t RegionWriter::bytes_per_object() const {
+  const CodecChain& chain = view_->chain;
+  const auto one = [](const CodecChain& c) { return 2 * c.decoded_size() + c.decoded_size() / 8 + c.scratch_bytes(); };
+  if (const ShardingCodec* sharding = chain.sharding())  // all encoded chunks of the shard, and one being encoded
+    return chain.decoded_size() + sharding->index_bytes() + one(sharding->inner());
+  return one(chain);
+}
+
+std::uint64_t RegionWriter::objects_at_once(std::uint64_t budget_bytes, std::uint64_t threads) const {
+  return std::clamp<std::uint64_t>(budget_bytes / std::max<std::uint64_t>(bytes_per_object(), 1), 1, threads);
+}
+
+const std::byte* RegionWriter::source_of(std::span<const Segment> segments, const std::byte* base) const {
+  for (std::size_t d = 0; d < segments.size(); ++d)
+    base += static_cast<std::int64_t>(segments[d].out_start) * strides_[d];
+  return base;
+}
+
+Status RegionWriter::fill_chunk(ByteSpan chunk) const {
+  const Range all{0, chunk.size() / fill_.size(), 1};
+  const auto stride = static_cast<std::int64_t>(fill_.size());
+  PlaceItem item;
+  item.part = {&all, 1};
+  item.target = chunk.data();
+  item.source_strides = item.target_strides = {&stride, 1};
+  item.item_bytes = static_cast<std::uint32_t>(fill_.size());
+  item.fill = fill_;
+  return place_cpu(item);
+}
+
+Status RegionWriter::gather(std::span<const Segment> segments, const CodecChain& chain, const std::byte* from,
+                            ByteSpan chunk) const {
+  std::array<Range, kMaxRank> part;
+  std::array<std::int64_t, kMaxRank> strides{};
+  const std::size_t rank = segments.size();
+  std::byte* to = chunk.data();
+  auto stride = static_cast<std::int64_t>(fill_.size());
+  for (std::size_t d = rank; d-- > 0;) {
+    part[d] = {0, segments[d].count, 1};
+    strides[d] = stride * segments[d].step;
+    to += static_cast<std::int64_t>(segments[d].local_start) * stride;
+    stride *= static_cast<std::int64_t>(chain.decoded().shape[d]);
+  }
+  PlaceItem item;
+  item.source = from;
+  item.source_strides = strides_;
+  item.part = {part.data(), rank};
+  item.target = to;
+  item.target_strides = {strides.data(), rank};
+  item.item_bytes = static_cast<std::uint32_t>(fill_.size());
+  return place_cpu(item);
+}
+
+bool RegionWriter::is_all_fill(ByteView chunk) const {
+  const std::size_t item = fill_.size();
+  const DType& dtype = view_->dataset.dtype;
+  if (chunk.empty() || !same_element(dtype, chunk.data(), fill_.data())) return false;
+  if (dtype.is_vlen()) {
+    for (std::size_t at = item; at < chunk.size(); at += item)
+      if (!same_element(dtype, chunk.data() + at, fill_.data())) return false;
+    return true;
+  }
+  // The first element is the fill value and each equals the one before it.
+  return std::memcmp(chunk.data(), chunk.data() + item, chunk.size() - item) == 0;
+}
+
+Status RegionWriter::write_chunk(Job& job, const std::string& key, std::span<const Segment> segments,
+                                 const std::byte* from, bool covered) const {
+  const CodecChain& chain = view_->chain;
+  Store& store = *state_->store;
+  std::unique_lock<std::mutex> lock;
+  if (!covered) lock = std::unique_lock(state_->locks.of(key));
+  Worker& worker = job.worker();
+  worker.chunks += 1;
+  PENSTOCK_TRY(worker.raw.resize_discard(chain.decoded_size()));
+  Arena old_elements;
+  bool have_old = false;
+  if (!covered) {
+    const StageClock clock(worker, Stage::fetch);
+    PENSTOCK_ASSIGN(have_old, store.get(key, worker.encoded));
+    worker.requests += 1;
+    if (have_old)
+      PENSTOCK_TRY_IN(chain.decode(worker.encoded, worker.raw.span(), worker.scratch, {&old_elements}),
+                      "the chunk is to be changed in part, and what it holds cannot be read");
+  }
+  {
+    const StageClock clock(worker, Stage::assemble);
+    bool full = true;
+    for (std::size_t d = 0; d < segments.size(); ++d) full = full && segments[d].count == chain.decoded().shape[d];
+    if (!have_old && !full) PENSTOCK_TRY(fill_chunk(worker.raw.span()));
+    PENSTOCK_TRY(gather(segments, chain, from, worker.raw.span()));
+  }
+  if (is_all_fill(worker.raw)) {
+    worker.absent += 1;
+    return store.erase(key);
+  }
+  {
+    const StageClock clock(worker, Stage::encode);
+    PENSTOCK_TRY(chain.encode(worker.raw, worker.encoded, worker.scratch));
+  }
+  const StageClock clock(worker, Stage::store);
+  worker.requests += 1;
+  worker.stored_bytes += worker.encoded.size();
+  return store.set(key, worker.encoded);
+}
+
+Status RegionWriter::encode_inner(Worker& worker, const OldShard& old, std::uint64_t linear,
+                                  std::span<const Segment> segments, const std::byte* from,
+                                  std::span<const std::uint64_t> origin, Bytes& out) const {
+  const ShardingCodec& sharding = *view_->chain.sharding();
+  const CodecChain& chain = sharding.inner();
+  worker.chunks += 1;
+  PENSTOCK_TRY(worker.raw.resize_discard(chain.decoded_size()));
+  Arena old_elements;
+  bool have_old = false;
+  if (!covers(segments, sharding.inner_shape(), origin, view_->dataset.shape)) {
+    PENSTOCK_TRY(old.read(linear, worker.encoded));
+    have_old = !worker.encoded.empty();
+    if (have_old) PENSTOCK_TRY(chain.decode(worker.encoded, worker.raw.span(), worker.scratch, {&old_elements}));
+  }
+  {
+    const StageClock clock(worker, Stage::assemble);
+    bool full = true;
+    for (std::size_t d = 0; d < segments.size(); ++d) full = full && segments[d].count == chain.decoded().shape[d];
+    if (!have_old && !full) PENSTOCK_TRY(fill_chunk(worker.raw.span()));
+    PENSTOCK_TRY(gather(segments, chain, from, worker.raw.span()));
+  }
+  if (is_all_fill(worker.raw)) {
+    worker.absent += 1;
+    out.clear();
+    return {};
+  }
+  const StageClock clock(worker, Stage::encode);
+  PENSTOCK_TRY(chain.encode(worker.raw, worker.encoded, worker.scratch));
+  return out.append(worker.encoded);  // exactly as large as it must be: it is kept until the shard is written
+}
+
+Status RegionWriter::store_shard(Job& job, const std::string& key, const ShardingCodec& sharding,
+                                 std::span<const Bytes> chunks) const {
+  std::vector<ShardEntry> entries(chunks.size());
+  std::vector<ByteView> parts;
+  const bool index_first = sharding.index_location() == ShardingCodec::IndexLocation::start;
+  std::uint64_t offset = index_first ? sharding.index_bytes() : 0;
+  if (index_first) parts.emplace_back();
+  for (std::size_t i = 0; i < chunks.size(); ++i) {
+    if (chunks[i].empty()) continue;
+    entries[i] = {offset, chunks[i].size()};
+    offset += chunks[i].size();
+    parts.push_back(chunks[i].view());
+  }
+  if (parts.size() == (index_first ? 1u : 0u)) return state_->store->erase(key);
+  Bytes index;
+  PENSTOCK_TRY(sharding.encode_index(entries, index));
+  if (index_first) parts.front() = index.view();
+  else parts.push_back(index.view());
+  Worker& worker = job.worker();
+  const StageClock clock(worker, Stage::store);
+  worker.requests += 1;
+  for (const ByteView p : parts) worker.stored_bytes += p.size();
+  return state_->store->set_parts(key, parts);
+}
+
+Status RegionWriter::write_shard(Job& job, const std::string& key, std::span<const Segment> segments,
+                                 const std::byte* from, bool covered) const {
+  const ShardingCodec& sharding = *view_->chain.sharding();
+  std::unique_lock<std::mutex> lock;
+  OldShard old;
+  if (!covered) {
+    lock = std::unique_lock(state_->locks.of(key));
+    PENSTOCK_ASSIGN(old, OldShard::open(*state_->store, key, sharding));
+  }
+  Region local;
+  for (const Segment& s : segments) local.push_back({s.local_start, s.count, s.step});
+  PENSTOCK_ASSIGN(const CutRegion cut, CutRegion::make(local, sharding.inner_shape()));
+  std::vector<Bytes> chunks(sharding.inner_count());
+  std::vector<char> touched(sharding.inner_count(), 0);  // not vector<bool>: set from many threads
+  const auto encode = [&](std::uint64_t i) -> Status {
+    SegmentArray buffer;
+    const std::span<Segment> parts(buffer.data(), segments.size());
+    cut.get(i, parts);
+    std::array<std::uint64_t, kMaxRank> origin{};
+    std::uint64_t linear = 0;
+    for (std::size_t d = 0; d < parts.size(); ++d) {
+      linear = linear * sharding.inner_grid()[d] + parts[d].chunk;
+      origin[d] = segments[d].chunk * view_->dataset.chunk_shape[d] + parts[d].chunk * sharding.inner_shape()[d];
+    }
+    touched[linear] = 1;
+    return encode_inner(job.worker(), old, linear, parts, source_of(parts, from), {origin.data(), parts.size()},
+                        chunks[linear]);
+  };
+  PENSTOCK_TRY(job.for_each(cut.size(), true, encode));
+  if (old.object) {
+    const auto keep = [&](std::uint64_t linear) -> Status {
+      if (touched[linear]) return {};
+      return old.read(linear, chunks[linear]);
+    };
+    PENSTOCK_TRY(job.for_each(chunks.size(), true, keep));
+  }
+  return store_shard(job, key, sharding, chunks);
+}
+
+Status RegionWriter::write_object(Job& job, std::uint64_t i) const {
+  SegmentArray buffer;
+  const std::span<Segment> segments(buffer.data(), cut_.rank());
+  cut_.get(i, segments);
+  const Dataset& dataset = view_->dataset;
+  std::array<std::uint64_t, kMaxRank> chunk{}, origin{};
+  std::uint64_t elements = 1;
+  for (std::size_t d = 0; d < segments.size(); ++d) {
+    chunk[d] = segments[d].chunk;
+    origin[d] = chunk[d] * dataset.chunk_shape[d];
+    elements *= segments[d].count;
+  }
+  const std::string key = state_->key(dataset, {chunk.data(), segments.size()});
+  const bool covered = covers(segments, dataset.chunk_shape, {origin.data(), segments.size()}, dataset.shape);
+  const std::byte* from = source_of(segments, data_);
+  Status status = view_->chain.sharding() ? write_shard(job, key, segments, from, covered)
+                                          : write_chunk(job, key, segments, from, covered);
+  if (!status) {
+    Error error = std::move(status).error();
+    if (error.message().find(key) == std::string::npos) error.add_context(state_->store->url() + "/" + key);
+    return error;
+  }
+  job.advance(elements * dataset.dtype.size_bytes);
+  return {};
+}
+
+}  // namespace penstock

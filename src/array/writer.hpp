@@ -1,0 +1,53 @@
+// Writes chunks of one array from host memory.
+#pragma once
+#include <memory>
+#include <span>
+
+#include "array/grid.hpp"
+#include "array/job.hpp"
+#include "array/state.hpp"
+
+namespace penstock {
+
+/// A region of one array on its way from memory.
+class RegionWriter {
+ public:
+  /// Errors: out_of_range (region), permission_denied (read-only store).
+  static Result<RegionWriter> make(const Array& array, const Region& region, const Target& source);
+
+  [[nodiscard]] std::uint64_t objects() const { return cut_.size(); }
+  [[nodiscard]] const ArrayView& view() const { return *view_; }
+  [[nodiscard]] const Array::State& state() const { return *state_; }
+  /// Writes the i-th object: whole, or read, changed and written.
+  [[nodiscard]] Status write_object(Job& job, std::uint64_t i) const;
+  /// Working memory of one object under way.
+  [[nodiscard]] std::uint64_t bytes_per_object() const;
+  /// Most objects under way at once within a budget of `budget_bytes` and `threads`.
+  [[nodiscard]] std::uint64_t objects_at_once(std::uint64_t budget_bytes, std::uint64_t threads) const;
+
+ private:
+  struct OldShard;
+  Status write_chunk(Job& job, const std::string& key, std::span<const Segment> segments, const std::byte* from,
+                     bool covered) const;
+  Status write_shard(Job& job, const std::string& key, std::span<const Segment> segments, const std::byte* from,
+                     bool covered) const;
+  /// Encodes one inner chunk into `out`; an empty result is an absent chunk.
+  Status encode_inner(Worker& worker, const OldShard& old, std::uint64_t linear, std::span<const Segment> segments,
+                      const std::byte* from, std::span<const std::uint64_t> origin, Bytes& out) const;
+  Status store_shard(Job& job, const std::string& key, const ShardingCodec& sharding,
+                     std::span<const Bytes> chunks) const;
+  Status gather(std::span<const Segment> segments, const CodecChain& chain, const std::byte* from, ByteSpan chunk) const;
+  Status fill_chunk(ByteSpan chunk) const;
+  [[nodiscard]] bool is_all_fill(ByteView chunk) const;
+  [[nodiscard]] const std::byte* source_of(std::span<const Segment> segments, const std::byte* base) const;
+
+  std::shared_ptr<Array::State> state_;
+  std::shared_ptr<const ArrayView> view_;
+  CutRegion cut_;
+  const std::byte* data_ = nullptr;
+  Strides strides_;
+  std::vector<std::byte> fill_;
+  std::shared_ptr<Arena> fill_arena_;
+};
+
+}  // namespace penstock
