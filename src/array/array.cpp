@@ -35,8 +35,8 @@ Status clear_place(Store& store, const std::string& path, Array::IfExists if_exi
   if (!there && there.error().code() == ErrorCode::not_found) return {};
   if (if_exists == Array::IfExists::fail) {
     const bool group = there && std::holds_alternative<GroupInfo>(*there);
-    return Error(ErrorCode::already_exists, fmt::format("{}: {} is there already", display(store, path),
-                                                        group ? "a group" : "an array"))
+    return Error(ErrorCode::already_exists,
+                 fmt::format("{}: {} is there already", display(store, path), group ? "a group" : "an array"))
         .set_hint("Choose another place, or allow overwriting.");
   }
   return store.erase_prefix(path);
@@ -99,8 +99,7 @@ Result<Array> Array::open(std::shared_ptr<Store> store, std::string_view path) {
   return ArrayAccess::wrap(std::move(state));
 }
 
-Result<Array> Array::prepare(std::shared_ptr<Store> store, std::string_view path, Dataset dataset,
-                             IfExists if_exists) {
+Result<Array> Array::prepare(std::shared_ptr<Store> store, std::string_view path, Dataset dataset, IfExists if_exists) {
   const std::string where = normalised(path);
   if (!store->writable())
     return Error(ErrorCode::permission_denied, fmt::format("{} is open for reading only", store->url()));
@@ -157,8 +156,7 @@ Status Array::resize(const Shape& shape) {
   const std::string prefix = state_->path.empty() ? "" : state_->path + "/";
   PENSTOCK_ASSIGN(const std::vector<std::string> keys, state_->store->list(state_->path));
   for (const std::string& key : keys) {
-    const auto chunk =
-        parse_chunk_key(std::string_view(key).substr(prefix.size()), dataset.keys, dataset.rank());
+    const auto chunk = parse_chunk_key(std::string_view(key).substr(prefix.size()), dataset.keys, dataset.rank());
     if (!chunk) continue;
     bool inside = true;
     for (std::size_t i = 0; i < grid.size(); ++i) inside = inside && (*chunk)[i] < grid[i];

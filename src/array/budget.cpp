@@ -18,9 +18,8 @@ Result<Allowance> allow(const Options& options, std::uint64_t bytes_per_worker) 
     PENSTOCK_ASSIGN(a.threads, default_threads());
   }
   if (bytes_per_worker > a.budget_bytes)
-    return Error(ErrorCode::budget_too_small,
-                 fmt::format("a memory budget of {} is too small: one chunk needs {}", format_bytes(a.budget_bytes),
-                             format_bytes(bytes_per_worker)))
+    return Error(ErrorCode::budget_too_small, fmt::format("a memory budget of {} is too small: one chunk needs {}",
+                                                          format_bytes(a.budget_bytes), format_bytes(bytes_per_worker)))
         .set_hint(fmt::format("Allow at least {} bytes.", bytes_per_worker));
   a.workers = std::clamp<std::uint64_t>(a.budget_bytes / std::max<std::uint64_t>(bytes_per_worker, 1), 1, a.threads);
   return a;

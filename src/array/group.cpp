@@ -71,8 +71,10 @@ Result<std::vector<Group::Member>> Group::members() const {
   for (const StoreEntry& entry : entries) {
     if (!entry.is_prefix) continue;
     const auto node = read_node(*state_->store, joined(state_->path, entry.name));
-    if (node) members.push_back({entry.name, std::holds_alternative<Dataset>(*node)});
-    else if (node.error().code() != ErrorCode::not_found) return node.error();
+    if (node)
+      members.push_back({entry.name, std::holds_alternative<Dataset>(*node)});
+    else if (node.error().code() != ErrorCode::not_found)
+      return node.error();
   }
   return members;
 }

@@ -1,4 +1,5 @@
-// What reading and writing share: workers with reusable buffers, the first error, progress, and the clock of each stage.
+// What reading and writing share: workers with reusable buffers, the first error, progress, and the clock of each
+// stage.
 #pragma once
 #include <oneapi/tbb/enumerable_thread_specific.h>
 #include <oneapi/tbb/parallel_for.h>
@@ -116,9 +117,8 @@ Status Job::for_each(std::uint64_t n, bool parallel, const Piece& piece) {
     context.cancel_group_execution();
   };
   // Isolated: a thread that waits for inner pieces takes up no outer one, which would want buffers that are in use.
-  tbb::this_task_arena::isolate([&] {
-    tbb::parallel_for(std::uint64_t{0}, n, body, tbb::simple_partitioner(), context);
-  });
+  tbb::this_task_arena::isolate(
+      [&] { tbb::parallel_for(std::uint64_t{0}, n, body, tbb::simple_partitioner(), context); });
   if (first) return std::move(first->second);
   return check();
 }

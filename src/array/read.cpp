@@ -129,10 +129,12 @@ Result<Plan> Array::plan(const Region& region, Device device, const Options& opt
   plan.workers = worth_threads(plan.decoded_bytes, allowed) ? std::min(allowed.workers, plan.chunks) : 1;
   plan.stages.push_back({"fetch", reader.state().store->path_taken(), "the store's only path", 0, 0});
   if (!chain.is_raw())
-    plan.stages.push_back({"decode", codec_path(reader.view().chain),
-                           device.type == Device::Type::cpu ? "the target is host memory" : "all CPU cores, then upload",
-                           plan.decoded_bytes, 0});
-  plan.stages.push_back({"assemble", device.name(), chain.raw_layout().swap ? "byte order and placement in one pass" : "placement",
+    plan.stages.push_back(
+        {"decode", codec_path(reader.view().chain),
+         device.type == Device::Type::cpu ? "the target is host memory" : "all CPU cores, then upload",
+         plan.decoded_bytes, 0});
+  plan.stages.push_back({"assemble", device.name(),
+                         chain.raw_layout().swap ? "byte order and placement in one pass" : "placement",
                          plan.output_bytes, 0});
   return plan;
 }

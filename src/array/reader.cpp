@@ -25,7 +25,8 @@ class PartArray {
   /// The same elements of a copy of the chunk that begins with the first of them.
   void to_front() {
     for (std::size_t d = 0; d < rank_; ++d)
-      ranges_[d].start = ranges_[d].step > 0 ? 0 : (ranges_[d].count - 1) * static_cast<std::uint64_t>(-ranges_[d].step);
+      ranges_[d].start =
+          ranges_[d].step > 0 ? 0 : (ranges_[d].count - 1) * static_cast<std::uint64_t>(-ranges_[d].step);
   }
   operator std::span<const Range>() const { return {ranges_.data(), rank_}; }  // NOLINT(google-explicit-constructor)
 
@@ -59,7 +60,8 @@ ByteExtent touched_bytes(const RawLayout& layout, std::span<const Segment> segme
 }
 
 Error too_long(std::uint64_t size, std::uint64_t most) {
-  return {ErrorCode::corrupt_data, fmt::format("the object has {} bytes; a chunk of this array takes at most {}", size, most)};
+  return {ErrorCode::corrupt_data,
+          fmt::format("the object has {} bytes; a chunk of this array takes at most {}", size, most)};
 }
 
 /// Most bytes that a well-formed encoded chunk has, with room for what encoders may add; nullopt: not known.
@@ -237,7 +239,8 @@ Result<ShardIndexCache::Index> RegionReader::shard_index(Job& job, const Source&
     if (auto index = state_->indexes.find(key, version)) return index;
   const std::uint64_t bytes = sharding.index_bytes();
   if (source.size < bytes)
-    return Error(ErrorCode::corrupt_data, fmt::format("the shard has {} bytes, its index alone takes {}", source.size, bytes));
+    return Error(ErrorCode::corrupt_data,
+                 fmt::format("the shard has {} bytes, its index alone takes {}", source.size, bytes));
   Worker& worker = job.worker();
   const StageClock clock(worker, Stage::fetch);
   worker.requests += 1;

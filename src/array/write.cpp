@@ -34,11 +34,12 @@ Result<Report> Array::write(const Region& region, const Target& source, const Op
   job.fill_report(report);
   report.budget_bytes = allowed.budget_bytes;
   const std::string threads = fmt::format("{} thread{}", job.worker_count(), job.worker_count() == 1 ? "" : "s");
-  report.stages = {{"assemble", "cpu, " + threads, "gathering chunks", report.decoded_bytes, job.stage_seconds(Stage::assemble)},
-                   {"encode", "cpu, " + writer.view().chain.text() + ", " + threads, "the source is host memory",
-                    report.stored_bytes, job.stage_seconds(Stage::encode)},
-                   {"store", state_->store->path_taken() + ", " + threads, "each object replaced as a whole",
-                    report.stored_bytes, job.stage_seconds(Stage::store)}};
+  report.stages = {
+      {"assemble", "cpu, " + threads, "gathering chunks", report.decoded_bytes, job.stage_seconds(Stage::assemble)},
+      {"encode", "cpu, " + writer.view().chain.text() + ", " + threads, "the source is host memory",
+       report.stored_bytes, job.stage_seconds(Stage::encode)},
+      {"store", state_->store->path_taken() + ", " + threads, "each object replaced as a whole", report.stored_bytes,
+       job.stage_seconds(Stage::store)}};
   return report;
 }
 

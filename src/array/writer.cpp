@@ -46,7 +46,8 @@ struct RegionWriter::OldShard {
     if (!old.object) return old;
     const std::uint64_t size = old.object->size_bytes(), bytes = sharding.index_bytes();
     if (size < bytes)
-      return Error(ErrorCode::corrupt_data, fmt::format("the shard has {} bytes, its index alone takes {}", size, bytes));
+      return Error(ErrorCode::corrupt_data,
+                   fmt::format("the shard has {} bytes, its index alone takes {}", size, bytes));
     Bytes index;
     PENSTOCK_TRY(index.resize(bytes));
     const bool at_end = sharding.index_location() == ShardingCodec::IndexLocation::end;
@@ -238,8 +239,10 @@ Status RegionWriter::store_shard(Job& job, const std::string& key, const Shardin
   if (parts.size() == (index_first ? 1u : 0u)) return state_->store->erase(key);
   Bytes index;
   PENSTOCK_TRY(sharding.encode_index(entries, index));
-  if (index_first) parts.front() = index.view();
-  else parts.push_back(index.view());
+  if (index_first)
+    parts.front() = index.view();
+  else
+    parts.push_back(index.view());
   Worker& worker = job.worker();
   const StageClock clock(worker, Stage::store);
   worker.requests += 1;

@@ -36,7 +36,8 @@ class RegionWriter {
                       const std::byte* from, std::span<const std::uint64_t> origin, Bytes& out) const;
   Status store_shard(Job& job, const std::string& key, const ShardingCodec& sharding,
                      std::span<const Bytes> chunks) const;
-  Status gather(std::span<const Segment> segments, const CodecChain& chain, const std::byte* from, ByteSpan chunk) const;
+  Status gather(std::span<const Segment> segments, const CodecChain& chain, const std::byte* from,
+                ByteSpan chunk) const;
   Status fill_chunk(ByteSpan chunk) const;
   [[nodiscard]] bool is_all_fill(ByteView chunk) const;
   [[nodiscard]] const std::byte* source_of(std::span<const Segment> segments, const std::byte* base) const;

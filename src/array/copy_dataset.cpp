@@ -1,0 +1,127 @@
+// The dataset that a copy writes: source metadata with the changes applied.
+#include <fmt/format.h>
+
+#include "codec/chain.hpp"
+#include "core/json.hpp"
+#include "penstock/array.hpp"
+
+namespace penstock {
+namespace {
+
+/// Codecs of the innermost chunks, and the shard around them if there is one.
+struct Layers {
+  Shape chunk_shape;
+  std::vector<CodecSpec> codecs;
+  std::optional<Json> sharding;  // configuration
+};
+
+Result<std::vector<CodecSpec>> codecs_of(const Json& list) {
+  std::vector<CodecSpec> specs;
+  if (!list.is_array()) return Error(ErrorCode::invalid_metadata, "\"codecs\" must be an array");
+  for (const Json& c : list) {
+    if (c.is_string()) {
+      specs.push_back({c.get<std::string>(), "{}"});
+      continue;
+    }
+    PENSTOCK_ASSIGN(std::string name, string_member(c, "name"));
+    specs.push_back({std::move(name), c.contains("configuration") ? dump_json(c["configuration"]) : "{}"});
+  }
+  return specs;
+}
+
+Result<Layers> take_apart(const Dataset& from) {
+  Layers layers{from.chunk_shape, from.codecs, std::nullopt};
+  if (from.codecs.size() != 1 || from.codecs[0].name != "sharding_indexed") return layers;
+  PENSTOCK_ASSIGN(layers.sharding, parse_json(from.codecs[0].configuration));
+  PENSTOCK_ASSIGN(const Json* inner, member(*layers.sharding, "codecs"));
+  PENSTOCK_ASSIGN(layers.codecs, codecs_of(*inner));
+  PENSTOCK_ASSIGN(const Json* shape, member(*layers.sharding, "chunk_shape"));
+  layers.chunk_shape.clear();
+  for (const Json& n : *shape) {
+    PENSTOCK_ASSIGN(const std::uint64_t extent, to_u64(n, "chunk_shape"));
+    layers.chunk_shape.push_back(extent);
+  }
+  return layers;
+}
+
+/// The codecs less the bytes->bytes ones at their end.
+Result<std::vector<CodecSpec>> without_compressors(const Layers& layers, const Dataset& dataset) {
+  PENSTOCK_ASSIGN(const CodecChain chain,
+                  CodecChain::make(layers.codecs, ChunkSpec{layers.chunk_shape, dataset.dtype, dataset.fill}));
+  std::vector<CodecSpec> codecs = layers.codecs;
+  codecs.resize(codecs.size() - chain.bytes_codecs().size());
+  return codecs;
+}
+
+Json spec_list(const std::vector<CodecSpec>& specs) {
+  Json list = Json::array();
+  for (const CodecSpec& s : specs) {
+    Json c = {{"name", s.name}};
+    auto configuration = parse_json(s.configuration);
+    if (configuration && !configuration->empty()) c["configuration"] = *std::move(configuration);
+    list.push_back(std::move(c));
+  }
+  return list;
+}
+
+Status check_rank(const Shape& shape, const Dataset& dataset, std::string_view what) {
+  if (shape.size() == dataset.rank()) return {};
+  return Error(ErrorCode::invalid_argument, fmt::format("{} {} has {} dimensions, the array {}", what, to_string(shape),
+                                                        shape.size(), dataset.rank()));
+}
+
+}  // namespace
+
+Result<Dataset> copied_dataset(const Dataset& from, const CopyChanges& changes) {
+  Dataset to = from;
+  if (changes.region) {
+    PENSTOCK_TRY(check_region(*changes.region, from.shape));
+    to.shape = shape_of(*changes.region);
+  }
+  PENSTOCK_ASSIGN(Layers layers, take_apart(from));
+  if (changes.zarr_format && *changes.zarr_format != from.zarr_format) {
+    to.zarr_format = *changes.zarr_format;
+    to.keys =
+        to.zarr_format == 3 ? KeyEncoding{KeyEncoding::Kind::standard, '/'} : KeyEncoding{KeyEncoding::Kind::v2, '.'};
+    to.extra.clear();
+  }
+  if (changes.dimension_separator) {
+    if (*changes.dimension_separator != "." && *changes.dimension_separator != "/")
+      return Error(ErrorCode::invalid_argument, "the dimension separator is \".\" or \"/\"");
+    to.keys.separator = changes.dimension_separator->front();
+  }
+  if (changes.chunk_shape) {
+    PENSTOCK_TRY(check_rank(*changes.chunk_shape, to, "chunk shape"));
+    layers.chunk_shape = *changes.chunk_shape;
+  }
+  if (changes.compressors) {
+    PENSTOCK_ASSIGN(layers.codecs, without_compressors(layers, to));
+    layers.codecs.insert(layers.codecs.end(), changes.compressors->begin(), changes.compressors->end());
+  }
+  const bool keep_shards = !changes.shard_shape && layers.sharding && to.zarr_format == 3;
+  Shape shard = keep_shards ? from.chunk_shape : changes.shard_shape.value_or(Shape{});
+  if (shard.empty() || to.rank() == 0) {
+    to.chunk_shape = layers.chunk_shape;
+    to.codecs = layers.codecs;
+    return to;
+  }
+  if (to.zarr_format == 2)
+    return Error(ErrorCode::invalid_argument, "zarr v2 has no shards").set_hint("Write zarr v3, or drop the shards.");
+  PENSTOCK_TRY(check_rank(shard, to, "shard shape"));
+  for (std::size_t d = 0; d < shard.size(); ++d)
+    if (layers.chunk_shape[d] == 0 || shard[d] % layers.chunk_shape[d] != 0)
+      return Error(ErrorCode::invalid_argument, fmt::format("shards {} cannot be cut into chunks {}: dimension {}",
+                                                            to_string(shard), to_string(layers.chunk_shape), d));
+  Json configuration = layers.sharding.value_or(
+      Json{{"chunk_shape", Json::array()},
+           {"codecs", Json::array()},
+           {"index_codecs", {{{"name", "bytes"}, {"configuration", {{"endian", "little"}}}}, {{"name", "crc32c"}}}},
+           {"index_location", "end"}});
+  configuration["chunk_shape"] = layers.chunk_shape;
+  configuration["codecs"] = spec_list(layers.codecs);
+  to.chunk_shape = std::move(shard);
+  to.codecs = {{"sharding_indexed", dump_json(configuration)}};
+  return to;
+}
+
+}  // namespace penstock
