@@ -90,6 +90,10 @@ class [[nodiscard]] Result {
     check();
     return **this;
   }
+  const T& value() const& {
+    check();
+    return **this;
+  }
   T&& value() && {
     check();
     return std::move(**this);

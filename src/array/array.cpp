@@ -53,7 +53,7 @@ Status make_parents(Store& store, const std::string& path, int zarr_format) {
                    fmt::format("{} is an array; nothing can be put below it", display(store, parent)));
     if (there) return {};
     if (there.error().code() != ErrorCode::not_found) return there.error();
-    PENSTOCK_TRY(write_node(store, parent, GroupInfo{zarr_format, "{}"}));
+    PENSTOCK_TRY(write_node(store, parent, GroupInfo{zarr_format, "{}", {}}));
     if (cut == std::string::npos) break;
   }
   return {};

@@ -5,14 +5,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "array/leaf.hpp"
 #include "array/place/place.hpp"
 #include "core/checked.hpp"
 
 namespace penstock {
 namespace {
-
-/// Encoded inner chunks of a shard that lie close together are read as one, up to this many bytes.
-constexpr std::uint64_t kGroupBytes = std::uint64_t{1} << 20;
 
 using SegmentArray = std::array<Segment, kMaxRank>;
 
@@ -232,34 +230,12 @@ Status RegionReader::read_chunk(Job& job, const Source& source, const CodecChain
   return decode_and_place(worker, worker.encoded, chain, segments, out);
 }
 
-Result<ShardIndexCache::Index> RegionReader::shard_index(Job& job, const Source& source, const ShardingCodec& sharding,
-                                                         const std::string& key) const {
-  const std::uint64_t version = source.object->version();
-  if (version != 0)
-    if (auto index = state_->indexes.find(key, version)) return index;
-  const std::uint64_t bytes = sharding.index_bytes();
-  if (source.size < bytes)
-    return Error(ErrorCode::corrupt_data,
-                 fmt::format("the shard has {} bytes, its index alone takes {}", source.size, bytes));
-  Worker& worker = job.worker();
-  const StageClock clock(worker, Stage::fetch);
-  worker.requests += 1;
-  worker.stored_bytes += bytes;
-  const bool at_end = sharding.index_location() == ShardingCodec::IndexLocation::end;
-  const std::uint64_t at = source.offset + (at_end ? source.size - bytes : 0);
-  PENSTOCK_TRY(worker.encoded.resize_discard(bytes));
-  PENSTOCK_TRY(source.object->read(at, worker.encoded.span()));
-  PENSTOCK_ASSIGN(std::vector<ShardEntry> entries, sharding.decode_index(worker.encoded, source.size));
-  auto index = std::make_shared<const std::vector<ShardEntry>>(std::move(entries));
-  if (version != 0) state_->indexes.insert(key, version, index);
-  return index;
-}
-
 Status RegionReader::read_shard(Job& job, const Source& source, const CodecChain& chain,
                                 std::span<const Segment> segments, std::byte* out, const std::string& key,
                                 OnError on_error, bool parallel) const {
   const ShardingCodec& sharding = *chain.sharding();
-  PENSTOCK_ASSIGN(const ShardIndexCache::Index index, shard_index(job, source, sharding, key));
+  PENSTOCK_ASSIGN(const ShardIndexCache::Index index,
+                  shard_index(*state_, job.worker(), *source.object, source.offset, source.size, sharding, key));
   PENSTOCK_ASSIGN(const CutRegion cut, CutRegion::make(local_region(segments), sharding.inner_shape()));
   const CodecChain& inner = sharding.inner();
   const auto read_inner = [&](std::uint64_t i) -> Status {
@@ -281,7 +257,8 @@ Status RegionReader::read_shard(Job& job, const Source& source, const CodecChain
       const Source part{source.object, source.offset + entry.offset, entry.size};
       Status status;
       if (inner.sharding()) {
-        status = read_shard(job, part, inner, parts, to, fmt::format("{}#{}", key, linear), on_error, parallel);
+        status =
+            read_shard(job, part, inner, parts, to, fmt::format("{} inner chunk {}", key, linear), on_error, parallel);
       } else {
         status = read_chunk(job, part, inner, parts, to);
       }

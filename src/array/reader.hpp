@@ -39,8 +39,6 @@ class RegionReader {
                     std::byte* out) const;
   Status read_shard(Job& job, const Source& source, const CodecChain& chain, std::span<const Segment> segments,
                     std::byte* out, const std::string& key, OnError on_error, bool parallel) const;
-  Result<ShardIndexCache::Index> shard_index(Job& job, const Source& source, const ShardingCodec& sharding,
-                                             const std::string& key) const;
   Status decode_and_place(Worker& worker, ByteView encoded, const CodecChain& chain, std::span<const Segment> segments,
                           std::byte* out) const;
   Status place(const std::byte* raw, const RawLayout& layout, std::span<const Range> part, std::byte* out) const;
