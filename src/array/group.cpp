@@ -79,10 +79,6 @@ Result<std::vector<Group::Member>> Group::members() const {
   return members;
 }
 
-Result<std::vector<Multiscale>> Group::multiscales() const {
-  return parse_ngff(state_->info.attributes, state_->info.zarr_format);
-}
-
 Status Group::set_attributes(std::string_view attributes_json) {
   PENSTOCK_ASSIGN_IN(const Json attributes, parse_json(attributes_json), "attributes");
   if (!attributes.is_object()) return Error(ErrorCode::invalid_argument, "attributes must be a JSON object");

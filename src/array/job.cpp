@@ -1,5 +1,7 @@
 #include "array/job.hpp"
 
+#include <oneapi/tbb/info.h>
+
 #include <algorithm>
 
 namespace penstock {
@@ -9,7 +11,10 @@ constexpr auto kProgressEvery = std::chrono::milliseconds(50);
 
 Job::Job(const Options& options, std::string_view what, std::uint64_t total_bytes, std::uint64_t workers)
     : options_(options), what_(what), total_bytes_(total_bytes), count_(std::max<std::uint64_t>(workers, 1)) {
-  if (count_ > 1) arena_.emplace(static_cast<int>(std::min<std::uint64_t>(count_, 4096)));
+  count_ = std::min<std::uint64_t>(count_, 4096);
+  if (count_ > static_cast<std::uint64_t>(tbb::info::default_concurrency()))
+    more_threads_.emplace(tbb::global_control::max_allowed_parallelism, count_);
+  if (count_ > 1) arena_.emplace(static_cast<int>(count_));
 }
 
 Status Job::check() const {

@@ -2,6 +2,7 @@
 // stage.
 #pragma once
 #include <oneapi/tbb/enumerable_thread_specific.h>
+#include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_group.h>
@@ -85,6 +86,7 @@ class Job {
   std::string_view what_;
   std::uint64_t total_bytes_;
   std::uint64_t count_;
+  std::optional<tbb::global_control> more_threads_;  // when more are asked for than there are CPUs
   std::optional<tbb::task_arena> arena_;
   tbb::enumerable_thread_specific<Worker> workers_;
   std::atomic<bool> failed_{false};

@@ -133,7 +133,7 @@ std::uint64_t RegionReader::bytes_per_worker() const {
   const std::uint64_t decoded = chain.decoded_size();
   if (chain.is_raw()) return decoded;
   const std::uint64_t encoded = longest_encoding(chain).value_or(2 * decoded);
-  return std::min(encoded, decoded + decoded / 8 + 65536) + decoded + chain.scratch_bytes();
+  return std::min(encoded, decoded + decoded / 8 + 4096) + decoded + chain.scratch_bytes();
 }
 
 std::byte* RegionReader::target_of(std::span<const Segment> segments, std::byte* base) const {

@@ -12,7 +12,7 @@ std::shared_ptr<Store> memory() { return open_store("memory://", StoreMode::crea
 
 struct Source {
   std::shared_ptr<Store> store = memory();
-  Dataset d = dataset({20, 13, 17}, {8, 4, 6}, {sharding("[4,2,3]")});
+  Dataset d = dataset({40, 26, 34}, {8, 4, 6}, {sharding("[4,2,3]")});
   Model model{d};
   Array array;
   Source() {
@@ -33,7 +33,7 @@ TEST(Copy, RechunksReshardsAndConverts) {
   rechunk.shard_shape = Shape{};
   plain.compressors = std::vector<CodecSpec>{};
   v2.zarr_format = 2;
-  part.region = Region{{2, 6, 3}, {12, 13, -1}, {1, 3, 1}};
+  part.region = Region{{2, 6, 3}, {25, 26, -1}, {1, 3, 1}};
   reshard.chunk_shape = Shape{2, 2, 2};
   reshard.shard_shape = Shape{4, 8, 16};
   for (const CopyChanges& changes : {CopyChanges{}, rechunk, plain, v2, part, reshard}) {
@@ -62,7 +62,7 @@ TEST(Copy, ABrokenCopyIsNoArrayAndCanBeResumed) {
   CopyChanges changes;
   changes.shard_shape = Shape{};
   Options options = threads(1);
-  options.budget_bytes = 3000;  // many blocks
+  options.budget_bytes = 20000;  // many blocks
   options.progress = [&](const Progress& p) {
     if (p.done_bytes > p.total_bytes / 2) options.cancel.cancel();
   };
@@ -79,7 +79,7 @@ TEST(Copy, ABrokenCopyIsNoArrayAndCanBeResumed) {
   other.chunk_shape = Shape{5, 5, 5};
   EXPECT_FALSE(copy(s.array, to, "to", other, Array::IfExists::fail, Resume::yes, threads(1)));
   Options small = threads(1);
-  small.budget_bytes = 3000;
+  small.budget_bytes = 20000;
   const auto resumed = copy(s.array, to, "to", changes, Array::IfExists::fail, Resume::yes, small);
   ASSERT_TRUE(resumed) << resumed.error().message();
   EXPECT_EQ(test::read(Array::open(to, "to").value(), whole(s.d.shape)).value(), s.model.data);
@@ -90,7 +90,7 @@ TEST(Copy, ABrokenCopyIsNoArrayAndCanBeResumed) {
 
 TEST(Copy, StaysWithinItsBudget) {
   const Source s;
-  for (const std::uint64_t budget : {4000u, 20000u, 200000u}) {
+  for (const std::uint64_t budget : {20000u, 60000u, 400000u}) {
     Options options = threads(2);
     options.budget_bytes = budget;
     CopyChanges changes;
