@@ -1,0 +1,46 @@
+// What became of one chunk in a batch: the same words on the host and on a device.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "penstock/error.hpp"
+
+namespace penstock {
+
+/// Why a chunk could not be decoded.
+enum class DecodeStatus : std::uint32_t {
+  ok = 0,
+  truncated_input,       ///< the input ends inside a sequence
+  output_too_small,      ///< more bytes come out than the chunk has
+  short_output,          ///< fewer bytes come out than the chunk has
+  bad_offset,            ///< a match starts before the output, or has offset 0
+  bad_end,               ///< the last sequences break the format's rules for the end of a block
+  bad_header,            ///< the size in front of the data is not that of the chunk
+  too_large,             ///< larger than the decoder's limit of 2 GiB
+  not_run = 0xFFFFFFFF,  ///< what the words hold before a device has written them
+};
+
+/// "the input ends inside a sequence"
+std::string_view decode_status_text(DecodeStatus status);
+
+/// One per chunk, written by the decoder.
+struct ChunkStatus {
+  DecodeStatus status = DecodeStatus::not_run;
+  std::uint32_t reserved = 0;
+  std::uint64_t position = 0;      ///< byte of the input where decoding stopped
+  std::uint64_t output_bytes = 0;  ///< bytes that were made
+};
+
+/// Success, or corrupt_data: "codec lz4: the input ends inside a sequence at byte 4711".
+Status to_status(const ChunkStatus& status, std::string_view codec);
+
+/// One chunk of a batch in device memory: `in_bytes` at `in` become exactly `out_bytes` at `out`.
+struct DecodeTask {
+  const std::byte* in = nullptr;
+  std::uint64_t in_bytes = 0;
+  std::byte* out = nullptr;
+  std::uint64_t out_bytes = 0;
+};
+
+}  // namespace penstock
