@@ -4,11 +4,26 @@
 #include <cstring>
 
 #include "array/place/job.hpp"
+#include "array/place/kernel_jobs.hpp"
 #include "array/place/place.hpp"
 #include "array/place/random_place.hpp"
+#include "device/launch.hpp"
 
 using namespace penstock;
 using namespace penstock::test;
+
+namespace {
+
+/// A device refuses what the host forgives: addresses that are no multiple of the vector.
+void expect_aligned(const place::KernelJob& job, std::uint64_t vector) {
+  std::uint64_t bits = reinterpret_cast<std::uintptr_t>(job.source) | reinterpret_cast<std::uintptr_t>(job.target);
+  for (std::uint32_t d = 0; d < job.rank; ++d)
+    bits |=
+        static_cast<std::uint64_t>(job.loops[d].source_stride) | static_cast<std::uint64_t>(job.loops[d].target_stride);
+  ASSERT_EQ(bits % vector, 0u);
+}
+
+}  // namespace
 
 TEST(Place, EqualsTheNaiveLoop) {
   std::mt19937 random(7);
@@ -58,7 +73,28 @@ TEST(Place, LargeTransposeAndRank32) {
   deep.target.assign(4 * 200, std::byte{1});
   expected = deep.target;
   naive_place(deep, expected);
-  ASSERT_TRUE(place_cpu(deep.item(deep.source.data(), deep.target.data())));
+  const PlaceItem item = deep.item(deep.source.data(), deep.target.data());
+  ASSERT_TRUE(place_cpu(item));
+  EXPECT_EQ(deep.target, expected);
+
+  // The kernel has fewer loops: ten axes that cannot be merged.
+  deep.target.assign(4 * 60000, std::byte{1});
+  deep.part.assign(32, {0, 1, 1});
+  for (std::size_t d = 0; d < 10; ++d) {
+    deep.part[d].count = 2;
+    deep.source_strides[d] = std::int64_t{4} << d;
+    deep.target_strides[d] = std::int64_t{12} << (9 - d);
+  }
+  deep.source.assign(4 * 1024, std::byte{2});
+  expected = deep.target;
+  naive_place(deep, expected);
+  const PlaceItem many[] = {deep.item(deep.source.data(), deep.target.data())};
+  const place::KernelJobs jobs = place::make_kernel_jobs(many).value();
+  EXPECT_EQ(jobs[2].size(), 8u);
+  ASSERT_TRUE(place::for_each_batch(jobs, [](const auto& batch, std::uint64_t vectors) -> Status {
+    launch_cpu(vectors, batch);
+    return {};
+  }));
   EXPECT_EQ(deep.target, expected);
 }
 
@@ -77,6 +113,56 @@ TEST(Place, LoopsThatContinueEachOtherAreMerged) {
   p.target_strides = {-256, 32, 2};  // backwards on both sides is forwards
   ASSERT_TRUE(single_job(p.item(&memory, &memory), job));
   EXPECT_EQ(job.rank, 1u);
+}
+
+TEST(Place, TheKernelEqualsTheNaiveLoopOnTheHost) {
+  std::mt19937 random(11);
+  std::array<std::size_t, 5> used{};  // jobs of each vector size
+  for (int round = 0; round < 300; ++round) {
+    std::vector<RandomPlace> places;
+    for (int i = 0; i <= round % 40; ++i) places.push_back(random_place(random, round % 9 == 0 ? 64 : 11));
+    std::vector<std::vector<std::byte>> expected;
+    std::vector<PlaceItem> items;
+    for (RandomPlace& p : places) {
+      expected.push_back(p.target);
+      naive_place(p, expected.back());
+      items.push_back(p.item(p.source.data(), p.target.data()));
+    }
+    const place::KernelJobs jobs = place::make_kernel_jobs(items).value();
+    for (std::size_t v = 0; v < jobs.size(); ++v) {
+      used[v] += jobs[v].size();
+      for (const place::KernelJob& job : jobs[v]) expect_aligned(job, std::uint64_t{1} << v);
+    }
+    ASSERT_TRUE(place::for_each_batch(jobs, [](const auto& batch, std::uint64_t vectors) -> Status {
+      launch_cpu(vectors, batch);
+      return {};
+    }));
+    for (std::size_t i = 0; i < places.size(); ++i)
+      ASSERT_EQ(places[i].target, expected[i]) << "round " << round << " item " << i << " of " << places[i].item_bytes
+                                               << " bytes, absent " << places[i].absent;
+  }
+  for (std::size_t v = 0; v < used.size(); ++v) EXPECT_GT(used[v], 100u) << v;
+}
+
+TEST(Place, TheKernelTakesUsualChunksInWideVectorsAndTransposedOnesInTiles) {
+  alignas(16) std::byte memory{};
+  RandomPlace p;
+  p.item_bytes = 2;
+  p.part = {{0, 128, 1}, {0, 128, 1}, {0, 128, 1}};
+  p.source_strides = {32768, 256, 2};
+  p.target_strides = {2048 * 2048 * 2, 2048 * 2, 2};
+  p.swaps = {{0, 2, 1}};
+  const PlaceItem usual[] = {p.item(&memory, &memory)};
+  const place::KernelJobs wide = place::make_kernel_jobs(usual).value();
+  ASSERT_EQ(wide[4].size(), 1u);
+  EXPECT_EQ(wide[4][0].count, 128u * 128 * 16);
+  p.source_strides = {2, 256, 32768};
+  const PlaceItem transposed[] = {p.item(&memory, &memory)};
+  const place::KernelJobs tiles = place::make_kernel_jobs(transposed).value();
+  ASSERT_EQ(tiles[1].size(), 1u);
+  EXPECT_EQ(tiles[1][0].rank, 5u);
+  EXPECT_EQ(tiles[1][0].loops[4].target_stride, 2);
+  EXPECT_EQ(tiles[1][0].loops[3].source_stride, 2);
 }
 
 TEST(Place, RefusesWhatDoesNotFitTogether) {
