@@ -140,3 +140,12 @@ Result<KernelJobs> make_kernel_jobs(std::span<const PlaceItem> items) {
 }
 
 }  // namespace penstock::place
+
+namespace penstock {
+
+Status place_cuda(std::span<const PlaceItem> items, const Stream& stream) {
+  PENSTOCK_ASSIGN(const place::KernelJobs jobs, place::make_kernel_jobs(items));
+  return place::run_cuda(jobs, stream);
+}
+
+}  // namespace penstock

@@ -5,7 +5,12 @@
 #include <vector>
 
 #include "array/place/kernel.hpp"
-#include "array/place/place.hpp"
+#include "penstock/device.hpp"
+#include "penstock/error.hpp"
+
+namespace penstock {
+struct PlaceItem;
+}
 
 namespace penstock::place {
 
@@ -41,5 +46,8 @@ Status for_each_batch(const KernelJobs& jobs, const Run& run) {
   PENSTOCK_TRY(for_each_batch<Bytes8>(jobs[3], run));
   return for_each_batch<Bytes16>(jobs[4], run);
 }
+
+/// Launches them all.  Errors: as place_cuda.
+Status run_cuda(const KernelJobs& jobs, const Stream& stream);
 
 }  // namespace penstock::place

@@ -1,9 +1,9 @@
-#include "array/place/place.hpp"
+#include "array/place/kernel_jobs.hpp"
 
-namespace penstock {
+namespace penstock::place {
 
-Status place_cuda(std::span<const PlaceItem>, const Stream&) {
+Status run_cuda(const KernelJobs&, const Stream&) {
   return Error(ErrorCode::unsupported, "placement on CUDA: " + cuda_unavailable_reason());
 }
 
-}  // namespace penstock
+}  // namespace penstock::place
