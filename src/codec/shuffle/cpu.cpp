@@ -1,6 +1,7 @@
 #include "codec/shuffle/shuffle.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #ifdef __SSE2__
@@ -10,7 +11,7 @@
 namespace penstock {
 namespace {
 
-/// Elements first to last of the plain loops; elements outer, so that rows of a block stay in the cache.
+/// The plain loops start at element `first`.  Blocks, so that the elements are read from the first cache `size` times.
 void shuffle_plain(const std::byte* in, std::byte* out, std::size_t first, std::size_t n, std::size_t size) {
   constexpr std::size_t kBlock = 256;
   for (std::size_t b = first; b < n; b += kBlock) {
@@ -21,12 +22,8 @@ void shuffle_plain(const std::byte* in, std::byte* out, std::size_t first, std::
 }
 
 void unshuffle_plain(const std::byte* in, std::byte* out, std::size_t first, std::size_t n, std::size_t size) {
-  constexpr std::size_t kBlock = 256;
-  for (std::size_t b = first; b < n; b += kBlock) {
-    const std::size_t end = std::min(n, b + kBlock);
-    for (std::size_t j = 0; j < size; ++j)
-      for (std::size_t i = b; i < end; ++i) out[i * size + j] = in[j * n + i];
-  }
+  for (std::size_t i = first; i < n; ++i)
+    for (std::size_t j = 0; j < size; ++j) out[i * size + j] = in[j * n + i];
 }
 
 #ifdef __SSE2__
@@ -60,7 +57,7 @@ std::size_t shuffle_sse2(const std::byte* in, std::byte* out, std::size_t n) {
 
 template <std::size_t Size>
 std::size_t unshuffle_sse2(const std::byte* in, std::byte* out, std::size_t n) {
-  constexpr int kRounds = Size == 2 ? 1 : Size == 4 ? 2 : 3;
+  constexpr int kRounds = std::countr_zero(Size);
   std::size_t i = 0;
   for (; i + 16 <= n; i += 16) {
     __m128i x[Size];
@@ -80,6 +77,7 @@ void shuffle_bytes(const std::byte* in, std::byte* out, std::size_t n, std::size
   if (size == 2) done = shuffle_sse2<2>(in, out, n);
   if (size == 4) done = shuffle_sse2<4>(in, out, n);
   if (size == 8) done = shuffle_sse2<8>(in, out, n);
+  if (size == 16) done = shuffle_sse2<16>(in, out, n);
 #endif
   shuffle_plain(in, out, done, n, size);
 }
@@ -90,6 +88,7 @@ void unshuffle_bytes(const std::byte* in, std::byte* out, std::size_t n, std::si
   if (size == 2) done = unshuffle_sse2<2>(in, out, n);
   if (size == 4) done = unshuffle_sse2<4>(in, out, n);
   if (size == 8) done = unshuffle_sse2<8>(in, out, n);
+  if (size == 16) done = unshuffle_sse2<16>(in, out, n);
 #endif
   unshuffle_plain(in, out, done, n, size);
 }
