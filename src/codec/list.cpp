@@ -22,6 +22,7 @@
 #include "codec/support.hpp"
 #include "codec/transpose/transpose.hpp"
 #include "codec/vlen_bytes/vlen.hpp"
+#include "codec/zfp/zfp.hpp"
 #include "codec/zstd/zstd.hpp"
 
 namespace penstock {
@@ -63,6 +64,8 @@ std::span<const CodecEntry> codec_list() {
       kVlenUtf8Codec,
       kVlenBytesCodec,
       kPackbitsCodec,
+      kZfpCodec,
+      kZfpyCodec,
       // bytes -> bytes: compressors
       kZstdCodec,
       kGzipCodec,

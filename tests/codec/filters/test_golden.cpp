@@ -26,8 +26,9 @@ std::vector<std::string> texts_of(const std::string& elements) {
 TEST(Filters, EveryCodecIsCovered) {
   std::map<std::string, int> cases;
   for (const GoldenCase& c : golden_cases()) ++cases[c.spec.name];
-  for (const char* name : {"numcodecs.shuffle", "numcodecs.delta", "numcodecs.fixedscaleoffset", "numcodecs.quantize",
-                           "bitround", "numcodecs.astype", "numcodecs.packbits", "packbits", "vlen-utf8", "vlen-bytes"})
+  for (const char* name :
+       {"numcodecs.shuffle", "numcodecs.delta", "numcodecs.fixedscaleoffset", "numcodecs.quantize", "bitround",
+        "numcodecs.astype", "numcodecs.packbits", "packbits", "vlen-utf8", "vlen-bytes", "zfp", "numcodecs.zfpy"})
     EXPECT_GE(cases[name], 5) << name;
 }
 

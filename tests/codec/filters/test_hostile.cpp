@@ -18,6 +18,12 @@ std::vector<GoldenCase> small_cases() {
   return out;
 }
 
+/// zfp fills its last word of 8 bytes with zeros; how many of them are there does not matter.
+bool only_padding_is_cut(const GoldenCase& c, std::size_t n) {
+  return c.spec.name.find("zfp") != std::string::npos && n + 8 > c.encoded.size() &&
+         c.encoded.find_first_not_of('\0', n) == std::string::npos;
+}
+
 }  // namespace
 
 TEST(FiltersHostile, EveryTruncationIsAnError) {
@@ -28,6 +34,10 @@ TEST(FiltersHostile, EveryTruncationIsAnError) {
     for (std::size_t n = 0; n < c.encoded.size(); ++n) {
       Arena arena;
       const auto decoded = decode(*codec, c.encoded.substr(0, n), size, arena);
+      if (only_padding_is_cut(c, n)) {
+        ASSERT_TRUE(!decoded || *decoded == c.restored) << c.text << " cut to " << n;
+        continue;
+      }
       ASSERT_FALSE(decoded) << c.text << " cut to " << n;
       EXPECT_EQ(decoded.error().code(), ErrorCode::corrupt_data) << c.text;
     }
@@ -45,12 +55,16 @@ TEST(FiltersHostile, EveryFlippedBitIsAnErrorOrAnotherValue) {
       std::string damaged = c.encoded;
       damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << (bit % 8)));
       const std::uint64_t before = host_bytes_in_use();
+      reset_host_bytes_peak();
       Arena arena;
       const auto decoded = decode(*codec, damaged, size, arena);
       if (!decoded) {
         EXPECT_EQ(decoded.error().code(), ErrorCode::corrupt_data) << c.text;
       }
+      // One copy of the payload; zfp also takes its bound for the chunk, whatever the header says.
+      const std::uint64_t working = c.spec.name.find("zfp") == std::string::npos ? 0 : 16384;
       EXPECT_LE(host_bytes_in_use() - before, damaged.size() + 64) << c.text << " bit " << bit;
+      EXPECT_LE(host_bytes_peak() - before, damaged.size() + 64 + working) << c.text << " bit " << bit;
     }
   }
 }

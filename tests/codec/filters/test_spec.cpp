@@ -34,9 +34,9 @@ std::string text_of(const std::string& path) {
 /// The line after "// Example" in each spec.cpp is a codec that can be made.
 TEST(FilterSpecs, ExamplesWork) {
   const std::pair<const char*, const char*> files[] = {
-      {"shuffle", "float32"},  {"delta", "int32"},      {"fixedscaleoffset", "float64"},
-      {"quantize", "float64"}, {"bitround", "float32"}, {"astype", "float64"},
-      {"packbits", "uint16"},  {"vlen_utf8", "string"}, {"vlen_bytes", "bytes"}};
+      {"shuffle", "float32"},  {"delta", "int32"},    {"fixedscaleoffset", "float64"}, {"quantize", "float64"},
+      {"bitround", "float32"}, {"astype", "float64"}, {"packbits", "uint16"},          {"vlen_utf8", "string"},
+      {"vlen_bytes", "bytes"}, {"zfp", "float32"}};
   for (const auto& [folder, dtype] : files) {
     std::string text = text_of(std::string(PENSTOCK_CODEC_SOURCES) + "/" + folder + "/spec.cpp");
     text = std::regex_replace(text, std::regex("\n//  +"), " ");  // joins lines that go on

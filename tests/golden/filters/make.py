@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes cases.json: what numcodecs (and, for "packbits", the specification) makes of small inputs.
 
-    pip install numcodecs==0.16.6 numpy==2.4.6 && ./make.py
+    pip install numcodecs==0.16.6 numpy==2.4.6 zfpy==1.0.1 && ./make.py
 
 Each case: "v2" (the configuration that numcodecs writes) or "v3" (name and configuration), "dtype" and "shape" of the
 chunk, and as hexadecimal little-endian bytes "decoded" (what is encoded), "encoded", and "restored" (what decoding
@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numcodecs
 import numpy as np
+import zfpy as libzfp
 
 warnings.simplefilter("ignore")
 rng = np.random.default_rng(20261121)
@@ -203,7 +204,35 @@ def packbits():
     one((rng.standard_normal(3) + 1j * rng.standard_normal(3)).astype("<c8"), {"first_bit": 20}, 32, 2)
 
 
-for make in (shuffle, delta, fixedscaleoffset, quantize, bitround, astype, numcodecs_packbits, vlen, packbits):
+def zfp():
+    def one(data, v2, v3, **parameters):
+        codec = numcodecs.ZFPY(**v2)
+        whole = codec.encode(data)
+        restored = codec.decode(whole).tobytes().hex()
+        bare = libzfp.compress_numpy(data, write_header=False, **parameters)
+        for name, encoded in ((codec.get_config(), whole), (v3, bare)):
+            case = {"v2": name} if encoded is whole else {"v3": {"name": "zfp", "configuration": name}}
+            case |= {"dtype": data.dtype.str, "shape": list(data.shape), "decoded": data.tobytes().hex()}
+            case["encoded"] = encoded.hex()
+            if restored != case["decoded"]:
+                case["restored"] = restored
+            cases.append(case)
+
+    for name in ("<f4", "<f8", "<i4", "<i8"):
+        for shape in ((9,), (5, 6), (3, 4, 5), (2, 3, 2, 3))[0 if name[2] == "4" else 2 :]:
+            data = np.cumsum(rng.integers(-9, 9, shape), axis=-1).astype(name)
+            if name[1] == "f":
+                data = (data / 7).astype(name)
+            one(data, {"mode": 4, "tolerance": -1, "rate": -1, "precision": -1}, {"mode": "reversible"})
+            one(data, {"mode": 2, "tolerance": -1, "rate": 8, "precision": -1}, {"mode": "fixed_rate", "rate": 8}, rate=8)
+            fixed = {"mode": "fixed_precision", "precision": 11}
+            one(data, {"mode": 3, "tolerance": -1, "rate": -1, "precision": 11}, fixed, precision=11)
+            if name[1] == "f":
+                accurate = {"mode": "fixed_accuracy", "tolerance": 0.01}
+                one(data, {"mode": 4, "tolerance": 0.01, "rate": -1, "precision": -1}, accurate, tolerance=0.01)
+
+
+for make in (shuffle, delta, fixedscaleoffset, quantize, bitround, astype, numcodecs_packbits, vlen, packbits, zfp):
     make()
 lines = ",\n".join(json.dumps(case) for case in cases)
 head = json.dumps({"numcodecs": numcodecs.__version__, "numpy": np.__version__})[:-1]
