@@ -5,6 +5,7 @@ make_zips.py small DIR   a few hundred bytes each (fuzz/seeds/zip was made so)
 make_zips.py large DIR   a full comment, 70,000 members, a member behind 5 GiB (the file is sparse)
 make_zips.py check FILE  zipfile reads FILE whole; prints "name size" lines
 """
+
 import io
 import os
 import sys

@@ -156,7 +156,9 @@ def vlen():
             array = np.array(values, dtype=object)
             raw = [t.encode().hex() for t in elements]
             encoded = bytes(codec.encode(array)).hex()
-            cases.append({"v2": codec.get_config(), "dtype": dtype, "shape": [len(raw)], "decoded": raw, "encoded": encoded})
+            cases.append(
+                {"v2": codec.get_config(), "dtype": dtype, "shape": [len(raw)], "decoded": raw, "encoded": encoded}
+            )
 
 
 def packbits():
@@ -190,7 +192,12 @@ def packbits():
             case["restored"] = restored
         cases.append(case)
 
-    for encoding in ({}, {"padding_encoding": "none"}, {"padding_encoding": "first_byte"}, {"padding_encoding": "last_byte"}):
+    for encoding in (
+        {},
+        {"padding_encoding": "none"},
+        {"padding_encoding": "first_byte"},
+        {"padding_encoding": "last_byte"},
+    ):
         for n in (1, 8, 11):
             one(rng.integers(0, 2, n).astype(bool), dict(encoding), 1)
         one(rng.integers(0, 4096, 7).astype("<u2"), {**encoding, "first_bit": None, "last_bit": 11}, 16)

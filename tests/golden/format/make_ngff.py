@@ -1,6 +1,6 @@
 """Writes ngff/ngff_zarr_*.json: the attributes of images that ngff-zarr writes.
 
-    pip install ngff-zarr==0.50.0 && python tests/golden/format/make_ngff.py
+pip install ngff-zarr==0.50.0 && python tests/golden/format/make_ngff.py
 """
 
 import json
