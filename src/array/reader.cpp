@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "array/chunk_io.hpp"
 #include "array/leaf.hpp"
 #include "array/place/place.hpp"
 #include "core/checked.hpp"
@@ -14,61 +15,10 @@ namespace {
 
 using SegmentArray = std::array<Segment, kMaxRank>;
 
-/// The elements of a chunk that segments name, without an allocation.
-class PartArray {
- public:
-  explicit PartArray(std::span<const Segment> segments) : rank_(segments.size()) {
-    for (std::size_t d = 0; d < rank_; ++d) ranges_[d] = {segments[d].local_start, segments[d].count, segments[d].step};
-  }
-  /// The same elements of a copy of the chunk that begins with the first of them.
-  void to_front() {
-    for (std::size_t d = 0; d < rank_; ++d)
-      ranges_[d].start =
-          ranges_[d].step > 0 ? 0 : (ranges_[d].count - 1) * static_cast<std::uint64_t>(-ranges_[d].step);
-  }
-  operator std::span<const Range>() const { return {ranges_.data(), rank_}; }  // NOLINT(google-explicit-constructor)
-
- private:
-  std::array<Range, kMaxRank> ranges_;
-  std::size_t rank_;
-};
-
 Region local_region(std::span<const Segment> segments) {
   Region region;
   for (const Segment& s : segments) region.push_back({s.local_start, s.count, s.step});
   return region;
-}
-
-/// Bytes [first, last) of a raw chunk that the segments touch.
-struct ByteExtent {
-  std::uint64_t first, last;
-};
-ByteExtent touched_bytes(const RawLayout& layout, std::span<const Segment> segments, std::uint64_t item_bytes) {
-  ByteExtent extent{0, item_bytes};
-  for (std::size_t d = 0; d < segments.size(); ++d) {
-    const Segment& s = segments[d];
-    const auto stride = static_cast<std::uint64_t>(layout.strides[d]);  // raw strides are never negative
-    const std::uint64_t span =
-        (s.count - 1) * (s.step > 0 ? static_cast<std::uint64_t>(s.step) : static_cast<std::uint64_t>(-s.step));
-    const std::uint64_t low = s.step > 0 ? s.local_start : s.local_start - span;
-    extent.first += low * stride;
-    extent.last += (low + span) * stride;
-  }
-  return extent;
-}
-
-Error too_long(std::uint64_t size, std::uint64_t most) {
-  return {ErrorCode::corrupt_data,
-          fmt::format("the object has {} bytes; a chunk of this array takes at most {}", size, most)};
-}
-
-/// Most bytes that a well-formed encoded chunk has, with room for what encoders may add; nullopt: not known.
-std::optional<std::uint64_t> longest_encoding(const CodecChain& chain) {
-  if (const auto exact = chain.encoded_size()) return exact;
-  std::optional<std::uint64_t> size = chain.array_to_bytes().max_encoded_size();
-  if (!size) return std::nullopt;
-  for (const auto& codec : chain.bytes_codecs()) size = codec->max_encoded_size(*size);
-  return *size + *size / 2 + (std::uint64_t{1} << 20);
 }
 
 }  // namespace
@@ -196,9 +146,7 @@ Status RegionReader::read_chunk(Job& job, const Source& source, const CodecChain
   Worker& worker = job.worker();
   worker.chunks += 1;
   worker.requests += 1;
-  if (const auto exact = chain.encoded_size(); exact && *exact != source.size)
-    return Error(ErrorCode::corrupt_data, fmt::format("the chunk has {} bytes; it must have {}", source.size, *exact));
-  if (const auto most = longest_encoding(chain); most && source.size > *most) return too_long(source.size, *most);
+  PENSTOCK_TRY(check_encoded_size(chain, source.size));
   const auto view = source.object->view(source.offset, source.size);
   if (chain.is_raw() && !view) {  // only what is asked for is read, and straight to its place where it can be
     const bool whole_chunk = lands_whole(chain, segments);
