@@ -134,6 +134,7 @@ TEST(BadZarr3, EveryErrorNamesTheMember) {
        "codecs[1].level: a member that penstock does not know"},
       {bytes, bytes + R"(, {"name": "zstd", "must_understand": 1})", kInvalid, "codecs[1].must_understand"},
       {bytes, bytes + R"(, {"name": 1})", kInvalid, "codecs[1]: \"name\" must be a string"},
+      {R"("endian": "little")", R"("endian": ["little"])", kInvalid, "codecs[0].configuration.endian: must be"},
       {R"("attributes": {})", R"("attributes": [])", kInvalid, "attributes: must be an object, is []"},
       {R"("attributes": {})", R"("dimension_names": ["y"])", kInvalid, "dimension_names: 1 names for 2 dimensions"},
       {R"("attributes": {})", R"("dimension_names": ["y", 1])", kInvalid,

@@ -128,6 +128,7 @@ TEST(Ngff, RefusesWithTheMember) {
       {R"({"multiscales": [{}]})", "multiscales[0]: the member \"axes\" is missing"},
       {R"({"ome": 1})", "ome: must be an object"},
       {R"({"ome": {}})", "ome: the member \"version\" is missing"},
+      {with(small, R"("0.4")", R"("0.5")"), "multiscales[0].version: 0.5 keeps its images below"},
       {with(small, R"("0.4")", "4"), "multiscales[0].version: must be a string"},
       {with(small, R"({"name": "y", "type": "space"})", R"("y")"),
        "multiscales[0].axes[0]: must be an object with a name"},

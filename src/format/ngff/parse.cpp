@@ -127,6 +127,8 @@ Result<Multiscale> parse_image(const Json& image, const std::string& version, co
   // Writers of 0.4 may leave the version out; 0.5 states it once for all images.
   out.version = !version.empty() ? version : own_version.empty() ? "0.4" : own_version;
   PENSTOCK_TRY(check_version(out.version, where + ".version"));
+  if (version.empty() && out.version != "0.4")
+    return invalid(where + ".version", fmt::format("{} keeps its images below the member \"ome\"", out.version));
   PENSTOCK_ASSIGN(out.name, optional_string(image, "name", where));
   PENSTOCK_ASSIGN(out.axes, parse_axes(image, where));
   const std::size_t rank = out.axes.size();

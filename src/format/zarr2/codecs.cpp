@@ -84,6 +84,17 @@ Status follow_order(const Json& filter, Json& endian) {
   return {};
 }
 
+/// Gives the types in a filter's configuration another byte order.
+Status set_order(Json& filter, const Json& endian) {
+  for (const char* key : {"dtype", "decode_dtype", "astype", "encode_dtype"}) {
+    const auto it = filter.find(key);
+    if (it == filter.end() || !it->is_string()) continue;
+    PENSTOCK_ASSIGN(const StoredType type, parse_dtype(*it, key));
+    PENSTOCK_ASSIGN(*it, write_dtype(type.dtype, endian));
+  }
+  return {};
+}
+
 /// Builds the chain.
 class Chain {
  public:
@@ -100,7 +111,13 @@ class Chain {
       return Error(ErrorCode::invalid_metadata, fmt::format("must be an object with an id, is {}", shown(stored)));
     PENSTOCK_ASSIGN(CodecSpec spec, codec_from_v2(stored, walk_.chunk().dtype));
     PENSTOCK_ASSIGN(const Walk::Kind kind, walk_.step(spec));
-    if (kind == Walk::Kind::elements) PENSTOCK_TRY(follow_order(stored, endian_));
+    if (kind == Walk::Kind::elements) {
+      PENSTOCK_TRY(follow_order(stored, endian_));
+      // From here on the order is said by `bytes` alone.
+      PENSTOCK_ASSIGN(Json config, parse_json(spec.configuration));
+      PENSTOCK_TRY(set_order(config, "little"));
+      spec.configuration = dump_json(config);
+    }
     if (kind == Walk::Kind::bytes) PENSTOCK_TRY(finish_elements());
     specs_.push_back(std::move(spec));
     return {};
@@ -127,17 +144,6 @@ Result<bool> is_transpose(const CodecSpec& spec, const Json& order) {
   PENSTOCK_ASSIGN(const Json config, parse_json(spec.configuration));
   const auto it = config.find("order");
   return it != config.end() && *it == order;
-}
-
-/// Writes the types in a filter's configuration with the byte order of the array.
-Status set_order(Json& filter, const Json& endian) {
-  for (const char* key : {"dtype", "decode_dtype", "astype", "encode_dtype"}) {
-    const auto it = filter.find(key);
-    if (it == filter.end() || !it->is_string()) continue;
-    PENSTOCK_ASSIGN(const StoredType type, parse_dtype(*it, key));
-    PENSTOCK_ASSIGN(*it, write_dtype(type.dtype, endian));
-  }
-  return {};
 }
 
 Result<Json> endian_of(const CodecSpec& spec) {

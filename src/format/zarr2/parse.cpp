@@ -19,11 +19,14 @@ constexpr std::string_view kArrayMembers[] = {
 };
 constexpr std::string_view kGroupMembers[] = {"zarr_format"};
 
-/// Members beyond the specification are to be ignored; they are kept for writing back (NCZarr has some).
+/// Members beyond the specification are to be ignored; they are kept for writing back (NCZarr has some),
+/// but not those that would mean something in v3.
 std::string extra_members(const Json& document, std::span<const std::string_view> known) {
   Json extra = Json::object();
-  for (const auto& [name, value] : document.items())
-    if (std::ranges::find(known, name) == known.end()) extra[name] = value;
+  for (const auto& [name, value] : document.items()) {
+    const bool is_v3 = name == "data_type" || (value.is_object() && value.contains("must_understand"));
+    if (!is_v3 && std::ranges::find(known, name) == known.end()) extra[name] = value;
+  }
   return extra.empty() ? std::string() : dump_json(extra);
 }
 

@@ -85,6 +85,9 @@ Result<std::vector<CodecSpec>> parse_codecs(const Json& document, const DType& d
   std::vector<CodecSpec> codecs;
   for (const Json& item : *value) {
     PENSTOCK_ASSIGN(Named named, parse_named(item, fmt::format("codecs[{}]", codecs.size())));
+    if (named.name == "bytes" && named.configuration.value("endian", Json()).is_array())
+      return invalid(fmt::format("codecs[{}].configuration.endian", codecs.size()),
+                     "must be \"little\" or \"big\"; a list is only for zarr v2");
     if (dtype.kind == Kind::structure) complete_endian(named.name, named.configuration);
     codecs.push_back({named.name, dump_json(named.configuration)});
   }
