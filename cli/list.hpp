@@ -5,8 +5,16 @@
 namespace penstock::cli {
 
 class Command;
+std::unique_ptr<Command> make_array_path();
+std::unique_ptr<Command> make_bench();
+std::unique_ptr<Command> make_cat();
 std::unique_ptr<Command> make_completion();
+std::unique_ptr<Command> make_copy();
 std::unique_ptr<Command> make_doctor();
+std::unique_ptr<Command> make_explain();
 std::unique_ptr<Command> make_help();
+std::unique_ptr<Command> make_info();
+std::unique_ptr<Command> make_tree();
+std::unique_ptr<Command> make_verify();
 
 }  // namespace penstock::cli

@@ -19,9 +19,17 @@ namespace penstock::cli {
 
 std::span<const CommandEntry> commands() {
   static constexpr CommandEntry list[] = {
+      {"info", "what an array, a group or an image is", make_info},
+      {"tree", "the arrays and groups below a node", make_tree},
+      {"cat", "the elements of a region, to a file or to standard output", make_cat},
+      {"copy", "copy: a part, other chunks, shards, codecs or version, into a zip", make_copy},
+      {"verify", "decode every chunk and list the bad ones", make_verify},
+      {"explain", "what a read would do, and why", make_explain},
+      {"bench", "time reading and writing, with every byte checked", make_bench},
       {"doctor", "what this machine offers and what penstock makes of it", make_doctor},
       {"completion", "a completion script for the shell", make_completion},
       {"help", "this list, the page of a command, or the reference of all", make_help},
+      {"--array_path", "all elements of an array, as the Zarr conformance tests want them", make_array_path},
   };
   return list;
 }

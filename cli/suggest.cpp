@@ -23,7 +23,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> known) {
   std::optional<std::string> best;
-  std::size_t least = std::max<std::size_t>(1, word.size() / 3) + 1;  // not more than a third of the letters
+  // Not more than a third of the letters, and not all of them.
+  std::size_t least = std::min(std::max<std::size_t>(1, word.size() / 3) + 1, word.size());
   for (const std::string& candidate : known) {
     std::size_t d = edit_distance(word, candidate);
     if (!word.empty() && candidate.starts_with(word)) d = std::min<std::size_t>(d, 1);

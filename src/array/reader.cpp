@@ -182,8 +182,12 @@ Status RegionReader::read_shard(Job& job, const Source& source, const CodecChain
                                 std::span<const Segment> segments, std::byte* out, const std::string& key,
                                 OnError on_error, bool parallel) const {
   const ShardingCodec& sharding = *chain.sharding();
-  PENSTOCK_ASSIGN(const ShardIndexCache::Index index,
-                  shard_index(*state_, job.worker(), *source.object, source.offset, source.size, sharding, key));
+  auto found = shard_index(*state_, job.worker(), *source.object, source.offset, source.size, sharding, key);
+  if (!found) {
+    job.worker().chunks += 1;  // the shard as a whole is one chunk that cannot be read
+    return std::move(found).error();
+  }
+  const ShardIndexCache::Index index = *std::move(found);
   PENSTOCK_ASSIGN(const CutRegion cut, CutRegion::make(local_region(segments), sharding.inner_shape()));
   const CodecChain& inner = sharding.inner();
   const auto read_inner = [&](std::uint64_t i) -> Status {
@@ -242,7 +246,12 @@ Status RegionReader::read_object(Job& job, std::uint64_t i, OnError on_error, bo
     std::unique_ptr<Object> object;
     {
       const StageClock clock(job.worker(), Stage::fetch);
-      PENSTOCK_ASSIGN(object, state_->store->open(key));
+      auto opened = state_->store->open(key);
+      if (!opened) {
+        job.worker().chunks += 1;
+        return std::move(opened).error();
+      }
+      object = *std::move(opened);
     }
     if (!object) {
       Worker& worker = job.worker();

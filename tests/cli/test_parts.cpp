@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/npy.hpp"
+#include "cli/pieces.hpp"
 #include "cli/progress.hpp"
 #include "cli/suggest.hpp"
 #include "cli/table.hpp"
@@ -68,6 +69,7 @@ TEST(Suggest, OnlyNearWords) {
   EXPECT_EQ(nearest("cpoy", known), "copy");
   EXPECT_EQ(nearest("xyzzy", known), std::nullopt);
   EXPECT_EQ(nearest("", known), std::nullopt);
+  EXPECT_EQ(nearest("4", std::vector<std::string>{"2", "3"}), std::nullopt) << "nothing is left of the word";
 }
 
 TEST(Table, AlignsByCharactersNotBytes) {
@@ -146,4 +148,63 @@ TEST(Report, LongListsOfProblemsAreCutInTextOnly) {
   const std::string json = report.json();
   for (std::size_t at = json.find("\"key\""); at != std::string::npos; at = json.find("\"key\"", at + 1)) ++count;
   EXPECT_EQ(count, 1033u);
+}
+
+namespace {
+
+/// Positions in C order of all elements of a region of `shape`.
+std::vector<std::uint64_t> positions(const Region& region, const Shape& shape) {
+  std::vector<std::uint64_t> all = {0};
+  for (std::size_t d = 0; d < region.size(); ++d) {
+    std::vector<std::uint64_t> longer;
+    for (const std::uint64_t base : all)
+      for (std::uint64_t i = 0; i < region[d].count; ++i)
+        longer.push_back(base * shape[d] + region[d].start + i * static_cast<std::uint64_t>(region[d].step));
+    all = std::move(longer);
+  }
+  return all;
+}
+
+Dataset small_dataset(Shape shape, Shape chunks) {
+  Dataset dataset;
+  dataset.shape = std::move(shape);
+  dataset.chunk_shape = std::move(chunks);
+  dataset.dtype = DType::uint16();
+  return dataset;
+}
+
+}  // namespace
+
+TEST(Pieces, FollowOneAnotherInCOrderWithinTheLimit) {
+  const Dataset dataset = small_dataset({7, 5, 6}, {2, 3, 4});
+  for (const char* text : {"...", "1:6,::2,::-1", "::-2,4:0:-1,3", "6,:,:", "2:5,1:2,1:3"}) {
+    const Region region = parse_region(text, dataset.shape).value();
+    for (std::uint64_t most = 1; most < 450; most += 7) {
+      Pieces pieces(region, dataset, most);
+      std::vector<std::uint64_t> got;
+      while (const auto piece = pieces.next()) {
+        ASSERT_TRUE(check_region(*piece, dataset.shape)) << text << " " << most;
+        const auto some = positions(*piece, dataset.shape);
+        EXPECT_LE(some.size() * 2, std::max<std::uint64_t>(most, 2)) << text << " " << most;
+        got.insert(got.end(), some.begin(), some.end());
+      }
+      ASSERT_EQ(got, positions(region, dataset.shape)) << text << " " << most;
+    }
+  }
+}
+
+TEST(Pieces, EndAtChunkBorders) {
+  const Dataset dataset = small_dataset({100, 4}, {10, 4});
+  Pieces pieces(parse_region("3:100", dataset.shape).value(), dataset, 25 * 8);  // 25 rows fit
+  std::vector<std::uint64_t> ends;
+  while (const auto piece = pieces.next()) ends.push_back(piece->front().start + piece->front().count);
+  EXPECT_EQ(ends, (std::vector<std::uint64_t>{20, 40, 60, 80, 100}));
+}
+
+TEST(Pieces, ScalarsAndNothing) {
+  Pieces scalar({}, small_dataset({}, {}), 1);
+  EXPECT_EQ(scalar.next(), Region{});
+  EXPECT_EQ(scalar.next(), std::nullopt);
+  Pieces nothing({{0, 0, 1}, {0, 4, 1}}, small_dataset({100, 4}, {10, 4}), 100);
+  EXPECT_EQ(nothing.next(), std::nullopt);
 }

@@ -74,7 +74,7 @@ def v2():
         chunks=(2, 2),
         dtype=">i4",
         order="F",
-        compressors=numcodecs.Zlib(1),
+        compressors=numcodecs.GZip(1),
         filters=[numcodecs.Delta(">i4")],
     )
     a[...] = np.arange(12).reshape(3, 4) ** 3

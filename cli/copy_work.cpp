@@ -1,0 +1,151 @@
+#include "cli/copy_work.hpp"
+
+#include <fmt/format.h>
+
+#include "cli/describe.hpp"
+#include "cli/walk.hpp"
+#include "core/units.hpp"
+#include "format/format.hpp"
+
+namespace penstock::cli {
+namespace {
+
+/// Adds what one array's copy did.
+void add(Report& total, Report&& one) {
+  total.wall_seconds += one.wall_seconds;
+  total.decoded_bytes += one.decoded_bytes;
+  total.stored_bytes += one.stored_bytes;
+  total.requests += one.requests;
+  total.chunks += one.chunks;
+  total.absent_chunks += one.absent_chunks;
+  total.threads = std::max(total.threads, one.threads);
+  total.budget_bytes = std::max(total.budget_bytes, one.budget_bytes);
+  total.peak_host_bytes = std::max(total.peak_host_bytes, one.peak_host_bytes);
+  total.peak_device_bytes = std::max(total.peak_device_bytes, one.peak_device_bytes);
+  for (StageReport& stage : one.stages) {
+    const auto same = std::ranges::find_if(
+        total.stages, [&](const StageReport& s) { return s.stage == stage.stage && s.path == stage.path; });
+    if (same == total.stages.end()) {
+      total.stages.push_back(std::move(stage));
+    } else {
+      same->bytes += stage.bytes;
+      same->seconds += stage.seconds;
+    }
+  }
+  for (ChunkProblem& problem : one.problems) total.problems.push_back(std::move(problem));
+}
+
+/// Attributes of a group as the other zarr version wants them: OME-NGFF 0.4 goes with v2, 0.5 with v3.
+Result<GroupInfo> copied_group(const GroupInfo& info, std::optional<int> zarr_format) {
+  GroupInfo copy = info;
+  if (!zarr_format || *zarr_format == info.zarr_format) return copy;
+  copy.zarr_format = *zarr_format;
+  PENSTOCK_ASSIGN(auto images, parse_ngff(info.attributes, info.zarr_format));
+  PENSTOCK_ASSIGN(const auto labels, parse_ngff_labels(info.attributes));
+  if (images.empty() && labels.empty()) return copy;
+  PENSTOCK_ASSIGN(Json attributes, parse_json(info.attributes));
+  for (const char* old : {"ome", "multiscales", "labels"}) attributes.erase(old);
+  copy.attributes = dump_json(attributes);
+  for (Multiscale& image : images) image.version = *zarr_format == 2 ? "0.4" : "0.5";
+  if (!images.empty()) {
+    PENSTOCK_ASSIGN(copy.attributes, write_ngff(copy.attributes, images));
+  }
+  if (!labels.empty()) {
+    PENSTOCK_ASSIGN(copy.attributes, write_ngff_labels(copy.attributes, labels, *zarr_format));
+  }
+  return copy;
+}
+
+class Copier {
+ public:
+  Copier(const CopyJob& job, std::shared_ptr<Store> store) : job_(job), store_(std::move(store)) {
+    total_.operation = "copy";
+  }
+
+  Status array(const Array& from, const std::string& to_path) {
+    PENSTOCK_ASSIGN(const CopyChanges changes, job_.changes(from.dataset()));
+    PENSTOCK_ASSIGN(Report report, copy(from, store_, to_path, changes, job_.force, job_.resume, job_.options));
+    add(total_, std::move(report));
+    return {};
+  }
+
+  Status group(const Group& from, const std::string& to_path, int depth) {
+    constexpr int kMaxDepth = 64;
+    if (depth > kMaxDepth) return Error(ErrorCode::invalid_metadata, "groups nested deeper than 64");
+    PENSTOCK_ASSIGN(const auto members, from.members());
+    for (const Group::Member& member : members) {
+      const std::string path = joined(from.path(), member.name);
+      const std::string to = joined(to_path, member.name);
+      if (member.is_array) {
+        PENSTOCK_ASSIGN_IN(const Array below, Array::open(from.store_ptr(), path), path);
+        PENSTOCK_TRY_IN(array(below, to), path);
+      } else {
+        PENSTOCK_ASSIGN_IN(const Group below, Group::open(from.store_ptr(), path), path);
+        PENSTOCK_TRY(group(below, to, depth + 1));
+      }
+    }
+    PENSTOCK_ASSIGN(const GroupInfo info, copied_group(from.info(), job_.zarr_format));
+    // What is below has just been written: the group is added, nothing is removed.
+    return write_node(*store_, to_path, info);
+  }
+
+  Report total() && { return std::move(total_); }
+
+ private:
+  const CopyJob& job_;
+  std::shared_ptr<Store> store_;
+  Report total_;
+};
+
+}  // namespace
+
+Result<CopyPlan> plan_copy(const CopyJob& job, const Node& from) {
+  CopyPlan plan{"", Json::array()};
+  const auto one = [&](const std::string& name, const Array& array) -> Status {
+    PENSTOCK_ASSIGN(const CopyChanges changes, job.changes(array.dataset()));
+    auto changed = copied_dataset(array.dataset(), changes);
+    if (!changed && !name.empty()) changed.error().add_context(name);
+    PENSTOCK_ASSIGN(const Dataset dataset, std::move(changed));
+    PENSTOCK_ASSIGN(const std::string chunks, chunks_text(dataset));
+    PENSTOCK_ASSIGN(const std::uint64_t bytes, decoded_bytes(dataset));
+    PENSTOCK_ASSIGN(const std::uint64_t objects, element_count(dataset.grid_shape()));
+    plan.text +=
+        fmt::format(" would write {}{}Zarr v{}  {}  {}  {}  {}  in up to {} objects, {} before encoding\n", name,
+                    name.empty() ? "" : "  ", dataset.zarr_format, shape_text(dataset), dataset.dtype.name(), chunks,
+                    codecs_text(dataset.codecs), format_count(objects), format_bytes(bytes));
+    PENSTOCK_ASSIGN(Json entry, dataset_json(dataset));
+    entry["path"] = name;
+    entry["objects"] = objects;
+    plan.json.push_back(std::move(entry));
+    return {};
+  };
+  if (const auto* array = std::get_if<Array>(&from)) {
+    PENSTOCK_TRY(one("", *array));
+  } else {
+    PENSTOCK_TRY(walk(std::get<Group>(from), 64, [&](const std::string& name, const Node& node, int, bool) {
+      const auto* below = std::get_if<Array>(&node);
+      return below ? one(name, *below) : Status();
+    }));
+  }
+  return plan;
+}
+
+Result<Report> run_copy(const CopyJob& job, const Node& from, const TargetNode& to) {
+  PENSTOCK_ASSIGN(auto store, open_store(to.store_url, StoreMode::create));
+  if (job.force == Array::IfExists::overwrite) PENSTOCK_TRY(store->erase_prefix(to.path));
+  Copier copier(job, store);
+  if (const auto* array = std::get_if<Array>(&from)) {
+    PENSTOCK_TRY(copier.array(*array, to.path));
+  } else {
+    // Until the root's metadata is there, this says what the arrays without it are.  A zip is not there until the end.
+    const std::string marker = joined(to.path, ".penstock-copies.json");
+    const bool mark = !to.store_url.ends_with(".zip");
+    if (mark) PENSTOCK_TRY(store->set(marker, as_bytes("{}\n")));
+    PENSTOCK_TRY(copier.group(std::get<Group>(from), to.path, 0));
+    if (mark) PENSTOCK_TRY(store->erase(marker));
+  }
+  PENSTOCK_TRY(store->flush());
+  return std::move(copier).total();
+}
+
+}  // namespace penstock::cli
