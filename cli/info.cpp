@@ -119,7 +119,7 @@ class Info : public Command {
   }
 
   Status group(Session& session, const Group& group) const {
-    PENSTOCK_ASSIGN(const auto images, parse_ngff(group.info().attributes, group.info().zarr_format));
+    PENSTOCK_ASSIGN(const auto images, group.multiscales());
     if (json_) return group_json(session, group, images);
     if (images.empty()) return plain_group_text(session, group);
     for (const Multiscale& image : images) PENSTOCK_TRY(image_text(session, group, image));
