@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "array/budget.hpp"
+#include "array/read_cuda.hpp"
 #include "array/reader.hpp"
 #include "core/checked.hpp"
 #include "core/units.hpp"
@@ -83,7 +84,17 @@ Result<Report> read_host(std::span<const ReadItem> items, const Options& options
 }  // namespace
 
 Result<Report> read_many(std::span<const ReadItem> items, const Options& options, Arena* arena) {
-  return read_host(items, options, arena);
+  std::vector<ReadItem> host;
+  Report device;
+  for (const ReadItem& item : items) {
+    if (item.target.device.type == Device::Type::cpu) {
+      host.push_back(item);
+    } else {
+      PENSTOCK_ASSIGN(device, read_cuda(item, options));
+    }
+  }
+  if (host.empty() && !items.empty()) return device;
+  return read_host(host, options, arena);
 }
 
 Result<Report> Array::read(const Region& region, const Target& target, const Options& options, Arena* arena) const {
@@ -128,11 +139,13 @@ Result<Plan> Array::plan(const Region& region, Device device, const Options& opt
   plan.budget_bytes = allowed.budget_bytes;
   plan.workers = worth_threads(plan.decoded_bytes, allowed) ? std::min(allowed.workers, plan.chunks) : 1;
   plan.stages.push_back({"fetch", reader.state().store->path_taken(), "the store's only path", 0, 0});
-  if (!chain.is_raw())
+  if (device.type == Device::Type::cuda) {
+    PENSTOCK_ASSIGN(const CudaPath path, cuda_path(dataset, reader.view().chain, device));
+    plan.stages.push_back({"decode", path.text, path.reason, plan.decoded_bytes, 0});
+  } else if (!chain.is_raw()) {
     plan.stages.push_back(
-        {"decode", codec_path(reader.view().chain),
-         device.type == Device::Type::cpu ? "the target is host memory" : "all CPU cores, then upload",
-         plan.decoded_bytes, 0});
+        {"decode", codec_path(reader.view().chain), "the target is host memory", plan.decoded_bytes, 0});
+  }
   plan.stages.push_back({"assemble", device.name(),
                          chain.raw_layout().swap ? "byte order and placement in one pass" : "placement",
                          plan.output_bytes, 0});

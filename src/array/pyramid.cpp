@@ -1,0 +1,222 @@
+// Multiscale pyramids: each level from the one before it, block by block.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "array/blocks.hpp"
+#include "array/budget.hpp"
+#include "array/downsample.hpp"
+#include "array/state.hpp"
+#include "device/launch.hpp"
+#include "format/format.hpp"
+#include "penstock/array.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr std::uint64_t kCoarsest = 256;  // levels are added until no spatial extent is larger
+constexpr std::uint64_t kBlockBytes = std::uint64_t{64} << 20;
+
+/// Axes from the array's dimension names, else the last of t, c, z, y, x.
+Result<std::vector<ImageAxis>> default_axes(const Dataset& dataset) {
+  constexpr std::string_view names[] = {"t", "c", "z", "y", "x"};
+  if (dataset.rank() < 2 || dataset.rank() > 5)
+    return Error(ErrorCode::invalid_argument,
+                 fmt::format("an OME-NGFF image has 2 to 5 dimensions, this array {}", dataset.rank()));
+  std::vector<ImageAxis> axes;
+  for (std::size_t d = 0; d < dataset.rank(); ++d) {
+    const std::string_view usual = names[5 - dataset.rank() + d];
+    const bool named = dataset.dimension_names.size() == dataset.rank() && dataset.dimension_names[d].has_value();
+    const std::string name = named ? *dataset.dimension_names[d] : std::string(usual);
+    const bool time = name == "t", channel = name == "c";
+    axes.push_back({name, time ? "time" : channel ? "channel" : "space", ""});
+  }
+  return axes;
+}
+
+/// The dataset one step coarser than `fine`.
+Dataset coarser(const Dataset& fine, const std::vector<ImageAxis>& axes) {
+  Dataset coarse = fine;
+  for (std::size_t d = 0; d < axes.size(); ++d)
+    if (axes[d].type == "space") coarse.shape[d] = (fine.shape[d] + 1) / 2;
+  return coarse;
+}
+
+int level_count(const Dataset& dataset, const std::vector<ImageAxis>& axes) {
+  std::uint64_t largest = 0;
+  for (std::size_t d = 0; d < axes.size(); ++d)
+    if (axes[d].type == "space") largest = std::max(largest, dataset.shape[d]);
+  int levels = 1;
+  for (; largest > kCoarsest; largest = (largest + 1) / 2) ++levels;
+  return levels;
+}
+
+template <class T, class Sum>
+void mean_block(const DownsampleShape& shape, const std::byte* fine, std::byte* coarse, std::uint64_t elements) {
+  launch_cpu(elements, DownsampleMean<T, Sum>{shape, reinterpret_cast<const T*>(fine), reinterpret_cast<T*>(coarse)});
+}
+
+using MeanBlock = void (*)(const DownsampleShape&, const std::byte*, std::byte*, std::uint64_t);
+
+/// nullptr: there is no mean of such elements.
+MeanBlock mean_for(const DType& dtype) {
+  const auto by_size = [&](MeanBlock b1, MeanBlock b2, MeanBlock b4, MeanBlock b8) -> MeanBlock {
+    switch (dtype.size_bytes) {
+      case 1: return b1;
+      case 2: return b2;
+      case 4: return b4;
+      case 8: return b8;
+      default: return nullptr;
+    }
+  };
+  switch (dtype.kind) {
+    case Kind::unsigned_int:
+      return by_size(mean_block<std::uint8_t, std::uint32_t>, mean_block<std::uint16_t, std::uint32_t>,
+                     mean_block<std::uint32_t, std::uint64_t>, nullptr);
+    case Kind::signed_int:
+      return by_size(mean_block<std::int8_t, std::int32_t>, mean_block<std::int16_t, std::int32_t>,
+                     mean_block<std::int32_t, std::int64_t>, nullptr);
+    case Kind::floating: return by_size(nullptr, nullptr, mean_block<float, float>, mean_block<double, double>);
+    default: return nullptr;
+  }
+}
+
+/// One voxel of each block: the first.
+void nearest_block(const DownsampleShape& shape, std::uint32_t item, const std::byte* fine, std::byte* coarse,
+                   std::uint64_t elements) {
+  launch_cpu(elements, [&](std::uint64_t i) {
+    std::uint64_t rest = i, at = 0, stride = 1;
+    for (std::uint32_t d = shape.rank; d-- > 0;) {
+      at += rest % shape.coarse[d] * shape.factor[d] * stride;
+      rest /= shape.coarse[d];
+      stride *= shape.fine[d];
+    }
+    std::copy_n(fine + at * item, item, coarse + i * item);
+  });
+}
+
+/// Fine elements that a block of the coarse level is made of.
+Region fine_region(const Region& block, const Dataset& fine, const std::vector<ImageAxis>& axes) {
+  Region region;
+  for (std::size_t d = 0; d < block.size(); ++d) {
+    const std::uint64_t factor = axes[d].type == "space" ? 2 : 1;
+    const std::uint64_t start = block[d].start * factor;
+    region.push_back({start, std::min(block[d].count * factor, fine.shape[d] - start), 1});
+  }
+  return region;
+}
+
+Status make_level(const Array& fine, Array& coarse, const std::vector<ImageAxis>& axes, Downsample method,
+                  const Options& options, Report& report) {
+  const Dataset from = fine.dataset(), to = coarse.dataset();
+  const std::uint32_t item = to.dtype.size_bytes;
+  const MeanBlock mean = method == Downsample::mean ? mean_for(to.dtype) : nullptr;
+  PENSTOCK_ASSIGN(const Allowance allowed, allow(options, 0));
+  const std::uint64_t times = std::uint64_t{1} << std::min<std::size_t>(axes.size(), 5);  // fine block / coarse block
+  const std::uint64_t most = std::min(allowed.budget_bytes / 2, kBlockBytes) / item / (times + 1);
+  const BlockWalk blocks(to.shape, to.chunk_shape, to.chunk_shape, std::max<std::uint64_t>(most, 1));
+  Bytes fine_block, coarse_block;
+  for (std::uint64_t i = 0; i < blocks.size(); ++i) {
+    const Region block = blocks[i], below = fine_region(block, from, axes);
+    DownsampleShape shape;
+    shape.rank = static_cast<std::uint32_t>(block.size());
+    for (std::size_t d = 0; d < block.size(); ++d) {
+      shape.fine[d] = below[d].count;
+      shape.coarse[d] = block[d].count;
+      shape.factor[d] = axes[d].type == "space" ? 2 : 1;
+    }
+    PENSTOCK_ASSIGN(const std::uint64_t fine_count, element_count(shape_of(below)));
+    PENSTOCK_ASSIGN(const std::uint64_t coarse_count, element_count(shape_of(block)));
+    PENSTOCK_TRY(fine_block.resize_discard(fine_count * item));
+    PENSTOCK_TRY(coarse_block.resize_discard(coarse_count * item));
+    PENSTOCK_ASSIGN(const Report read, fine.read(below, Target{fine_block.data(), {}, {}, {}}, options));
+    if (mean != nullptr)
+      mean(shape, fine_block.data(), coarse_block.data(), coarse_count);
+    else
+      nearest_block(shape, item, fine_block.data(), coarse_block.data(), coarse_count);
+    PENSTOCK_ASSIGN(const Report written, coarse.write(block, Target{coarse_block.data(), {}, {}, {}}, options));
+    report.requests += read.requests + written.requests;
+    report.stored_bytes += written.stored_bytes;
+    report.decoded_bytes += written.decoded_bytes;
+    report.chunks += written.chunks;
+    report.threads = std::max(report.threads, read.threads);
+    report.peak_host_bytes =
+        std::max(report.peak_host_bytes, fine_block.capacity() + coarse_block.capacity() +
+                                             std::max(read.peak_host_bytes, written.peak_host_bytes));
+  }
+  return {};
+}
+
+/// OME-NGFF 0.5 wants the axes' names in the arrays too.
+Result<Array> with_axis_names(const Array& array, const std::vector<ImageAxis>& axes) {
+  Dataset dataset = array.dataset();
+  if (dataset.zarr_format != 3 || !dataset.dimension_names.empty()) return array;
+  for (const ImageAxis& axis : axes) dataset.dimension_names.emplace_back(axis.name);
+  PENSTOCK_TRY(write_node(*array.store_ptr(), array.path(), dataset));
+  return Array::open(array.store_ptr(), array.path());
+}
+
+std::string below(std::string_view group, const std::string& name) {
+  return group.empty() ? name : std::string(group) + "/" + name;
+}
+
+}  // namespace
+
+Result<Report> write_pyramid(const Array& from, std::shared_ptr<Store> to_store, std::string_view group_path,
+                             const PyramidOptions& pyramid, Array::IfExists if_exists, const Options& options) {
+  const Dataset dataset = from.dataset();
+  std::vector<ImageAxis> axes = pyramid.axes;
+  if (axes.empty()) {
+    PENSTOCK_ASSIGN(axes, default_axes(dataset));
+  }
+  if (axes.size() != dataset.rank())
+    return Error(ErrorCode::invalid_argument,
+                 fmt::format("{} axes for an array of {} dimensions", axes.size(), dataset.rank()));
+  if (pyramid.method == Downsample::mean && mean_for(dataset.dtype) == nullptr)
+    return Error(ErrorCode::unsupported, fmt::format("no mean of elements of type {}", dataset.dtype.name()))
+        .set_hint("Use nearest.");
+  const std::vector<double> scale = pyramid.scale.empty() ? std::vector<double>(axes.size(), 1.0) : pyramid.scale;
+  if (scale.size() != axes.size()) return Error(ErrorCode::invalid_argument, "one scale for each axis is needed");
+
+  const auto start = std::chrono::steady_clock::now();
+  Report report;
+  const bool in_place = from.store_ptr()->url() == to_store->url() && from.path() == below(group_path, "0");
+  Array level = from;
+  if (!in_place) {
+    PENSTOCK_ASSIGN(report, copy(from, to_store, below(group_path, "0"), {}, if_exists, Resume::no, options));
+    PENSTOCK_ASSIGN(level, Array::open(to_store, below(group_path, "0")));
+  }
+  PENSTOCK_ASSIGN(level, with_axis_names(level, axes));
+  Multiscale image{dataset.zarr_format == 2 ? "0.4" : "0.5", pyramid.name, axes, {}};
+  const int levels = pyramid.levels > 0 ? pyramid.levels : level_count(dataset, axes);
+  std::vector<double> level_scale = scale;
+  for (int k = 0; k < levels; ++k) {
+    if (k > 0) {
+      PENSTOCK_ASSIGN(Array next, Array::prepare(to_store, below(group_path, std::to_string(k)),
+                                                 coarser(level.dataset(), axes), if_exists));
+      PENSTOCK_TRY(make_level(level, next, axes, pyramid.method, options, report));
+      PENSTOCK_TRY(next.commit());
+      level = next;
+    }
+    std::vector<double> translation(axes.size(), 0.0);
+    for (std::size_t d = 0; d < axes.size(); ++d) {
+      if (axes[d].type != "space") continue;
+      if (k > 0) level_scale[d] *= 2;
+      // A mean stands at the middle of its block; a voxel that was picked stays where it was.
+      if (pyramid.method == Downsample::mean) translation[d] = (level_scale[d] - scale[d]) / 2;
+    }
+    image.levels.push_back({std::to_string(k), level_scale, translation});
+  }
+  // The image's description last: before, readers see plain arrays.
+  GroupInfo info{dataset.zarr_format, "{}", {}};
+  if (const auto there = read_node(*to_store, group_path); there && std::holds_alternative<GroupInfo>(*there))
+    info = std::get<GroupInfo>(*there);
+  PENSTOCK_ASSIGN(info.attributes, write_ngff(info.attributes, {image}));
+  PENSTOCK_TRY(write_node(*to_store, group_path, info));
+  PENSTOCK_TRY(to_store->flush());
+  report.operation = "pyramid";
+  report.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return report;
+}
+
+}  // namespace penstock

@@ -1,0 +1,21 @@
+// Reading into the memory of a CUDA device.
+#pragma once
+#include "penstock/array.hpp"
+
+namespace penstock {
+
+/// How chunks of an array get into device memory, and why.
+struct CudaPath {
+  enum class Decode : std::uint8_t { none, on_device, on_cpu };
+  Decode decode = Decode::none;
+  std::string text;    ///< "cuda:0, lz4 (own)"
+  std::string reason;  ///< "nothing to decode"
+};
+/// Errors: unsupported (variable-length elements live in host memory only).
+Result<CudaPath> cuda_path(const Dataset& dataset, const CodecChain& chain, Device device);
+
+/// Reads one region into `item.target`, whose device is a CUDA device.  Work on the target is ordered on target.stream:
+/// it begins after what is in the stream now, and what is put into the stream later comes after it.
+Result<Report> read_cuda(const ReadItem& item, const Options& options);
+
+}  // namespace penstock
