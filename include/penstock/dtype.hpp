@@ -48,22 +48,22 @@ struct DType {
   bool operator==(const DType& other) const;
 
   /// The numeric types by name.  `integer` is any of one kind and size.
-  static DType boolean() { return {Kind::boolean, 1, {}, 1, {}}; }
-  static DType integer(std::uint32_t size_bytes, Kind kind) { return {kind, size_bytes, {}, 1, {}}; }
-  static DType uint8() { return integer(1, Kind::unsigned_int); }
-  static DType uint16() { return integer(2, Kind::unsigned_int); }
-  static DType uint32() { return integer(4, Kind::unsigned_int); }
-  static DType uint64() { return integer(8, Kind::unsigned_int); }
-  static DType int8() { return integer(1, Kind::signed_int); }
-  static DType int16() { return integer(2, Kind::signed_int); }
-  static DType int32() { return integer(4, Kind::signed_int); }
-  static DType int64() { return integer(8, Kind::signed_int); }
-  static DType float16() { return {Kind::floating, 2, {}, 1, {}}; }
-  static DType bfloat16() { return {Kind::bfloat, 2, {}, 1, {}}; }
-  static DType float32() { return {Kind::floating, 4, {}, 1, {}}; }
-  static DType float64() { return {Kind::floating, 8, {}, 1, {}}; }
-  static DType complex64() { return {Kind::complex, 8, {}, 1, {}}; }
-  static DType complex128() { return {Kind::complex, 16, {}, 1, {}}; }
+  static DType boolean();
+  static DType integer(std::uint32_t size_bytes, Kind kind);
+  static DType uint8();
+  static DType uint16();
+  static DType uint32();
+  static DType uint64();
+  static DType int8();
+  static DType int16();
+  static DType int32();
+  static DType int64();
+  static DType float16();
+  static DType bfloat16();
+  static DType float32();
+  static DType float64();
+  static DType complex64();
+  static DType complex128();
 };
 
 /// One field of a structure: `name` at `offset_bytes`, repeated over `shape` (empty: a scalar).
@@ -74,6 +74,24 @@ struct Field {
   std::vector<std::uint64_t> shape;
   bool operator==(const Field& other) const = default;
 };
+
+// Here and not in the class: a DType can be made only where Field is complete.
+inline DType DType::boolean() { return {Kind::boolean, 1, {}, 1, {}}; }
+inline DType DType::integer(std::uint32_t size_bytes, Kind kind) { return {kind, size_bytes, {}, 1, {}}; }
+inline DType DType::uint8() { return integer(1, Kind::unsigned_int); }
+inline DType DType::uint16() { return integer(2, Kind::unsigned_int); }
+inline DType DType::uint32() { return integer(4, Kind::unsigned_int); }
+inline DType DType::uint64() { return integer(8, Kind::unsigned_int); }
+inline DType DType::int8() { return integer(1, Kind::signed_int); }
+inline DType DType::int16() { return integer(2, Kind::signed_int); }
+inline DType DType::int32() { return integer(4, Kind::signed_int); }
+inline DType DType::int64() { return integer(8, Kind::signed_int); }
+inline DType DType::float16() { return {Kind::floating, 2, {}, 1, {}}; }
+inline DType DType::bfloat16() { return {Kind::bfloat, 2, {}, 1, {}}; }
+inline DType DType::float32() { return {Kind::floating, 4, {}, 1, {}}; }
+inline DType DType::float64() { return {Kind::floating, 8, {}, 1, {}}; }
+inline DType DType::complex64() { return {Kind::complex, 8, {}, 1, {}}; }
+inline DType DType::complex128() { return {Kind::complex, 16, {}, 1, {}}; }
 
 /// Reads the names of core types: "bool", "int8".."uint64", "float16/32/64", "bfloat16", "complex64/128", "r16",
 /// "string", "bytes" (variable length).  Errors: invalid_argument, naming what was given.
