@@ -231,7 +231,12 @@ def zfp():
             if name[1] == "f":
                 data = (data / 7).astype(name)
             one(data, {"mode": 4, "tolerance": -1, "rate": -1, "precision": -1}, {"mode": "reversible"})
-            one(data, {"mode": 2, "tolerance": -1, "rate": 8, "precision": -1}, {"mode": "fixed_rate", "rate": 8}, rate=8)
+            one(
+                data,
+                {"mode": 2, "tolerance": -1, "rate": 8, "precision": -1},
+                {"mode": "fixed_rate", "rate": 8},
+                rate=8,
+            )
             fixed = {"mode": "fixed_precision", "precision": 11}
             one(data, {"mode": 3, "tolerance": -1, "rate": -1, "precision": 11}, fixed, precision=11)
             if name[1] == "f":

@@ -88,7 +88,11 @@ V3_OPTIONS = [
         "sharded_twice",
         "u2",
         0,
-        {"serializer": ShardingCodec(chunk_shape=(2, 2), codecs=[ShardingCodec(chunk_shape=(1, 2))], index_location="start")},
+        {
+            "serializer": ShardingCodec(
+                chunk_shape=(2, 2), codecs=[ShardingCodec(chunk_shape=(1, 2))], index_location="start"
+            )
+        },
     ),
 ]
 
@@ -98,9 +102,7 @@ def entry(name, zarr_format, dtype, fill, options, shape=(5, 4), chunks=(2, 2)):
     if fill is not None:
         options["fill_value"] = fill
     with tempfile.TemporaryDirectory() as folder:
-        array = zarr.create_array(
-            folder, dtype=dtype, zarr_format=zarr_format, attributes={"a": 1}, **options
-        )
+        array = zarr.create_array(folder, dtype=dtype, zarr_format=zarr_format, attributes={"a": 1}, **options)
         names = ["zarr.json"] if zarr_format == 3 else [".zarray", ".zattrs"]
         documents = {n: (Path(folder) / n).read_text() for n in names}
     is_object = dtype is str or isinstance(dtype, zarr.dtype.VariableLengthBytes)
@@ -113,7 +115,13 @@ def entry(name, zarr_format, dtype, fill, options, shape=(5, 4), chunks=(2, 2)):
     else:
         fill_hex = np.array([value], array.dtype).astype(little).tobytes().hex()
     numpy_type = "|O" if is_object else little.str
-    return {"name": name, "numpy": numpy_type, "item_bytes": None if is_object else little.itemsize, "fill": fill_hex, **documents}
+    return {
+        "name": name,
+        "numpy": numpy_type,
+        "item_bytes": None if is_object else little.itemsize,
+        "fill": fill_hex,
+        **documents,
+    }
 
 
 v2 = [entry(n, 2, d, f, {}) for n, d, f in TYPES + BIG] + [entry(n, 2, d, f, o) for n, d, f, o in V2_OPTIONS]
