@@ -26,6 +26,7 @@ std::span<const CommandEntry> commands() {
       {"verify", "decode every chunk and list the bad ones", make_verify},
       {"explain", "what a read would do, and why", make_explain},
       {"bench", "time reading and writing, with every byte checked", make_bench},
+      {"demo", "the main job on one store: read, project, write a pyramid, with pictures", make_demo},
       {"doctor", "what this machine offers and what penstock makes of it", make_doctor},
       {"completion", "a completion script for the shell", make_completion},
       {"help", "this list, the page of a command, or the reference of all", make_help},

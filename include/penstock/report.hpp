@@ -37,6 +37,8 @@ struct Report {
   std::vector<StageReport> stages;
   std::vector<ChunkProblem> problems;  ///< with on_error = fill, or verify
 
+  /// Adds another piece of the same work: sums, the higher peaks, times of equal stages together.  Wall time stays.
+  void merge(const Report& part);
   /// A table for people.
   [[nodiscard]] std::string text() const;
   /// One JSON object.

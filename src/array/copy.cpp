@@ -61,25 +61,6 @@ Result<bool> block_is_written(const Array& to, const Region& block) {
   return true;
 }
 
-void add(Report& sum, const Report& part) {
-  sum.stored_bytes += part.stored_bytes;
-  sum.requests += part.requests;
-  sum.chunks += part.chunks;
-  sum.absent_chunks += part.absent_chunks;
-  sum.threads = std::max(sum.threads, part.threads);
-  sum.problems.insert(sum.problems.end(), part.problems.begin(), part.problems.end());
-  for (const StageReport& s : part.stages) {
-    const auto same = std::find_if(sum.stages.begin(), sum.stages.end(),
-                                   [&](const StageReport& t) { return t.stage == s.stage && t.path == s.path; });
-    if (same == sum.stages.end()) {
-      sum.stages.push_back(s);
-    } else {
-      same->bytes += s.bytes;
-      same->seconds += s.seconds;
-    }
-  }
-}
-
 /// Opens or prepares the target.  `nothing_to_do`: an earlier copy was finished.
 Result<Array> begin(const Array& from, const Region& region, std::shared_ptr<Store> store, const std::string& path,
                     Dataset dataset, Array::IfExists if_exists, Resume resume, bool& nothing_to_do) {
@@ -149,7 +130,7 @@ Result<Report> copy(const Array& from, std::shared_ptr<Store> to_store, std::str
     const Region part = blocks[i];
     PENSTOCK_ASSIGN(const std::uint64_t bytes_of_part, element_count(shape_of(part)));
     const std::uint64_t done = report.decoded_bytes;
-    report.decoded_bytes += bytes_of_part * item;
+    report.decoded_bytes = done + bytes_of_part * item;
     if (resume == Resume::yes) {
       PENSTOCK_ASSIGN(const bool written, block_is_written(to, part));
       if (written) continue;
@@ -166,8 +147,9 @@ Result<Report> copy(const Array& from, std::shared_ptr<Store> to_store, std::str
     PENSTOCK_ASSIGN(const Report read, from.read(source_region(region, part), memory, inner, &elements));
     PENSTOCK_ASSIGN(const Report written, to.write(part, memory, inner));
     peak_worker = std::max({peak_worker, read.peak_host_bytes, written.peak_host_bytes});
-    add(report, read);
-    add(report, written);
+    report.merge(read);
+    report.merge(written);
+    report.decoded_bytes = done + bytes_of_part * item;  // once for reading and writing
   }
   PENSTOCK_TRY(to.commit());
   PENSTOCK_TRY(to_store->erase(marker_key(std::string(to_path))));

@@ -135,14 +135,12 @@ Status make_level(const Array& fine, Array& coarse, const std::vector<ImageAxis>
     else
       nearest_block(shape, item, fine_block.data(), coarse_block.data(), coarse_count);
     PENSTOCK_ASSIGN(const Report written, coarse.write(block, Target{coarse_block.data(), {}, {}, {}}, options));
-    report.requests += read.requests + written.requests;
-    report.stored_bytes += written.stored_bytes;
-    report.decoded_bytes += written.decoded_bytes;
-    report.chunks += written.chunks;
-    report.threads = std::max(report.threads, read.threads);
-    report.peak_host_bytes =
-        std::max(report.peak_host_bytes, fine_block.capacity() + coarse_block.capacity() +
-                                             std::max(read.peak_host_bytes, written.peak_host_bytes));
+    const std::uint64_t decoded = report.decoded_bytes + written.decoded_bytes, peak = report.peak_host_bytes;
+    report.merge(read);
+    report.merge(written);
+    report.decoded_bytes = decoded;
+    report.peak_host_bytes = std::max(peak, fine_block.capacity() + coarse_block.capacity() +
+                                                std::max(read.peak_host_bytes, written.peak_host_bytes));
   }
   return {};
 }

@@ -39,6 +39,29 @@ std::string plural(std::uint64_t count, std::string_view noun) {
 
 }  // namespace
 
+void Report::merge(const Report& part) {
+  decoded_bytes += part.decoded_bytes;
+  stored_bytes += part.stored_bytes;
+  requests += part.requests;
+  chunks += part.chunks;
+  absent_chunks += part.absent_chunks;
+  threads = std::max(threads, part.threads);
+  budget_bytes = std::max(budget_bytes, part.budget_bytes);
+  peak_host_bytes = std::max(peak_host_bytes, part.peak_host_bytes);
+  peak_device_bytes = std::max(peak_device_bytes, part.peak_device_bytes);
+  problems.insert(problems.end(), part.problems.begin(), part.problems.end());
+  for (const StageReport& s : part.stages) {
+    const auto same = std::find_if(stages.begin(), stages.end(),
+                                   [&](const StageReport& t) { return t.stage == s.stage && t.path == s.path; });
+    if (same == stages.end()) {
+      stages.push_back(s);
+    } else {
+      same->bytes += s.bytes;
+      same->seconds += s.seconds;
+    }
+  }
+}
+
 std::string Report::text() const {
   std::string out = fmt::format(" {}: {} in {}, {}\n", operation, format_bytes(decoded_bytes),
                                 format_seconds(wall_seconds), format_rate(decoded_bytes, wall_seconds));

@@ -1,0 +1,15 @@
+#include "device/cuda/launch.cuh"
+#include "ops/project/project.hpp"
+
+namespace penstock {
+
+Status project_max_cuda(const DType& dtype, const ProjectShape& shape, const void* source, void* target, bool first,
+                        const Stream& stream) {
+  Status status;
+  const bool known = with_project_max(dtype, shape, source, target, first,
+                                      [&](const auto& f) { status = launch_cuda(stream, shape.elements(), f); });
+  if (!known) return Error(ErrorCode::unsupported, "no maximum of elements of type " + dtype.name());
+  return status;
+}
+
+}  // namespace penstock
