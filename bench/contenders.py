@@ -66,7 +66,7 @@ class Penstock(Contender):
             dtype=volume.dtype,
             chunks=tuple(chunks),
             shards=shards and tuple(shards),
-            compressors=[c for c in inner if c["name"] != "bytes"],
+            codecs=[codec for codec in inner if codec["name"] != "bytes"],
         )
         array[...] = volume
 

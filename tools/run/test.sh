@@ -43,14 +43,28 @@ run_ctest() {
     die "C++ tests failed" "One of them alone: ctest --preset release -R NAME"
 }
 
+# Compares the kernels' machine code with the stored counts: a slower kernel shows without a GPU.
+run_sass() {
+  step "CUDA machine code"
+  if [ "$cuda" = OFF ]; then
+    result "not compiled: CPU only"
+    return
+  fi
+  logged sass .venv/bin/python tools/sass_diff.py build/release --fetch ||
+    die "a kernel's machine code got worse" "If it is meant: tools/sass_diff.py build/release --update, and say why in the commit."
+  result "$(tail -n 1 "$logs/sass.log")"
+}
+
 # The wheel as users get it, then the tests of the Python package, and both ways with other programs.
 run_pytest() {
   step "Python wheel"
   local start=$SECONDS
   venv test
+  venv wheel
   rm -rf build/wheel
-  logged wheel .venv/bin/python -m pip wheel --disable-pip-version-check --no-deps -w build/wheel . ||
-    die "the Python wheel could not be built"
+  # Without isolation: a build environment of its own would be a new path each time, and everything compiled anew.
+  PATH=$PWD/.venv/bin:$PATH PIP_NO_BUILD_ISOLATION=0 CMAKE_ARGS=-DPENSTOCK_CUDA=$cuda \
+    logged wheel tools/build_wheel.sh .venv/bin/python build/wheel || die "the Python wheel could not be built"
   logged wheel-install .venv/bin/python -m pip install --disable-pip-version-check --no-deps --force-reinstall build/wheel/*.whl ||
     die "the Python wheel could not be installed"
   result "$(basename build/wheel/*.whl) in $(took $((SECONDS - start)))"
@@ -67,7 +81,10 @@ run_tests() {
     *) die "no such tier: $1" "Say ./run test or ./run test quick." ;;
   esac
   steps=5
-  [ $quick = yes ] || [ ! -e pyproject.toml ] || steps=7
+  if [ $quick = no ]; then
+    [ ! -e tools/sass_diff.py ] || steps=$((steps + 1))
+    [ ! -e pyproject.toml ] || steps=$((steps + 2))
+  fi
   setup_packages build test
   setup_cmake
   setup_cuda
@@ -77,6 +94,7 @@ run_tests() {
     run_ctest --label-exclude long
     return
   fi
+  if [ -e tools/sass_diff.py ]; then run_sass; fi
   run_ctest
   if [ -e pyproject.toml ]; then run_pytest; fi
   printf '\nC++ and Python:\n'
