@@ -3,7 +3,7 @@
 
 Every class, struct, enum, alias and free function stands under a `///` block, and so does every member function that
 takes arguments or changes its object.  One block may serve the lines that follow it without an empty line between.
-Exempt: forward declarations, constructors, destructors, operators, and what is private or protected.
+Exempt: forward declarations, definitions outside of the class, constructors, destructors, operators, and what is private or protected.
 
     tools/check_doc_blocks.py [HEADER...]   prints file:line and the name for every gap; exit 1 if there is one
     tools/check_doc_blocks.py --self-test   proves that gaps are found
@@ -106,8 +106,8 @@ def gap(scope: tuple[tuple[str, str, str], ...], head: str) -> str | None:
         return None if inside else alias[1]
     if not function or "operator" in plain or plain.endswith("= delete"):
         return None
-    if inside is None:
-        return function[1]
+    if inside is None:  # a member that is defined outside of its class has its block inside
+        return None if plain[: function.start()].endswith("::") else function[1]
     if function[1].lstrip("~") == inside or ACCESSOR.search(plain):
         return None
     return f"{inside}::{function[1]}"
@@ -140,6 +140,8 @@ class C {
   void hidden(int);
   int x_;
 };
+inline int C::stop() { return 1; }
+
 /// Frees.
 void release(C& c);
 void release_all();

@@ -1,4 +1,5 @@
 """Prints header, first elements and data size of a .npy file, read with the standard library after the format's page."""
+
 import ast
 import struct
 import sys
@@ -7,7 +8,7 @@ data = open(sys.argv[1], "rb").read()
 assert data[:8] == b"\x93NUMPY\x01\x00", data[:8]
 (length,) = struct.unpack("<H", data[8:10])
 assert (10 + length) % 64 == 0 and data[9 + length] == ord("\n")
-header = ast.literal_eval(data[10:10 + length].decode())
-body = data[10 + length:]
+header = ast.literal_eval(data[10 : 10 + length].decode())
+body = data[10 + length :]
 letter = {"<u2": "H", "<i4": "i"}[header["descr"]]
-print(header, list(struct.unpack("<4" + letter, body[:4 * struct.calcsize(letter)])), len(body), "bytes")
+print(header, list(struct.unpack("<4" + letter, body[: 4 * struct.calcsize(letter)])), len(body), "bytes")

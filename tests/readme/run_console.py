@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
-from readme_block import block
+from readme_block import block  # noqa: E402
 
 ROWS_SHOWN = "..."  # a line that stands for the rest of the output
 
