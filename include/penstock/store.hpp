@@ -78,8 +78,8 @@ class Store {
   [[nodiscard]] virtual Status erase(std::string_view key) = 0;
   /// Removes all keys below `prefix` (and an object of that very name).
   [[nodiscard]] virtual Status erase_prefix(std::string_view prefix);
-  /// Makes what was written durable and complete (zip: the central directory).  The destructor does not: no writer that
-  /// was killed or dropped leaves a container that looks finished.
+  /// Completes what was written (zip: the central directory); no promise for a power cut.  The destructor does not: no
+  /// writer that was killed or dropped leaves a container that looks finished.
   [[nodiscard]] virtual Status flush() { return {}; }
 
   /// Ranges of one object closer together than this are read as one.
