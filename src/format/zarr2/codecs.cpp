@@ -25,6 +25,12 @@ Json reversed_axes(std::size_t rank) {
   return order;
 }
 
+/// Whether the codec is this one, also by an alias.
+bool is_codec(const CodecSpec& spec, std::string_view name) {
+  const CodecEntry* entry = find_codec(spec.name);
+  return entry != nullptr && entry->name == name;
+}
+
 /// A codec chain while it is walked from the chunk to its bytes.
 class Walk {
  public:
@@ -138,12 +144,12 @@ class Chain {
   std::vector<CodecSpec> specs_;
 };
 
-/// Whether the configuration is a transpose by `order`.
-Result<bool> is_transpose(const CodecSpec& spec, const Json& order) {
-  if (spec.name != "transpose") return false;
+/// Whether the codec reverses the axes.
+Result<bool> is_f_order(const CodecSpec& spec, std::size_t rank) {
+  if (!is_codec(spec, "transpose")) return false;
   PENSTOCK_ASSIGN(const Json config, parse_json(spec.configuration));
-  const auto it = config.find("order");
-  return it != config.end() && *it == order;
+  const Json order = config.is_object() ? config.value("order", Json()) : Json();
+  return order == "F" || order == reversed_axes(rank);
 }
 
 Result<Json> endian_of(const CodecSpec& spec) {
@@ -154,7 +160,7 @@ Result<Json> endian_of(const CodecSpec& spec) {
 /// The byte order that the chain's `bytes` codec states.
 Result<Json> find_endian(const std::vector<CodecSpec>& codecs) {
   for (const CodecSpec& spec : codecs)
-    if (spec.name == "bytes") return endian_of(spec);
+    if (is_codec(spec, "bytes")) return endian_of(spec);
   return Json();
 }
 
@@ -185,15 +191,15 @@ Result<StoredCodecs> write_codecs(const Dataset& dataset) {
   for (std::size_t i = 0; i < dataset.codecs.size(); ++i) {
     const CodecSpec& spec = dataset.codecs[i];
     const std::string where = fmt::format("codecs[{}]", i);
-    PENSTOCK_ASSIGN_IN(const bool f_order, is_transpose(spec, reversed_axes(dataset.rank())), where);
+    PENSTOCK_ASSIGN_IN(const bool f_order, is_f_order(spec, dataset.rank()), where);
     const ChunkSpec before = walk.chunk();
     PENSTOCK_ASSIGN_IN(const Walk::Kind kind, walk.step(spec), where);
-    if (spec.name == "transpose") {
+    if (is_codec(spec, "transpose")) {
       if (!f_order || i != 0) return unsupported(where, "zarr v2 has no transpose but order F");
       stored.f_order = dataset.rank() > 1;
       continue;
     }
-    if (spec.name == "bytes") continue;
+    if (is_codec(spec, "bytes")) continue;
     PENSTOCK_ASSIGN_IN(Json item, codec_to_v2(spec, before.dtype), where);
     if (kind == Walk::Kind::elements) PENSTOCK_TRY_IN(set_order(item, stored.endian), where);
     last_makes_bytes = kind == Walk::Kind::bytes;

@@ -52,7 +52,8 @@ Result<Json> codecs_json(const Dataset& dataset) {
                                    "zarr v3 has no structures of mixed byte order; use one order for all fields");
     Json item = Json::object();
     item["name"] = codec.name;
-    if (!config.empty()) item["configuration"] = std::move(config);
+    // zarr-python asks for the member, also empty, except where it leaves it out itself.
+    if (!config.empty() || (codec.name != "bytes" && codec.name != "crc32c")) item["configuration"] = std::move(config);
     list.push_back(std::move(item));
   }
   if (list.empty()) return metadata::invalid("codecs", "an array needs one codec or more");

@@ -132,3 +132,15 @@ v2.append(entry("empty", 2, "u2", 7, {}, (0, 3), (1, 2)))
 v3.append(entry("empty", 3, "u2", 7, {}, (0, 3), (1, 2)))
 for name, entries in (("zarr_v2.json", v2), ("zarr_v3.json", v3)):
     (OUT / name).write_text(json.dumps(entries, indent=1) + "\n")
+
+# Hierarchies with consolidated metadata.
+for zarr_format, document in ((2, ".zmetadata"), (3, "zarr.json")):
+    with tempfile.TemporaryDirectory() as folder:
+        root = zarr.create_group(folder, zarr_format=zarr_format, attributes={"v": zarr_format})
+        group = root.create_group("g", attributes={"in": "g"})
+        group.create_array("x", shape=(4,), chunks=(2,), dtype="u2", compressors=None)
+        group.create_group("empty")
+        root.create_array("y", shape=(), dtype="f4", fill_value=np.nan, compressors=None, attributes={"in": "y"})
+        zarr.consolidate_metadata(folder, zarr_format=zarr_format)
+        text = json.dumps(json.loads((Path(folder) / document).read_text()), indent=1)
+        (OUT / f"consolidated_v{zarr_format}.json").write_text(text + "\n")
