@@ -99,9 +99,8 @@ Result<std::uint64_t> decoded_bytes(const Dataset& dataset) {
   return checked_mul(count, dataset.dtype.size_bytes);
 }
 
-Result<std::optional<Stored>> count_stored(const Store& store, const std::string& path,
-                                           std::chrono::steady_clock::duration time) {
-  const auto end = std::chrono::steady_clock::now() + time;
+Result<std::optional<Stored>> count_stored(const Store& store, const std::string& path, CountLimit limit) {
+  const auto end = std::chrono::steady_clock::now() + limit.time;
   Stored stored;
   std::vector<std::string> prefixes = {path};
   while (!prefixes.empty()) {
@@ -109,7 +108,7 @@ Result<std::optional<Stored>> count_stored(const Store& store, const std::string
     prefixes.pop_back();
     PENSTOCK_ASSIGN(const auto entries, store.list_dir(prefix));
     for (const StoreEntry& entry : entries) {
-      if (std::chrono::steady_clock::now() > end) return std::optional<Stored>();
+      if (limit.entries-- == 0 || std::chrono::steady_clock::now() > end) return std::optional<Stored>();
       const std::string key = joined(prefix, entry.name);
       if (entry.is_prefix) {
         prefixes.push_back(key);

@@ -26,9 +26,13 @@ struct Stored {
   std::uint64_t objects = 0;
   std::uint64_t bytes = 0;
 };
-/// Counts the chunk objects below `path`; nullopt when the time is up before all are counted.
-Result<std::optional<Stored>> count_stored(const Store& store, const std::string& path,
-                                           std::chrono::steady_clock::duration time);
+/// How much counting is worth.
+struct CountLimit {
+  std::uint64_t entries = 0;  ///< files and folders
+  std::chrono::steady_clock::duration time{};
+};
+/// Counts the chunk objects below `path`; nullopt when a limit is met before all are counted.
+Result<std::optional<Stored>> count_stored(const Store& store, const std::string& path, CountLimit limit);
 /// "1,311 shards, 500 GiB stored, ratio 2.1".
 std::string stored_text(const Stored& stored, const Dataset& dataset);
 

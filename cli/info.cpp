@@ -14,8 +14,8 @@ namespace penstock::cli {
 namespace {
 
 /// Counting objects must not make a quick command slow; --size counts them all.
-constexpr auto kQuick = std::chrono::milliseconds(10);
-constexpr auto kPatient = std::chrono::hours(24);
+constexpr CountLimit kQuick{1000, std::chrono::milliseconds(500)};
+constexpr CountLimit kPatient{UINT64_MAX, std::chrono::hours(24)};
 
 std::string size_text(const Dataset& dataset) {
   if (dataset.dtype.is_vlen()) return "variable length";
@@ -57,7 +57,7 @@ class Info : public Command {
   void usage(Usage& usage) override {
     usage.about(
         "Shows shape, type, chunks, codecs and fill value of an array, the levels of an OME-NGFF image, or the members "
-        "of a group. The stored size is shown when it can be counted in a moment.");
+        "of a group. The stored size is shown for up to 1,000 objects.");
     usage.argument("STORE", store_, "array or group: a directory, a zip, or a path into one (vol.zarr/0)");
     usage.flag("--size", size_, "count the stored objects however long it takes");
     usage.flag("--json", json_, "print JSON");
@@ -78,8 +78,7 @@ class Info : public Command {
 
  private:
   Result<std::optional<Stored>> stored(const Array& array) const {
-    return count_stored(*array.store_ptr(), array.path(),
-                        size_ ? std::chrono::steady_clock::duration(kPatient) : kQuick);
+    return count_stored(*array.store_ptr(), array.path(), size_ ? kPatient : kQuick);
   }
 
   Result<Json> with_stored(const Array& array) const {
