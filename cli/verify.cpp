@@ -15,12 +15,13 @@ class Verify : public Command {
   bool json_ = false;
   Resources resources_;
   std::uint64_t bad_ = 0;
+  std::uint64_t bad_nodes_ = 0;  ///< members of the hierarchy whose metadata cannot be read
 
  public:
   void usage(Usage& usage) override {
     usage.about(
         "Decodes every chunk of an array, or of all arrays below a group, and lists the bad ones by key and byte. "
-        "Checksums are checked where the codecs have some. Exit code 65 when there is a bad chunk.");
+        "Checksums are checked where the codecs have some. Exit code 65 when something is bad.");
     usage.argument("STORE", store_, "array or group");
     usage.flag("--json", json_, "print JSON: a report for each array");
     resources_.declare(usage);
@@ -36,13 +37,20 @@ class Verify : public Command {
     if (const auto* array = std::get_if<Array>(&node)) {
       PENSTOCK_TRY(one(session, list, "", *array, options));
     } else {
-      PENSTOCK_TRY(walk(std::get<Group>(node), 64, [&](const std::string& name, const Node& below, int, bool) {
+      const auto visit = [&](const std::string& name, const Node& below, int, bool) {
         const auto* array_below = std::get_if<Array>(&below);
         return array_below ? one(session, list, name, *array_below, options) : Status();
-      }));
+      };
+      const auto broken = [&](const std::string& name, const Error& error) {
+        ++bad_nodes_;
+        list.push_back({{"path", name}, {"error", error.message()}});
+        if (!json_) session.out.print(fmt::format(" bad  {}  {}\n", name, error.message()));
+        return session.out.status();
+      };
+      PENSTOCK_TRY(walk(std::get<Group>(node), 64, visit, broken));
     }
-    if (json_) session.out.json({{"arrays", std::move(list)}, {"bad_chunks", bad_}});
-    return bad_ > 0 ? error_exit_code(ErrorCode::corrupt_data) : 0;
+    if (json_) session.out.json({{"arrays", std::move(list)}, {"bad_chunks", bad_}, {"bad_nodes", bad_nodes_}});
+    return bad_ + bad_nodes_ > 0 ? error_exit_code(ErrorCode::corrupt_data) : 0;
   }
 
  private:

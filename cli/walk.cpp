@@ -9,23 +9,38 @@ namespace {
 
 constexpr int kMaxDepth = 64;  // a hierarchy that is deeper is a loop of links
 
-Status walk_below(const Group& group, const std::string& name, int depth, int max_depth, const Visit& visit) {
+Result<Node> open_member(const Group& group, const std::string& path, bool is_array) {
+  if (is_array) {
+    PENSTOCK_ASSIGN(Array array, Array::open(group.store_ptr(), path));
+    return Node(std::move(array));
+  }
+  PENSTOCK_ASSIGN(Group below, Group::open(group.store_ptr(), path));
+  return Node(std::move(below));
+}
+
+struct Walk {
+  int max_depth;
+  const Visit& visit;
+  const Broken& broken;
+};
+
+Status walk_below(const Walk& w, const Group& group, const std::string& name, int depth) {
   if (depth >= kMaxDepth)
     return Error(ErrorCode::invalid_metadata, fmt::format("{}: groups nested deeper than {}", name, kMaxDepth));
-  if (depth >= max_depth) return {};
+  if (depth >= w.max_depth) return {};
   PENSTOCK_ASSIGN(const auto members, group.members());
   for (const Group::Member& member : members) {
     const std::string path = joined(group.path(), member.name);
     const std::string shown = joined(name, member.name);
     const bool last = &member == &members.back();
-    if (member.is_array) {
-      PENSTOCK_ASSIGN_IN(Node array, Array::open(group.store_ptr(), path), shown);
-      PENSTOCK_TRY(visit(shown, array, depth, last));
+    auto node = open_member(group, path, member.is_array);
+    if (!node && w.broken) {
+      PENSTOCK_TRY(w.broken(shown, node.error()));
       continue;
     }
-    PENSTOCK_ASSIGN_IN(Group below, Group::open(group.store_ptr(), path), shown);
-    PENSTOCK_TRY(visit(shown, Node(below), depth, last));
-    PENSTOCK_TRY(walk_below(below, shown, depth + 1, max_depth, visit));
+    if (!node) return std::move(node).error();
+    PENSTOCK_TRY(w.visit(shown, *node, depth, last));
+    if (const auto* below = std::get_if<Group>(&*node)) PENSTOCK_TRY(walk_below(w, *below, shown, depth + 1));
   }
   return {};
 }
@@ -49,8 +64,8 @@ Result<Array> open_array(const std::string& url) {
       .set_hint(names.empty() ? "the group is empty." : "it holds: " + names);
 }
 
-Status walk(const Group& group, int max_depth, const Visit& visit) {
-  return walk_below(group, "", 0, max_depth, visit);
+Status walk(const Group& group, int max_depth, const Visit& visit, const Broken& broken) {
+  return walk_below({max_depth, visit, broken}, group, "", 0);
 }
 
 }  // namespace penstock::cli
