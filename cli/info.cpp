@@ -160,9 +160,12 @@ class Info : public Command {
         table.row({member.name, "group", "", ""});
         continue;
       }
-      PENSTOCK_ASSIGN_IN(const Array array, Array::open(group.store_ptr(), joined(group.path(), member.name)),
-                         member.name);
-      const Dataset dataset = array.dataset();
+      const auto array = Array::open(group.store_ptr(), joined(group.path(), member.name));
+      if (!array) {
+        table.row({member.name, "cannot be read: " + array.error().message(), "", ""});
+        continue;
+      }
+      const Dataset dataset = array->dataset();
       table.row({member.name, shape_text(dataset), dataset.dtype.name(), size_text(dataset)});
     }
     session.out.print(table.text());

@@ -33,20 +33,32 @@ class Tree : public Command {
     }
     PENSTOCK_ASSIGN(const Node node, open_node(store_));
     Json list = Json::array();
+    int exit_code = 0;  // that of the last node that cannot be read
     PENSTOCK_TRY(add(session, list, store_, "", "", node));
     if (const auto* group = std::get_if<Group>(&node)) {
       std::vector<bool> last_at;  // of the ancestors
-      PENSTOCK_TRY(walk(*group, depth, [&](const std::string& name, const Node& below, int level, bool last) {
+      const auto lines_of = [&](int level, bool last) {
         last_at.resize(static_cast<std::size_t>(level));
         std::string lines;
         for (const bool l : last_at) lines += l ? "    " : bar();
-        lines += last ? corner() : tee();
         last_at.push_back(last);
-        return add(session, list, name.substr(name.rfind('/') + 1), name, lines, below);
-      }));
+        return lines + (last ? corner() : tee());
+      };
+      const auto visit = [&](const std::string& name, const Node& below, int level, bool last) {
+        return add(session, list, name.substr(name.rfind('/') + 1), name, lines_of(level, last), below);
+      };
+      const auto broken = [&](const std::string& name, const Error& error, int level, bool last) {
+        exit_code = error_exit_code(error.code());
+        list.push_back({{"path", name}, {"error", error.message()}});
+        if (!json_)
+          session.out.print(fmt::format("{}{}  cannot be read: {}\n", lines_of(level, last),
+                                        name.substr(name.rfind('/') + 1), error.message()));
+        return session.out.status();
+      };
+      PENSTOCK_TRY(walk(*group, depth, visit, broken));
     }
     if (json_) session.out.json(list);
-    return 0;
+    return exit_code;
   }
 
  private:

@@ -41,7 +41,7 @@ class Verify : public Command {
         const auto* array_below = std::get_if<Array>(&below);
         return array_below ? one(session, list, name, *array_below, options) : Status();
       };
-      const auto broken = [&](const std::string& name, const Error& error) {
+      const auto broken = [&](const std::string& name, const Error& error, int, bool) {
         ++bad_nodes_;
         list.push_back({{"path", name}, {"error", error.message()}});
         if (!json_) session.out.print(fmt::format(" bad  {}  {}\n", name, error.message()));

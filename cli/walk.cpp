@@ -35,7 +35,7 @@ Status walk_below(const Walk& w, const Group& group, const std::string& name, in
     const bool last = &member == &members.back();
     auto node = open_member(group, path, member.is_array);
     if (!node && w.broken) {
-      PENSTOCK_TRY(w.broken(shown, node.error()));
+      PENSTOCK_TRY(w.broken(shown, node.error(), depth, last));
       continue;
     }
     if (!node) return std::move(node).error();

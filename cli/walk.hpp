@@ -15,7 +15,7 @@ Result<Array> open_array(const std::string& url);
 /// the group.  Stops at the first error, and below `max_depth`.  A member that cannot be opened goes to `broken`;
 /// without it that is the first error.
 using Visit = std::function<Status(const std::string& name, const Node& node, int depth, bool last)>;
-using Broken = std::function<Status(const std::string& name, const Error& error)>;
+using Broken = std::function<Status(const std::string& name, const Error& error, int depth, bool last)>;
 Status walk(const Group& group, int max_depth, const Visit& visit, const Broken& broken = nullptr);
 
 }  // namespace penstock::cli

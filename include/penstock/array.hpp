@@ -126,7 +126,7 @@ class Group {
   /// A member of the hierarchy.
   struct Member {
     std::string name;
-    bool is_array = false;
+    bool is_array = false;  ///< also when its metadata cannot be read: opening it says why
   };
   /// Direct members, sorted; from consolidated metadata where there is one.
   [[nodiscard]] Result<std::vector<Member>> members() const;

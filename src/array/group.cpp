@@ -71,10 +71,15 @@ Result<std::vector<Group::Member>> Group::members() const {
   for (const StoreEntry& entry : entries) {
     if (!entry.is_prefix) continue;
     const auto node = read_node(*state_->store, joined(state_->path, entry.name));
-    if (node)
+    if (node) {
       members.push_back({entry.name, std::holds_alternative<Dataset>(*node)});
-    else if (node.error().code() != ErrorCode::not_found)
-      return node.error();
+      continue;
+    }
+    const ErrorCode why = node.error().code();
+    if (why == ErrorCode::not_found) continue;
+    // One member that cannot be read must not hide the others.
+    if (why != ErrorCode::invalid_metadata && why != ErrorCode::unsupported) return node.error();
+    members.push_back({entry.name, true});
   }
   return members;
 }
