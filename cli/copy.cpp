@@ -36,8 +36,8 @@ Result<Shape> parse_shape(const std::string& text, std::size_t rank) {
 
 class Copy : public Command {
   std::string from_, to_;
-  std::optional<std::string> region_, chunks_, shards_, codec_, format_, separator_;
-  bool resume_ = false, force_ = false, dry_run_ = false, json_ = false;
+  std::optional<std::string> region_, chunks_, shards_, codec_, format_, separator_, downsample_, levels_;
+  bool pyramid_ = false, resume_ = false, force_ = false, dry_run_ = false, json_ = false;
   Resources resources_;
 
  public:
@@ -63,6 +63,12 @@ class Copy : public Command {
     Option& separator = usage.option("--separator", "S", separator_, "between the numbers of a chunk's key: / or .");
     separator.kind = ValueKind::choice;
     separator.choices = {"/", "."};
+    usage.flag("--pyramid", pyramid_, "write an OME-NGFF image: the array as level 0, and coarser levels of it");
+    Option& downsample =
+        usage.option("--downsample", "HOW", downsample_, "with --pyramid: mean (default), or nearest for labels");
+    downsample.kind = ValueKind::choice;
+    downsample.choices = {"mean", "nearest"};
+    usage.option("--levels", "N", levels_, "with --pyramid: how many levels; default until 256 or less");
     usage.flag("--resume", resume_, "go on with a copy that was stopped");
     usage.flag("--force", force_, "replace an array or group at TO");
     usage.flag("--dry-run", dry_run_, "print what would be written, write nothing");
@@ -72,6 +78,7 @@ class Copy : public Command {
     usage.example("penstock copy old.zarr new.zarr --zarr-format 3 --chunks 64 --shards 512 --codec zstd:level=3",
                   "from v2 to sharded v3");
     usage.example("penstock copy vol.zarr vol.zip", "into one file");
+    usage.example("penstock copy vol.zarr/0 image.ome.zarr --pyramid", "an image with its pyramid");
   }
 
   Result<int> run(Session& session) override {
@@ -85,7 +92,8 @@ class Copy : public Command {
     job.options = options;
     job.changes = [this](const Dataset& dataset) { return changes_for(dataset); };
     if (format_) job.zarr_format = *format_ == "2" ? 2 : 3;
-    if (std::holds_alternative<Group>(node) && region_)
+    PENSTOCK_TRY(set_pyramid(job));
+    if (std::holds_alternative<Group>(node) && region_ && !pyramid_)
       return Error(ErrorCode::invalid_argument, "--region: a region is of one array; name one inside the group");
     PENSTOCK_TRY(check_target());
     const TargetNode target = split_target(to_);
@@ -110,7 +118,21 @@ class Copy : public Command {
  private:
   [[nodiscard]] Status check_options() const {
     const auto refuse = [](std::string text) { return Error(ErrorCode::invalid_argument, std::move(text)); };
+    if (!pyramid_ && (downsample_ || levels_)) return refuse("--downsample and --levels go with --pyramid");
+    if (resume_ && pyramid_) return refuse("--resume and --pyramid: copy first, then write the pyramid of the copy");
     if (resume_ && force_) return refuse("--resume keeps what is there, --force replaces it: choose one");
+    return {};
+  }
+
+  [[nodiscard]] Status set_pyramid(CopyJob& job) const {
+    if (!pyramid_) return {};
+    job.pyramid = PyramidOptions{};
+    if (downsample_ == "nearest") job.pyramid->method = Downsample::nearest;
+    if (levels_) {
+      PENSTOCK_ASSIGN_IN(const std::uint64_t levels, parse_count(*levels_), "--levels");
+      if (levels < 1 || levels > 32) return Error(ErrorCode::invalid_argument, "--levels: must be from 1 to 32");
+      job.pyramid->levels = static_cast<int>(levels);
+    }
     return {};
   }
 

@@ -89,6 +89,15 @@ class Copier {
     return write_node(*store_, to_path, info);
   }
 
+  Status pyramid(const Array& level0, const PyramidOptions& options, const std::string& to_path) {
+    const std::string path = joined(to_path, "0");
+    PENSTOCK_TRY(array(level0, path));
+    PENSTOCK_ASSIGN(const Array written, Array::open(store_, path));
+    PENSTOCK_ASSIGN(Report report, write_pyramid(written, store_, to_path, options, job_.force, job_.options));
+    add(total_, std::move(report));
+    return {};
+  }
+
   Report total() && { return std::move(total_); }
 
  private:
@@ -96,6 +105,25 @@ class Copier {
   std::shared_ptr<Store> store_;
   Report total_;
 };
+
+/// What a pyramid is made of: the array itself, or the finest level of an image with its axes and scale.
+struct PyramidSource {
+  Array level0;
+  PyramidOptions options;
+};
+Result<PyramidSource> pyramid_source(const CopyJob& job, const Node& from) {
+  PyramidOptions options = *job.pyramid;
+  if (const auto* array = std::get_if<Array>(&from)) return PyramidSource{*array, options};
+  const auto& group = std::get<Group>(from);
+  PENSTOCK_ASSIGN(const auto images, group.multiscales());
+  if (images.empty() || images[0].levels.empty())
+    return Error(ErrorCode::invalid_argument, "--pyramid needs an array or an OME-NGFF image");
+  PENSTOCK_ASSIGN(Array level0, Array::open(group.store_ptr(), joined(group.path(), images[0].levels[0].path)));
+  options.axes = images[0].axes;
+  options.scale = images[0].levels[0].scale;
+  options.name = images[0].name;
+  return PyramidSource{std::move(level0), std::move(options)};
+}
 
 }  // namespace
 
@@ -119,7 +147,11 @@ Result<CopyPlan> plan_copy(const CopyJob& job, const Node& from) {
     plan.json.push_back(std::move(entry));
     return {};
   };
-  if (const auto* array = std::get_if<Array>(&from)) {
+  if (job.pyramid) {
+    PENSTOCK_ASSIGN(const PyramidSource source, pyramid_source(job, from));
+    PENSTOCK_TRY(one("0", source.level0));
+    plan.text += " and the coarser levels of an OME-NGFF image\n";
+  } else if (const auto* array = std::get_if<Array>(&from)) {
     PENSTOCK_TRY(one("", *array));
   } else {
     PENSTOCK_TRY(walk(std::get<Group>(from), 64, [&](const std::string& name, const Node& node, int, bool) {
@@ -134,14 +166,20 @@ Result<Report> run_copy(const CopyJob& job, const Node& from, const TargetNode& 
   PENSTOCK_ASSIGN(auto store, open_store(to.store_url, StoreMode::create));
   if (job.force == Array::IfExists::overwrite) PENSTOCK_TRY(store->erase_prefix(to.path));
   Copier copier(job, store);
-  if (const auto* array = std::get_if<Array>(&from)) {
+  const auto* array = std::get_if<Array>(&from);
+  if (array != nullptr && !job.pyramid) {
     PENSTOCK_TRY(copier.array(*array, to.path));
   } else {
     // Until the root's metadata is there, this says what the arrays without it are.  A zip is not there until the end.
     const std::string marker = joined(to.path, ".penstock-copies.json");
     const bool mark = !to.store_url.ends_with(".zip");
     if (mark) PENSTOCK_TRY(store->set(marker, as_bytes("{}\n")));
-    PENSTOCK_TRY(copier.group(std::get<Group>(from), to.path, 0));
+    if (job.pyramid) {
+      PENSTOCK_ASSIGN(const PyramidSource source, pyramid_source(job, from));
+      PENSTOCK_TRY(copier.pyramid(source.level0, source.options, to.path));
+    } else {
+      PENSTOCK_TRY(copier.group(std::get<Group>(from), to.path, 0));
+    }
     if (mark) PENSTOCK_TRY(store->erase(marker));
   }
   PENSTOCK_TRY(store->flush());

@@ -1,4 +1,4 @@
-// Copying nodes: one array, or a hierarchy.
+// Copying nodes: one array, an array with its pyramid, or a hierarchy.
 #pragma once
 #include <functional>
 #include <optional>
@@ -17,6 +17,7 @@ struct CopyJob {
   /// What changes in an array.
   std::function<Result<CopyChanges>(const Dataset&)> changes;
   std::optional<int> zarr_format;  ///< of groups
+  std::optional<PyramidOptions> pyramid;
 };
 
 /// What a copy would write.

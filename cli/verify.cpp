@@ -71,7 +71,7 @@ class Verify : public Command {
     if (bad > 0) line += colored(fmt::format(", {} bad", format_count(bad)), "31", session.color);
     session.out.print(fmt::format(" {}{}{}\n", name, name.empty() ? "" : "  ", line));
     for (const ChunkProblem& problem : report.problems)
-      session.out.print(fmt::format(" bad  {}  {}\n", joined(name, problem.key), problem.message));
+      session.out.print(fmt::format(" bad  {}  {}\n", problem.key, problem.message));
     return session.out.flush();  // what is known is shown, also when a later array fails
   }
 };

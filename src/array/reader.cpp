@@ -219,7 +219,7 @@ Status RegionReader::read_shard(Job& job, const Source& source, const CodecChain
         error.add_context(fmt::format("inner chunk {}", linear));
         if (on_error == OnError::fail || error.code() == ErrorCode::cancelled) return error;
         PENSTOCK_TRY(place_fill(parts, to));
-        job.add_problem(fmt::format("{} inner chunk {}", key, linear), error.message());
+        job.add_problem(key, error.message());
       }
     }
     if (!inner.sharding()) job.advance(elements * view_->dataset.dtype.size_bytes);
