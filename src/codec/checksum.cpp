@@ -4,22 +4,13 @@
 
 #include <cstring>
 
+#include "codec/little.hpp"
 #include "codec/support.hpp"
 
 namespace penstock {
 namespace {
 
 constexpr std::size_t kSize = 4;
-
-std::uint32_t load_little(const std::byte* p) {
-  std::uint32_t value = 0;
-  for (std::size_t i = 0; i < kSize; ++i) value |= static_cast<std::uint32_t>(p[i]) << (8 * i);
-  return value;
-}
-
-void store_little(std::byte* p, std::uint32_t value) {
-  for (std::size_t i = 0; i < kSize; ++i) p[i] = static_cast<std::byte>(value >> (8 * i));
-}
 
 class ChecksumCodec final : public BytesToBytes {
  public:
@@ -36,7 +27,7 @@ class ChecksumCodec final : public BytesToBytes {
     PENSTOCK_TRY(out.resize_discard(in.size() + kSize));
     const bool first = location_ == ChecksumLocation::start;
     if (!in.empty()) std::memcpy(out.data() + (first ? kSize : 0), in.data(), in.size());
-    store_little(out.data() + (first ? 0 : in.size()), sum_(in));
+    store_little32(out.data() + (first ? 0 : in.size()), sum_(in));
     return {};
   }
 
@@ -46,7 +37,7 @@ class ChecksumCodec final : public BytesToBytes {
     const bool first = location_ == ChecksumLocation::start;
     const std::size_t at = first ? 0 : in.size() - kSize;
     const ByteView bytes = in.subspan(first ? kSize : 0, in.size() - kSize);
-    const std::uint32_t stored = load_little(in.data() + at);
+    const std::uint32_t stored = load_little32(in.data() + at);
     const std::uint32_t found = sum_(bytes);
     if (stored != found)
       return corrupt(fmt::format("checksum of {} bytes is {:#010x}, {:#010x} is stored at byte {}", bytes.size(), found,

@@ -6,14 +6,21 @@
 #include <numeric>
 #include <vector>
 
+#include "codec/adler32/adler32.hpp"
 #include "codec/astype/astype.hpp"
 #include "codec/bitround/bitround.hpp"
 #include "codec/blosc/blosc.hpp"
 #include "codec/bytes/bytes.hpp"
+#include "codec/bz2/bz2.hpp"
+#include "codec/crc32/crc32.hpp"
 #include "codec/crc32c/crc32c.hpp"
 #include "codec/delta/delta.hpp"
 #include "codec/fixedscaleoffset/fixedscaleoffset.hpp"
+#include "codec/fletcher32/fletcher32.hpp"
 #include "codec/gzip/gzip.hpp"
+#include "codec/jenkins_lookup3/jenkins_lookup3.hpp"
+#include "codec/lz4/lz4.hpp"
+#include "codec/lzma/lzma.hpp"
 #include "codec/packbits/packbits.hpp"
 #include "codec/quantize/quantize.hpp"
 #include "codec/refused.hpp"
@@ -23,6 +30,7 @@
 #include "codec/transpose/transpose.hpp"
 #include "codec/vlen_bytes/vlen.hpp"
 #include "codec/zfp/zfp.hpp"
+#include "codec/zlib/zlib.hpp"
 #include "codec/zstd/zstd.hpp"
 
 namespace penstock {
@@ -70,10 +78,18 @@ std::span<const CodecEntry> codec_list() {
       kZstdCodec,
       kGzipCodec,
       kBloscCodec,
+      kLz4Codec,
+      kZlibCodec,
+      kBz2Codec,
+      kLzmaCodec,
       // bytes -> bytes: filters
       kShuffleCodec,
       // bytes -> bytes: checksums
       kCrc32cCodec,
+      kCrc32Codec,
+      kAdler32Codec,
+      kFletcher32Codec,
+      kJenkinsCodec,
   };
   return list;
 }

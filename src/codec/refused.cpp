@@ -27,7 +27,6 @@ constexpr Refused kRefused[] = {
     {"base64", "it is for keeping chunks inside JSON, not for stores", "rewrite the array without it"},
     {"pcodec", "its only library is written in Rust and is not packaged for C++",
      "rewrite the array with zstd, or with blosc and shuffle"},
-    {"jenkins_lookup3", "no other format uses this checksum", "rewrite the array with crc32c"},
     {"gdeflate", "the deflate variant for GPUs has no packaged library", "rewrite the array with zstd or gzip"},
     {"imagecodecs", "imagecodecs are Python wrappers of many libraries", "rewrite the array with zstd"},
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "codec/blosc/blosc.hpp"
+#include "codec/little.hpp"
 #include "codec/support.hpp"
 
 namespace penstock {
@@ -17,12 +18,6 @@ struct Header {
   std::uint32_t decoded_bytes, block_bytes, encoded_bytes;
 };
 
-std::uint32_t load_little(const std::byte* p) {
-  std::uint32_t value = 0;
-  for (std::size_t i = 0; i < 4; ++i) value |= static_cast<std::uint32_t>(p[i]) << (8 * i);
-  return value;
-}
-
 /// Library that decodes what the header says; nullptr: no such one.
 const char* library_of(std::uint8_t code) {
   constexpr const char* kNames[] = {"blosclz", "lz4", "snappy", "zlib", "zstd"};
@@ -32,8 +27,8 @@ const char* library_of(std::uint8_t code) {
 Result<Header> read_header(ByteView in) {
   if (in.size() < BLOSC_MIN_HEADER_LENGTH)
     return corrupt(fmt::format("{} bytes cannot hold the 16-byte header", in.size()));
-  const Header h{static_cast<std::uint8_t>(in[0]), static_cast<std::uint8_t>(in[2] >> 5), load_little(in.data() + 4),
-                 load_little(in.data() + 8), load_little(in.data() + 12)};
+  const Header h{static_cast<std::uint8_t>(in[0]), static_cast<std::uint8_t>(in[2] >> 5), load_little32(in.data() + 4),
+                 load_little32(in.data() + 8), load_little32(in.data() + 12)};
   if (h.version != BLOSC_VERSION_FORMAT) return corrupt_at(fmt::format("unknown format version {}", h.version), 0);
   if (h.encoded_bytes != in.size())
     return corrupt_at(fmt::format("the header says {} bytes, there are {}", h.encoded_bytes, in.size()), 12);

@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
-#include <algorithm>
-#include <array>
 #include <memory>
 
+#include "codec/stream.hpp"
 #include "codec/support.hpp"
 #include "codec/zstd/zstd.hpp"
 
@@ -37,25 +37,31 @@ Result<ZSTD_CCtx*> thread_encoder(EncodeContextPtr*& slot) {
   return context.get();
 }
 
-/// Decodes into a small buffer that is thrown away, to find out where the data go wrong.  Only after an error.
-std::uint64_t find_fault(ByteView in) {
-  const DecodeContextPtr context(ZSTD_createDCtx());
-  if (!context) return 0;
-  std::array<std::byte, 16384> sink;
-  ZSTD_inBuffer input{in.data(), in.size(), 0};
-  for (;;) {
-    const std::size_t at = input.pos;
-    ZSTD_outBuffer output{sink.data(), sink.size(), 0};
-    const std::size_t rc = ZSTD_decompressStream(context.get(), &output, &input);
-    if (ZSTD_isError(rc) || (input.pos == at && output.pos == 0)) return input.pos;
+Error zstd_error(std::size_t code) {
+  switch (ZSTD_getErrorCode(code)) {
+    case ZSTD_error_dictionary_wrong:
+      return {ErrorCode::unsupported, "the frame needs a dictionary, which zarr has no place for"};
+    case ZSTD_error_memory_allocation: return {ErrorCode::out_of_memory, "cannot allocate a zstd context"};
+    default: return corrupt(ZSTD_getErrorName(code));
   }
 }
 
-Error decode_error(std::size_t code, ByteView in) {
-  if (const unsigned id = ZSTD_getDictID_fromFrame(in.data(), in.size()); id != 0)
-    return {ErrorCode::unsupported, fmt::format("the frame needs the dictionary {}, which zarr has no place for", id)};
-  return corrupt_at(ZSTD_getErrorName(code), find_fault(in));
-}
+/// Frames one after another, piece by piece: where the size is not known, and to say where data are corrupt.
+class FrameStream final : public StreamDecoder {
+ public:
+  explicit FrameStream(ZSTD_DCtx* context) : context_(context) { ZSTD_DCtx_reset(context_, ZSTD_reset_session_only); }
+  Result<Step> step(ByteView in, ByteSpan out) override {
+    ZSTD_inBuffer input{in.data(), in.size(), 0};
+    ZSTD_outBuffer output{out.data(), out.size(), 0};
+    const std::size_t rc = ZSTD_decompressStream(context_, &output, &input);
+    if (ZSTD_isError(rc)) return zstd_error(rc);
+    return Step{input.pos, output.pos, rc == 0};
+  }
+  [[nodiscard]] bool begins_member(ByteView /*rest*/) const override { return true; }
+
+ private:
+  ZSTD_DCtx* context_;
+};
 
 class ZstdCodec final : public BytesToBytes {
  public:
@@ -88,42 +94,20 @@ class ZstdCodec final : public BytesToBytes {
     if (in.empty()) return corrupt("no data");
     DecodeContextPtr* slot = nullptr;
     PENSTOCK_ASSIGN(ZSTD_DCtx* const context, thread_decoder(slot));
-    ZSTD_DCtx_reset(context, ZSTD_reset_session_only);
-    const Status status = out.expected() ? decode_known(context, in, out) : decode_growing(context, in, out);
+    const Status status = decode_with(context, in, out);
     if (ZSTD_sizeof_DCtx(context) > kKeepBytes) slot->reset();
     return status;
   }
 
  private:
-  /// All frames in one call, straight into the place where the bytes belong.
-  static Status decode_known(ZSTD_DCtx* context, ByteView in, Sink& out) {
-    PENSTOCK_ASSIGN(const ByteSpan to, out.reserve_up_to(*out.expected()));
-    const std::size_t made = ZSTD_decompressDCtx(context, to.data(), to.size(), in.data(), in.size());
-    if (ZSTD_isError(made)) return decode_error(made, in);
-    return out.finish(made);
-  }
-
-  static Status decode_growing(ZSTD_DCtx* context, ByteView in, Sink& out) {
-    const unsigned long long stated = ZSTD_getFrameContentSize(in.data(), in.size());
-    const bool known = stated != ZSTD_CONTENTSIZE_UNKNOWN && stated != ZSTD_CONTENTSIZE_ERROR;
-    // A stated size is believed only as far as a plausible ratio goes; beyond that the buffer grows with the data.
-    const std::uint64_t guess = std::min<std::uint64_t>(known ? stated : in.size() * 4, in.size() * 64 + 65536);
-    PENSTOCK_ASSIGN(ByteSpan to, out.reserve_up_to(guess));
-    ZSTD_inBuffer input{in.data(), in.size(), 0};
-    ZSTD_outBuffer output{to.data(), to.size(), 0};
-    for (;;) {
-      const std::size_t before = input.pos;
-      const std::size_t made = output.pos;
-      const std::size_t rc = ZSTD_decompressStream(context, &output, &input);
-      if (ZSTD_isError(rc)) return decode_error(rc, in);
-      if (input.pos == input.size && rc == 0) return out.finish(output.pos);
-      if (output.pos == output.size) {
-        PENSTOCK_ASSIGN(to, out.grow_further(output.size));
-        output = {to.data(), to.size(), output.pos};
-      } else if (input.pos == before && output.pos == made) {
-        return corrupt_at("the data end inside a frame", input.pos);
-      }
+  static Status decode_with(ZSTD_DCtx* context, ByteView in, Sink& out) {
+    if (out.expected()) {  // all frames in one call, straight into the place where the bytes belong
+      PENSTOCK_ASSIGN(const ByteSpan to, out.reserve_up_to(*out.expected()));
+      const std::size_t made = ZSTD_decompressDCtx(context, to.data(), to.size(), in.data(), in.size());
+      if (!ZSTD_isError(made)) return out.finish(made);
     }
+    FrameStream frames(context);
+    return decode_stream(frames, in, out);
   }
 
   ZstdParameters parameters_;

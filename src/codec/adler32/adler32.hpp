@@ -1,0 +1,7 @@
+// The codec "numcodecs.adler32".
+#pragma once
+#include "codec/list.hpp"
+
+namespace penstock {
+extern const CodecEntry kAdler32Codec;
+}  // namespace penstock

@@ -1,0 +1,7 @@
+// The codec "numcodecs.crc32".
+#pragma once
+#include "codec/list.hpp"
+
+namespace penstock {
+extern const CodecEntry kCrc32Codec;
+}  // namespace penstock

@@ -1,0 +1,7 @@
+// The codec "numcodecs.fletcher32".
+#pragma once
+#include "codec/list.hpp"
+
+namespace penstock {
+extern const CodecEntry kFletcher32Codec;
+}  // namespace penstock

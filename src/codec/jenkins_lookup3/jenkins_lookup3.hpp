@@ -1,0 +1,7 @@
+// The codec "numcodecs.jenkins_lookup3".
+#pragma once
+#include "codec/list.hpp"
+
+namespace penstock {
+extern const CodecEntry kJenkinsCodec;
+}  // namespace penstock

@@ -1,0 +1,55 @@
+#include "codec/stream.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "codec/support.hpp"
+
+namespace penstock {
+namespace {
+
+/// First size of a buffer whose final size nobody knows.
+std::uint64_t first_guess(ByteView in) { return in.size() * 4 + 4096; }
+
+Error too_much(std::uint64_t limit) {
+  return corrupt(fmt::format("the data hold more than the {} bytes that are possible here", limit));
+}
+
+}  // namespace
+
+Status decode_stream(StreamDecoder& decoder, ByteView in, Sink& out) {
+  if (in.empty()) return corrupt("no data");
+  PENSTOCK_ASSIGN(ByteSpan to, out.reserve_up_to(out.expected().value_or(first_guess(in))));
+  std::array<std::byte, 1> spare{};  // a full output: shows whether there is more
+  std::size_t at = 0;
+  std::size_t made = 0;
+  for (;;) {
+    if (made == to.size() && made < out.limit()) {
+      PENSTOCK_ASSIGN(to, out.grow_further(made));
+    }
+    const bool full = made == to.size();
+    auto step = decoder.step(in.subspan(at), full ? ByteSpan(spare) : to.subspan(made));
+    if (!step) {
+      const Error& error = step.error();
+      return error.code() == ErrorCode::corrupt_data ? corrupt_at(error.message(), at) : error;
+    }
+    at += step->used;
+    if (full && step->made > 0) return too_much(out.limit());
+    made += step->made;
+    if (step->end) {
+      const ByteView rest = in.subspan(at);
+      if (rest.empty()) return out.finish(made);
+      if (decoder.begins_member(rest)) {
+        PENSTOCK_TRY(decoder.restart());
+        continue;
+      }
+      if (decoder.is_padding(rest)) return out.finish(made);
+      return corrupt_at("bytes follow the end of the stream", at);
+    }
+    if (step->used == 0 && step->made == 0) return corrupt_at("the data end inside the stream", at);
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,29 @@
+// Decoding by libraries that work piece by piece: zlib, bzip2, liblzma, and zstd where the size is not known.
+#pragma once
+#include "codec/codec.hpp"
+
+namespace penstock {
+
+/// One decompression library's stream.
+class StreamDecoder {
+ public:
+  virtual ~StreamDecoder() = default;
+  struct Step {
+    std::size_t used = 0;  ///< bytes of input
+    std::size_t made = 0;  ///< bytes of output
+    bool end = false;      ///< the stream, or this member of it, is over
+  };
+  /// Takes some of `in` and fills some of `out`.  Errors: corrupt_data (what is wrong, without the place), others.
+  virtual Result<Step> step(ByteView in, ByteSpan out) = 0;
+  /// Whether another member of the stream begins here, after one has ended.
+  [[nodiscard]] virtual bool begins_member(ByteView /*rest*/) const { return false; }
+  /// Makes ready for the next member.
+  virtual Status restart() { return {}; }
+  /// Whether what follows the last member may be there.
+  [[nodiscard]] virtual bool is_padding(ByteView /*rest*/) const { return false; }
+};
+
+/// Decodes all of `in`, growing `out` as far as it may.  Errors: corrupt_data with the byte position.
+Status decode_stream(StreamDecoder& decoder, ByteView in, Sink& out);
+
+}  // namespace penstock
