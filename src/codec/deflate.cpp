@@ -37,10 +37,6 @@ Result<libdeflate_compressor*> thread_compressor(int level) {
   return kept.get();
 }
 
-bool all_zero(ByteView bytes) {
-  return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
-}
-
 /// zlib's inflate: slower than libdeflate, but it can stop and go on, and says where and why it fails.
 class Inflater final : public StreamDecoder {
  public:
@@ -73,7 +69,7 @@ class Inflater final : public StreamDecoder {
     inflateReset(&z_);
     return {};
   }
-  [[nodiscard]] bool is_padding(ByteView rest) const override { return gzip_ && all_zero(rest); }
+  [[nodiscard]] std::size_t padding(ByteView rest) const override { return gzip_ ? leading_zeros(rest) : 0; }
 
  private:
   static constexpr std::size_t kPiece = std::size_t{1} << 30;

@@ -19,6 +19,11 @@ Error too_much(std::uint64_t limit) {
 
 }  // namespace
 
+std::size_t leading_zeros(ByteView bytes) {
+  const auto end = std::ranges::find_if(bytes, [](std::byte b) { return b != std::byte{0}; });
+  return static_cast<std::size_t>(end - bytes.begin());
+}
+
 Status decode_stream(StreamDecoder& decoder, ByteView in, Sink& out) {
   if (in.empty()) return corrupt("no data");
   PENSTOCK_ASSIGN(ByteSpan to, out.reserve_up_to(out.expected().value_or(first_guess(in))));
@@ -39,14 +44,11 @@ Status decode_stream(StreamDecoder& decoder, ByteView in, Sink& out) {
     if (full && step->made > 0) return too_much(out.limit());
     made += step->made;
     if (step->end) {
-      const ByteView rest = in.subspan(at);
-      if (rest.empty()) return out.finish(made);
-      if (decoder.begins_member(rest)) {
-        PENSTOCK_TRY(decoder.restart());
-        continue;
-      }
-      if (decoder.is_padding(rest)) return out.finish(made);
-      return corrupt_at("bytes follow the end of the stream", at);
+      at += decoder.padding(in.subspan(at));
+      if (at == in.size()) return out.finish(made);
+      if (!decoder.begins_member(in.subspan(at))) return corrupt_at("bytes follow the end of the stream", at);
+      PENSTOCK_TRY(decoder.restart());
+      continue;
     }
     if (step->used == 0 && step->made == 0) return corrupt_at("the data end inside the stream", at);
   }

@@ -15,13 +15,16 @@ class StreamDecoder {
   };
   /// Takes some of `in` and fills some of `out`.  Errors: corrupt_data (what is wrong, without the place), others.
   virtual Result<Step> step(ByteView in, ByteSpan out) = 0;
-  /// Whether another member of the stream begins here, after one has ended.
+  /// Whether another member of the stream begins here, after one has ended and its padding.
   [[nodiscard]] virtual bool begins_member(ByteView /*rest*/) const { return false; }
   /// Makes ready for the next member.
   virtual Status restart() { return {}; }
-  /// Whether what follows the last member may be there.
-  [[nodiscard]] virtual bool is_padding(ByteView /*rest*/) const { return false; }
+  /// Bytes after a member that mean nothing and are skipped.
+  [[nodiscard]] virtual std::size_t padding(ByteView /*rest*/) const { return 0; }
 };
+
+/// Number of zero bytes that `bytes` begins with.
+std::size_t leading_zeros(ByteView bytes);
 
 /// Decodes all of `in`, growing `out` as far as it may.  Errors: corrupt_data with the byte position.
 Status decode_stream(StreamDecoder& decoder, ByteView in, Sink& out);

@@ -130,9 +130,8 @@ class Decompressor final : public StreamDecoder {
                                                                                     "7zXZ\0",
                                                                                     6));
   }
-  [[nodiscard]] bool is_padding(ByteView rest) const override {  // of .xz files
-    return format_ == LzmaFormat::xz && rest.size() % 4 == 0 &&
-           std::all_of(rest.begin(), rest.end(), [](std::byte b) { return b == std::byte{0}; });
+  [[nodiscard]] std::size_t padding(ByteView rest) const override {  // of .xz files, in whole words
+    return format_ == LzmaFormat::xz ? leading_zeros(rest) / 4 * 4 : 0;
   }
 
  private:
