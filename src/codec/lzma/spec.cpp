@@ -3,9 +3,9 @@
 // Specification  https://numcodecs.readthedocs.io/en/stable/compression/lzma.html
 //                https://docs.python.org/3/library/lzma.html (the numbers), https://tukaani.org/xz/xz-file-format.txt
 // Names          v3 "numcodecs.lzma", alias "lzma"; v2 "lzma"
-// Example        {"name": "numcodecs.lzma", "configuration": {"format": 1, "check": -1, "preset": null, "filters":
-// null}} Limits         format 1 (xz), 2 (lzma), 3 (raw, needs filters), 0 (detect: decoding only); check -1, 0, 1, 4,
-// 10;
+// Example        {"name": "numcodecs.lzma",
+//                 "configuration": {"format": 1, "check": -1, "preset": null, "filters": null}}
+// Limits         format 1 (xz), 2 (lzma), 3 (raw, needs filters), 0 (detect: decoding only); check -1, 0, 1, 4, 10;
 //                filters: LZMA1, LZMA2, delta and the branch filters, at most four; decoding takes at most 1 GiB
 // Deviations     bytes after the end are refused; format 1 with filters is decoded (Python refuses that)
 #include "codec/lzma/lzma.hpp"

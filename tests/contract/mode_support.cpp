@@ -1,0 +1,83 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <set>
+
+#include "codec/list.hpp"
+#include "contract/checks.hpp"
+#include "contract/modes.hpp"
+
+namespace penstock::contract {
+namespace {
+
+/// What trying found out about one codec.
+struct Support {
+  std::set<std::string> types;
+  std::set<std::string> types_refused;
+  bool failed = false;
+};
+
+std::map<std::string, Support> try_all() {
+  std::map<std::string, Support> found;
+  for (const Case& c : codec_cases()) {
+    Support& support = found[c.codec];
+    for (const DType& dtype : codec_dtypes()) {
+      const ChunkSpec chunk{{3, 5, 7}, dtype, {}};
+      const Check check = check_round_trip(c, chunk);
+      if (check.outcome == Outcome::passed) support.types.insert(type_name(dtype));
+      if (check.outcome == Outcome::not_supported) support.types_refused.insert(type_name(dtype));
+      support.failed = support.failed || check.outcome == Outcome::failed;
+    }
+  }
+  return found;
+}
+
+/// The shorter of "these" and "all but these".
+std::string types_text(const Support& support) {
+  if (support.failed) return "FAILED";
+  std::set<std::string> never;
+  for (const std::string& type : support.types_refused)
+    if (!support.types.contains(type)) never.insert(type);
+  if (never.empty()) return "all";
+  if (never.size() < support.types.size()) return fmt::format("all but {}", fmt::join(never, ", "));
+  return fmt::format("{}", fmt::join(support.types, ", "));
+}
+
+std::string support_text(bool& ok) {
+  const auto found = try_all();
+  std::vector<std::string> types;
+  for (const DType& dtype : codec_dtypes()) types.push_back(type_name(dtype));
+  std::string text =
+      "# What is supported\n\nWritten by `penstock_contract support > docs/support.md`, from what the contract harness "
+      "tried; a test compares it.\n\n## Codecs\n\n";
+  text += fmt::format("Element types that were tried: {}.\n\n", fmt::join(types, ", "));
+  text += "| codec | other v3 names | v2 id | CPU, both directions: element types |\n|---|---|---|---|\n";
+  for (const CodecEntry& entry : codec_list()) {
+    const auto it = found.find(std::string(entry.name));
+    ok = ok && it != found.end() && !it->second.failed;
+    text += fmt::format("| {} | {} | {} | {} |\n", entry.name, fmt::join(entry.aliases, ", "), entry.v2_id,
+                        it == found.end() ? "no case in the harness" : types_text(it->second));
+  }
+  return text;
+}
+
+}  // namespace
+
+int print_support(const char* compare_with) {
+  bool ok = true;
+  const std::string text = support_text(ok);
+  if (compare_with == nullptr) {
+    fmt::print("{}", text);
+    return ok ? 0 : 1;
+  }
+  std::ifstream in(compare_with);
+  const std::string there{std::istreambuf_iterator<char>(in), {}};
+  if (there == text) return ok ? 0 : 1;
+  fmt::print("{} is not what the harness finds; run: penstock_contract support > docs/support.md\n", compare_with);
+  return 1;
+}
+
+}  // namespace penstock::contract

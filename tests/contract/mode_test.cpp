@@ -1,0 +1,64 @@
+#include <fmt/format.h>
+
+#include "contract/checks.hpp"
+#include "contract/modes.hpp"
+
+namespace penstock::contract {
+namespace {
+
+struct Tally {
+  int passed = 0, failed = 0, not_supported = 0;
+
+  void count(const Case& c, const ChunkSpec& chunk, std::string_view what, const Check& check) {
+    switch (check.outcome) {
+      case Outcome::passed: ++passed; return;
+      case Outcome::not_supported: ++not_supported; return;
+      case Outcome::failed: ++failed;
+    }
+    fmt::print("FAILED  {} / {} / {} {}: {}\n", c.label, what, type_name(chunk.dtype), to_string(chunk.shape),
+               check.text);
+  }
+};
+
+ChunkSpec chunk_of(const DType& dtype, const Shape& shape, std::byte fill) {
+  if (dtype.is_vlen()) return {shape, dtype, {}};
+  return {shape, dtype, std::vector<std::byte>(dtype.size_bytes, fill)};
+}
+
+void test_case(const Case& c, Tally& tally) {
+  for (const DType& dtype : codec_dtypes()) {
+    for (const Shape& shape : codec_shapes()) {
+      const ChunkSpec chunk = chunk_of(dtype, shape, std::byte{0});
+      tally.count(c, chunk, "round trip", check_round_trip(c, chunk));
+    }
+    const ChunkSpec small = chunk_of(dtype, {3, 37}, std::byte{1});
+    tally.count(c, small, "truncation", check_truncation(c, small));
+  }
+  const DType text{Kind::vlen_utf8, sizeof(VlenRef), {}, 1, {}};
+  for (const DType& dtype : {DType::boolean(), DType::int16(), DType::float32(), text}) {
+    const ChunkSpec small = chunk_of(dtype, {8, 40}, std::byte{1});
+    tally.count(c, small, "bit flips", check_bit_flips(c, small));
+  }
+}
+
+}  // namespace
+
+int run_tests(std::string_view name) {
+  bool failed = false;
+  for (const Case& c : codec_cases()) {
+    if (c.label.find(name) == std::string::npos) continue;
+    Tally tally;
+    test_case(c, tally);
+    fmt::print("{:<28} {:>4} passed  {:>4} failed  {:>4} not supported\n", c.label, tally.passed, tally.failed,
+               tally.not_supported);
+    failed = failed || tally.failed > 0 || tally.passed == 0;
+  }
+  return failed ? 1 : 0;
+}
+
+int print_list() {
+  for (const Case& c : codec_cases()) fmt::print("{:<28} {}\n", c.codec, c.label);
+  return 0;
+}
+
+}  // namespace penstock::contract
