@@ -27,6 +27,7 @@ PUBLIC = {
     "device.hpp": "device",
     "store.hpp": "store",
     "array.hpp": "array",
+    "ops.hpp": "ops",
 }
 
 # Vendors' headers, and the only folders that may include them.

@@ -49,8 +49,10 @@ def fetch() -> None:
 def readable(symbols: list[str]) -> dict[str, str]:
     """Demangled names without what changes from build to build."""
     out = subprocess.run(["c++filt"], input="\n".join(symbols), capture_output=True, text=True, check=True).stdout
-    return {s: n.replace("(anonymous namespace)::", "").split("(", 1)[0].removeprefix("void ")
-            for s, n in zip(symbols, out.splitlines())}
+    return {
+        s: n.replace("(anonymous namespace)::", "").split("(", 1)[0].removeprefix("void ")
+        for s, n in zip(symbols, out.splitlines())
+    }
 
 
 def disassemble(cuobjdump: str, option: str, objects: list[str]) -> list[str]:
@@ -117,8 +119,10 @@ def compare(old: dict[str, dict[str, int]], new: dict[str, dict[str, int]]) -> i
     print(f"{'kernel':72} {'instructions':>18} {'registers':>12} {'local':>8}")
     for name in sorted(old.keys() | new.keys()):
         before, after = old.get(name), new.get(name)
-        cells = [f"{before[w] if before else '-'} -> {after[w] if after else '-'}"
-                 for w in ("instructions", "registers", "local")]
+        cells = [
+            f"{before[w] if before else '-'} -> {after[w] if after else '-'}"
+            for w in ("instructions", "registers", "local")
+        ]
         why = verdict(before, after)
         worse += bool(why)
         print(f"{name[:72]:72} {cells[0]:>18} {cells[1]:>12} {cells[2]:>8}  {why}")
