@@ -51,7 +51,7 @@ def readable(symbols: list[str]) -> dict[str, str]:
     out = subprocess.run(["c++filt"], input="\n".join(symbols), capture_output=True, text=True, check=True).stdout
     return {
         s: n.replace("(anonymous namespace)::", "").split("(", 1)[0].removeprefix("void ")
-        for s, n in zip(symbols, out.splitlines())
+        for s, n in zip(symbols, out.splitlines(), strict=True)
     }
 
 
