@@ -1,0 +1,66 @@
+"""Chunked scientific arrays, from storage to the processor and back.
+
+>>> import penstock as ps
+>>> a = ps.open("vol.zarr")            # Array, Group or Image
+>>> x = a[100:200, ::2, -1]            # NumPy
+>>> g = a.read(device="cuda")          # DLPack, __cuda_array_interface__
+>>> print(a.last_report)
+"""
+
+from ._api import copy, create, create_group, write_pyramid
+from ._array import Array, read_many
+from ._core import (
+    Axis,
+    ChunkProblem,
+    DeviceInfo,
+    Plan,
+    Report,
+    StageReport,
+    Stream,
+    __version__,
+    cuda_unavailable_reason,
+    devices,
+)
+from ._errors import (
+    BudgetError,
+    CancelledError,
+    CorruptDataError,
+    DeviceError,
+    MetadataError,
+    PenstockError,
+    UnsupportedError,
+)
+from ._future import Future
+from ._group import Group, Image, open
+from ._memory import DeviceArray
+
+__all__ = [
+    "Array",
+    "Axis",
+    "BudgetError",
+    "CancelledError",
+    "ChunkProblem",
+    "CorruptDataError",
+    "DeviceArray",
+    "DeviceError",
+    "DeviceInfo",
+    "Future",
+    "Group",
+    "Image",
+    "MetadataError",
+    "PenstockError",
+    "Plan",
+    "Report",
+    "StageReport",
+    "Stream",
+    "UnsupportedError",
+    "__version__",
+    "copy",
+    "create",
+    "create_group",
+    "cuda_unavailable_reason",
+    "devices",
+    "open",
+    "read_many",
+    "write_pyramid",
+]

@@ -1,0 +1,209 @@
+"""Groups, OME-NGFF images, and opening whatever is at a URL."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Literal, TypeAlias
+
+from . import _core
+from ._array import Array, attributes_json
+from ._create import ArraySpec
+
+Mode: TypeAlias = Literal["r", "r+"]
+
+
+def open(url: str | os.PathLike[str], mode: Mode = "r") -> Array | Group | Image:
+    """Opens an array, an OME-NGFF image or a group.
+
+    url: a path ("vol.zarr", "vol.zarr/0", "vol.zip"), "file://...", "memory://name".
+    mode: "r" reads only, "r+" also writes.
+    returns: an Array; an Image when the group's metadata describes exactly one multiscale image; else a Group.
+    errors: FileNotFoundError, PermissionError, MetadataError (names file and member), UnsupportedError (names the
+        extension).
+    """
+    return wrap(_core.open(os.fspath(url), mode))
+
+
+def wrap(node: _core.Array | _core.Group) -> Array | Group | Image:
+    if isinstance(node, _core.Array):
+        return Array(node)
+    images = node.multiscales()
+    return Image(node, images[0]) if len(images) == 1 else Group(node)
+
+
+class Group:
+    """A group in a store: a mapping of names to its direct members, and of paths ("a/b") to those below."""
+
+    def __init__(self, core: _core.Group) -> None:
+        self._core = core
+
+    def __getitem__(self, path: str) -> Array | Group | Image:
+        """The member at a path relative to this group.  errors: KeyError; those of ``open``."""
+        try:
+            return wrap(_core.open_node(self._core.store, self._join(path)))
+        except FileNotFoundError:
+            raise KeyError(path) from None
+
+    def _join(self, path: str) -> str:
+        path = path.strip("/")
+        if not path:
+            raise KeyError(path)
+        return f"{self._core.path}/{path}" if self._core.path else path
+
+    def __contains__(self, path: object) -> bool:
+        if not isinstance(path, str):
+            return False
+        try:
+            self[path]
+        except KeyError:
+            return False
+        return True
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.keys())
+
+    def __len__(self) -> int:
+        return len(self._core.members())
+
+    def keys(self) -> list[str]:
+        """Names of the direct members, sorted."""
+        return [name for name, _ in self._core.members()]
+
+    def items(self) -> list[tuple[str, Array | Group | Image]]:
+        return [(name, self[name]) for name in self.keys()]
+
+    def values(self) -> list[Array | Group | Image]:
+        return [self[name] for name in self.keys()]
+
+    @property
+    def attrs(self) -> dict[str, Any]:
+        """A copy of the attributes; ``set_attributes`` writes."""
+        attributes: dict[str, Any] = json.loads(self._core.attributes)
+        return attributes
+
+    def set_attributes(self, attributes: Mapping[str, Any]) -> None:
+        """Replaces all attributes.  Errors: TypeError, ValueError for what JSON does not have (NaN)."""
+        self._core.set_attributes(attributes_json(attributes))
+
+    @property
+    def zarr_format(self) -> int:
+        return self._core.zarr_format
+
+    @property
+    def url(self) -> str:
+        return self._core.url
+
+    @property
+    def path(self) -> str:
+        """Path in its store; "" is the root."""
+        return self._core.path
+
+    @property
+    def images(self) -> list[Image]:
+        """The OME-NGFF multiscale images that this group's metadata describes."""
+        return [Image(self._core, image) for image in self._core.multiscales()]
+
+    def create_array(self, path: str, **spec: Any) -> Array:
+        """Makes an array below this group; arguments as ``penstock.create``, of this group's zarr format."""
+        overwrite = bool(spec.pop("overwrite", False))
+        made = ArraySpec(**{"zarr_format": self.zarr_format, **spec})
+        return Array(_core.Array.create(self._core.store, self._join(path), made.dataset(), overwrite))
+
+    def create_group(
+        self, path: str, *, attributes: Mapping[str, Any] | None = None, overwrite: bool = False
+    ) -> Group:
+        """Makes a group below this one.  errors: FileExistsError."""
+        text = attributes_json(attributes)
+        return Group(_core.Group.create(self._core.store, self._join(path), self.zarr_format, text, overwrite))
+
+    def flush(self) -> None:
+        """Makes what was written durable and complete; a zip archive gets its directory here, and only here."""
+        self._core.store.flush()
+
+    def __enter__(self) -> Group:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Flushes, unless an exception is on its way."""
+        if kind is None and self._core.store.writable:
+            self.flush()
+
+    def __repr__(self) -> str:
+        return f"<penstock.Group {self.url}>"
+
+
+class Image(Group):
+    """An OME-NGFF multiscale image: ``image[0]`` is its finest level, an Array.  Also the group that holds it."""
+
+    def __init__(self, core: _core.Group, image: _core.Multiscale) -> None:
+        super().__init__(core)
+        self._image = image
+
+    def __getitem__(self, level: int | str) -> Any:
+        """A level by number (negative: from the coarsest), or a member of the group by path."""
+        if isinstance(level, str):
+            return super().__getitem__(level)
+        count = len(self._image.levels)
+        if not -count <= level < count:
+            raise IndexError(f"level {level}: the image has {count}")
+        return super().__getitem__(self._image.levels[level].path)
+
+    @property
+    def levels(self) -> list[Array]:
+        """All levels, finest first."""
+        return [self[i] for i in range(len(self._image.levels))]
+
+    @property
+    def axes(self) -> list[_core.Axis]:
+        """Name, type and unit of each dimension."""
+        return list(self._image.axes)
+
+    @property
+    def scales(self) -> list[tuple[float, ...]]:
+        """For every level, the size of an element along each axis, in the axis' unit."""
+        return [tuple(level.scale) for level in self._image.levels]
+
+    @property
+    def scale(self) -> tuple[float, ...]:
+        """That of the finest level."""
+        return self.scales[0]
+
+    @property
+    def translations(self) -> list[tuple[float, ...]]:
+        """For every level, the position of its first element, in the axes' units."""
+        return [tuple(level.translation) for level in self._image.levels]
+
+    @property
+    def name(self) -> str:
+        return self._image.name
+
+    @property
+    def version(self) -> str:
+        """Of OME-NGFF: "0.4", "0.5"."""
+        return self._image.version
+
+    @property
+    def labels(self) -> dict[str, Image]:
+        """Label images of this image, by name."""
+        try:
+            group = _core.Group.open(self._core.store, self._join("labels"))
+        except FileNotFoundError:
+            return {}
+        attributes = json.loads(group.attributes)
+        names: Sequence[str] = attributes.get("ome", attributes).get("labels", [])
+        labels = Group(group)
+        found: dict[str, Image] = {}
+        for name in names:
+            node = labels[name]
+            if isinstance(node, Image):
+                found[name] = node
+        return found
+
+    def __repr__(self) -> str:
+        axes = "".join(axis.name for axis in self._image.axes)
+        return f"<penstock.Image {self.url} {axes}, {len(self._image.levels)} levels>"

@@ -1,0 +1,239 @@
+"""Memory that reads go to and writes come from: NumPy arrays, DLPack, __cuda_array_interface__, and device memory."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _core
+
+_CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED = 1, 2, 3, 13
+_DLPACK_CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
+_BFLOAT = 4
+
+
+class Memory:
+    """Foreign memory: where it is, how it lies, what keeps it alive."""
+
+    __slots__ = ("address", "index", "keep", "shape", "strides", "wait_for")
+
+    def __init__(
+        self,
+        address: int,
+        shape: tuple[int, ...],
+        strides: Sequence[int],
+        keep: Any,
+        index: int | None = None,
+        wait_for: int | None = None,
+    ) -> None:
+        self.address = address
+        self.shape = shape
+        self.strides = strides
+        self.keep = keep
+        self.index = index
+        """CUDA device; None: host."""
+        self.wait_for = wait_for
+        """Stream whose present work must be done first (__cuda_array_interface__)."""
+
+
+def of(obj: Any, dtype: np.dtype[Any], what: str, stream: _core.Stream | None, *, writable: bool) -> Memory:
+    """Looks at `obj`.  DLPack is asked to make the memory ready on `stream`.
+
+    Errors: TypeError (no known interface, another data type), ValueError (read-only).
+    """
+    if isinstance(obj, np.ndarray):
+        return _of_numpy(obj, dtype, what, writable=writable)
+    if hasattr(obj, "__dlpack__"):
+        return _of_dlpack(obj, dtype, what, stream, writable=writable)
+    if hasattr(obj, "__cuda_array_interface__"):
+        return _of_cuda_interface(obj, dtype, what, writable=writable)
+    try:
+        view = np.asarray(memoryview(obj))
+    except TypeError:
+        raise TypeError(
+            f"{what} is {type(obj).__name__}, which is neither a NumPy array nor a buffer and has neither __dlpack__ nor "
+            "__cuda_array_interface__"
+        ) from None
+    return _of_numpy(view, dtype, what, writable=writable)
+
+
+def cuda_index(obj: Any) -> int | None:
+    """CUDA device that `obj` is on; None: host memory, or not an array."""
+    if obj is None or isinstance(obj, np.ndarray):
+        return None
+    if hasattr(obj, "__dlpack_device__"):
+        kind, index = obj.__dlpack_device__()
+        return int(index) if kind in (_CUDA, _CUDA_MANAGED) else None
+    return 0 if hasattr(obj, "__cuda_array_interface__") else None
+
+
+def _check_dtype(given: np.dtype[Any], dtype: np.dtype[Any], what: str) -> None:
+    if given == dtype:
+        return
+    if given.kind == dtype.kind == "b" or (given.itemsize == dtype.itemsize and dtype.name == "bfloat16" and given.kind == "u"):
+        return
+    raise TypeError(f"{what} holds {given}, the array {dtype}: they must be the same")
+
+
+def _of_numpy(array: npt.NDArray[Any], dtype: np.dtype[Any], what: str, *, writable: bool) -> Memory:
+    _check_dtype(array.dtype, dtype, what)
+    if writable and not array.flags.writeable:
+        raise ValueError(f"{what} is read-only")
+    # The weak reference makes ndarray.resize(refcheck=False) refuse to move the memory meanwhile.
+    keep = (array, weakref.ref(array))
+    return Memory(array.__array_interface__["data"][0], array.shape, array.strides, keep)
+
+
+def _of_dlpack(
+    obj: Any, dtype: np.dtype[Any], what: str, stream: _core.Stream | None, *, writable: bool
+) -> Memory:
+    index = cuda_index(obj)
+    # DLPack numbers CUDA's legacy default stream 1: 0 is ambiguous and not allowed.
+    capsule = obj.__dlpack__() if index is None or stream is None else obj.__dlpack__(stream=stream.handle or 1)
+    tensor = _core.import_writable(capsule) if writable else _core.import_readable(capsule)
+    code, bits, lanes = tensor.dtype
+    if (code, bits, lanes) != (*_dlpack_dtype(dtype, what), 1):
+        raise TypeError(f"{what} holds DLPack type (code {code}, {bits} bits), the array {dtype}: they must be the same")
+    if tensor.device[0] not in (_CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED):
+        raise TypeError(f"{what} is on DLPack device type {tensor.device[0]}; known are the CPU and CUDA")
+    return Memory(tensor.address, tensor.shape, tensor.strides_bytes, (tensor, obj), index)
+
+
+def _of_cuda_interface(obj: Any, dtype: np.dtype[Any], what: str, *, writable: bool) -> Memory:
+    interface = obj.__cuda_array_interface__
+    if interface.get("mask") is not None:
+        raise TypeError(f"{what} has a mask")
+    given = np.dtype(interface["typestr"])
+    _check_dtype(given, dtype, what)
+    address, read_only = interface["data"]
+    if writable and read_only:
+        raise ValueError(f"{what} is read-only")
+    shape = tuple(interface["shape"])
+    strides = interface.get("strides") or c_strides(shape, given.itemsize)
+    return Memory(address, shape, strides, (obj, interface), 0, interface.get("stream"))
+
+
+def c_strides(shape: Sequence[int], item_bytes: int) -> list[int]:
+    """Strides in bytes of C order."""
+    strides: list[int] = []
+    step = item_bytes
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= max(extent, 1)
+    return strides[::-1]
+
+
+def _dlpack_dtype(dtype: np.dtype[Any], what: str) -> tuple[int, int]:
+    if dtype.name == "bfloat16":
+        return _BFLOAT, 16
+    if dtype.kind not in _DLPACK_CODES:
+        raise BufferError(f"{what}: DLPack has no data type for {dtype}")
+    return _DLPACK_CODES[dtype.kind], dtype.itemsize * 8
+
+
+_streams = threading.local()
+
+
+def own_stream(index: int) -> _core.Stream:
+    """This thread's stream of a device, for calls that name none."""
+    made: dict[int, _core.Stream] = _streams.__dict__.setdefault("by_index", {})
+    if index not in made:
+        made[index] = _core.Stream.create(index)
+    return made[index]
+
+
+def callers_stream(stream: Any, index: int) -> _core.Stream:
+    """The caller's stream: an address, or an object of torch, CuPy, cuda.core or penstock."""
+    if isinstance(stream, _core.Stream):
+        return stream
+    handle = stream
+    if hasattr(stream, "__cuda_stream__"):
+        handle = stream.__cuda_stream__()[1]
+    elif hasattr(stream, "cuda_stream"):
+        handle = stream.cuda_stream
+    elif hasattr(stream, "ptr"):
+        handle = stream.ptr
+    if not isinstance(handle, int) or isinstance(handle, bool):
+        raise TypeError(
+            f"stream is {type(stream).__name__}; known are an int (cudaStream_t), torch.cuda.Stream, cupy.cuda.Stream, "
+            "objects with __cuda_stream__, and penstock.Stream"
+        )
+    return _core.Stream.wrap(index, handle)
+
+
+class DeviceArray:
+    """Elements in CUDA memory: what ``read(device="cuda")`` gives.
+
+    Hand it over without a copy: ``torch.from_dlpack(x)``, ``cupy.from_dlpack(x)``, ``cupy.asarray(x)``.  C order.  The
+    memory is freed, in the order of its stream, with the last object that uses it.
+    """
+
+    def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any], index: int, stream: _core.Stream, ordered: bool) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.nbytes = dtype.itemsize * int(np.prod(shape, dtype=object))
+        self._index = index
+        self._stream = stream
+        # True: complete only in the order of the caller's stream; False: complete when the read returned.
+        self._ordered = ordered
+        self._memory = _core.DeviceMemory.allocate(index, max(self.nbytes, 1), stream)
+
+    @property
+    def device(self) -> str:
+        """ "cuda:0" """
+        return f"cuda:{self._index}"
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def address(self) -> int:
+        """Device address of the first element."""
+        return self._memory.address
+
+    def __repr__(self) -> str:
+        return f"<penstock.DeviceArray {self.shape} {self.dtype} on {self.device}>"
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return _CUDA, self._index
+
+    def __dlpack__(
+        self,
+        *,
+        stream: int | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """Errors: BufferError (a data type that DLPack does not have, another device, copy=True)."""
+        code = _dlpack_dtype(self.dtype, "this array")
+        if self._ordered and stream != -1:
+            # 1 is the legacy default stream, which cudaStream_t writes as 0; 2 the per-thread one.
+            consumer = _core.Stream.wrap(self._index, 0 if stream in (None, 1) else int(stream or 0))
+            consumer.wait_for(self._stream)
+        tensor: Any = _core.export_tensor(self, self.address, list(self.shape), code, self._index)
+        return tensor.__dlpack__(max_version=max_version, dl_device=dl_device, copy=copy)
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return {
+            "shape": self.shape,
+            "typestr": self.dtype.str,
+            "data": (self.address, False),
+            "strides": None,
+            "version": 3,
+            "stream": (self._stream.handle or 1) if self._ordered else None,
+        }
+
+    def numpy(self) -> npt.NDArray[Any]:
+        """A copy in host memory."""
+        out = np.empty(self.shape, self.dtype)
+        if self.nbytes:
+            _core.copy_to_host(out.__array_interface__["data"][0], self.address, self.nbytes, self._stream)
+        return out

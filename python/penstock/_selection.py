@@ -1,0 +1,95 @@
+"""NumPy basic indexing as start, count and step of every dimension."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from types import EllipsisType
+from typing import Any, NamedTuple, SupportsIndex, TypeAlias
+
+Index: TypeAlias = SupportsIndex | slice | EllipsisType
+Selection: TypeAlias = Index | tuple[Index, ...]
+"""What an array can be indexed with: integers, slices with any step, ``...``, and tuples of them."""
+
+
+class Region(NamedTuple):
+    """A selection applied to a shape."""
+
+    ranges: list[tuple[int, int, int]]
+    """(start, count, step) of every dimension of the array."""
+    shape: tuple[int, ...]
+    """Shape of the result: integers have dropped their dimension."""
+    dropped: tuple[bool, ...]
+    """For every dimension of the array, whether an integer dropped it."""
+    scalar: bool
+    """The result is one element, not an array (integers only, no ``...``)."""
+
+    def strides(self, of_result: Sequence[int]) -> list[int]:
+        """Strides for every dimension of the array, from those of the result."""
+        given = iter(of_result)
+        return [0 if dropped else next(given) for dropped in self.dropped]
+
+
+def parse(selection: Selection, shape: Sequence[int]) -> Region:
+    """Applies a selection to an array of that shape.
+
+    Errors: IndexError (an integer outside, too many indices, and what basic indexing does not have: None, arrays,
+    lists, booleans); ValueError (a step of zero).
+    """
+    items: tuple[Any, ...] = selection if type(selection) is tuple else (selection,)
+    rank = len(shape)
+    ellipses = sum(item is ... for item in items)
+    if ellipses > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    given = len(items) - ellipses
+    if given > rank:
+        raise IndexError(f"too many indices: the array has {rank} dimensions, {given} were given")
+    fill: list[Any] = [slice(None)] * (rank - given)
+    if ellipses:
+        at = next(i for i, item in enumerate(items) if item is ...)
+        full = [*items[:at], *fill, *items[at + 1 :]]
+    else:
+        full = [*items, *fill]
+
+    ranges: list[tuple[int, int, int]] = []
+    result: list[int] = []
+    dropped: list[bool] = []
+    for dimension, (item, extent) in enumerate(zip(full, shape, strict=True)):
+        if type(item) is slice:
+            start, stop, step = item.indices(extent)
+            count = len(range(start, stop, step))
+            ranges.append((start, count, step) if count else (0, 0, 1))
+            result.append(count)
+            dropped.append(False)
+        else:
+            ranges.append((_integer(item, dimension, extent), 1, 1))
+            dropped.append(True)
+    return Region(ranges, tuple(result), tuple(dropped), scalar=not ellipses and all(dropped))
+
+
+def _integer(item: Any, dimension: int, extent: int) -> int:
+    refused = "None (np.newaxis)" if item is None else "a boolean" if type(item).__name__ in ("bool", "bool_") else ""
+    if not refused:
+        try:
+            index = operator.index(item)
+        except TypeError:
+            refused = f"{type(item).__name__} (array or list indexing)"
+    if refused:
+        error = IndexError(f"dimension {dimension}: cannot index with {refused}: only integers, slices and '...'")
+        error.add_note("Read the region around it and index the NumPy result, or give several regions to read_many.")
+        raise error
+    if not -extent <= index < extent:
+        raise IndexError(f"index {index} is out of bounds for dimension {dimension} with size {extent}")
+    return index + extent if index < 0 else index
+
+
+def touched_bytes(ranges: Sequence[tuple[int, int, int]], chunk_shape: Sequence[int], item_bytes: int) -> int:
+    """Decoded bytes of the chunks that the ranges may touch (an upper bound)."""
+    total = item_bytes
+    for (start, count, step), chunk in zip(ranges, chunk_shape, strict=True):
+        if count == 0:
+            return 0
+        last = start + (count - 1) * step
+        low, high = (start, last) if last >= start else (last, start)
+        total *= (high // chunk - low // chunk + 1) * chunk
+    return total

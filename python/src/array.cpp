@@ -1,0 +1,348 @@
+#include "array.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "errors.hpp"
+#include "format/format.hpp"
+#include "jobs.hpp"
+#include "penstock/array.hpp"
+#include "vlen.hpp"
+
+namespace penstock::python {
+namespace {
+
+using Threads = CallGuard::Threads;
+using RangeTuple = std::tuple<std::uint64_t, std::uint64_t, std::int64_t>;
+using Ranges = std::vector<RangeTuple>;
+using CodecTuple = std::tuple<std::string, std::string>;
+
+Region to_region(const Ranges& ranges) {
+  Region region;
+  for (const auto& [start, count, step] : ranges) region.push_back({start, count, step});
+  return region;
+}
+
+/// What a person would call the node, for OSError.filename.
+std::string place(const Store& store, const std::string& path) {
+  return path.empty() ? store.url() : store.url() + "/" + path;
+}
+std::string place(const Array& array) { return place(array.store(), array.path()); }
+
+/// Memory as Python describes it; `keep` holds its owner while a call runs.
+struct PyTarget {
+  Target target;
+  nb::object keep;
+};
+
+/// One item of read_many.
+struct PyReadItem {
+  const Array* array;
+  Ranges ranges;
+  const PyTarget* target;
+};
+
+Report read(const Array& array, const Ranges& ranges, const PyTarget& target, const JobOptions& job) {
+  const Region region = to_region(ranges);
+  const Array held = array;  // the Python object may be dropped or reopened meanwhile
+  return unwrap(run_job(job, [&](const Options& o) { return held.read(region, target.target, o); }), place(array));
+}
+
+Report write(Array& array, const Ranges& ranges, const PyTarget& source, const JobOptions& job) {
+  const Region region = to_region(ranges);
+  Array held = array;
+  return unwrap(run_job(job, [&](const Options& o) { return held.write(region, source.target, o); }), place(array));
+}
+
+Report read_objects(const Array& array, const Ranges& ranges, std::uintptr_t address, const Strides& strides,
+                    const JobOptions& job) {
+  const Region region = to_region(ranges);
+  const Array held = array;
+  const ObjectMemory memory{address, shape_of(region), strides};
+  std::vector<VlenRef> refs(unwrap(element_count(memory.shape)));
+  Arena arena;
+  Target target;
+  target.data = refs.data();
+  auto report =
+      unwrap(run_job(job, [&](const Options& o) { return held.read(region, target, o, &arena); }), place(array));
+  store_objects(refs, held.dataset().dtype.kind, memory);
+  return report;
+}
+
+Report write_objects(Array& array, const Ranges& ranges, std::uintptr_t address, const Strides& strides,
+                     const JobOptions& job) {
+  const Region region = to_region(ranges);
+  Array held = array;
+  std::vector<nb::object> keep;
+  auto refs = load_objects({address, shape_of(region), strides}, held.dataset().dtype.kind, keep);
+  Target source;
+  source.data = refs.data();
+  return unwrap(run_job(job, [&](const Options& o) { return held.write(region, source, o); }), place(array));
+}
+
+Report read_several(const std::vector<std::tuple<const Array*, Ranges, const PyTarget*>>& items,
+                    const JobOptions& job) {
+  std::vector<Array> held;
+  std::vector<ReadItem> made;
+  held.reserve(items.size());
+  for (const auto& [array, ranges, target] : items) {
+    held.push_back(*array);
+    made.push_back({&held.back(), to_region(ranges), target->target});
+  }
+  return unwrap(run_job(job, [&](const Options& o) { return read_many(made, o); }));
+}
+
+void bind_target(nb::module_& m) {
+  nb::class_<PyTarget>(m, "Target", "Memory that elements go to or come from.")
+      .def(
+          "__init__",
+          [](PyTarget* self, std::uintptr_t address, Strides strides, nb::object keep, std::optional<Stream> stream) {
+            PyTarget t;
+            t.target.data = reinterpret_cast<void*>(address);
+            t.target.strides = std::move(strides);
+            if (stream) {
+              t.target.device = stream->device();
+              t.target.stream = *stream;
+            }
+            t.keep = std::move(keep);
+            new (self) PyTarget(std::move(t));
+          },
+          nb::arg("address"), nb::arg("strides"), nb::arg("keep").none(), nb::arg("stream") = nb::none(),
+          "Host memory, or with a stream that of its CUDA device.  Strides in bytes; `keep` stays alive with the "
+          "target.");
+}
+
+StoreMode store_mode(const std::string& mode) {
+  if (mode == "r") return StoreMode::read;
+  if (mode == "r+") return StoreMode::read_write;
+  if (mode == "a") return StoreMode::create;
+  throw nb::value_error("mode must be 'r' (read only), 'r+' (read and write) or 'a' (create the store if absent)");
+}
+
+using SharedStore = std::shared_ptr<Store>;
+/// A store handle that Python can hold.
+struct PyStore {
+  SharedStore store;
+};
+
+void bind_store(nb::module_& m) {
+  nb::class_<PyStore>(m, "Store", "Bytes by key.")
+      .def_static(
+          "open",
+          [](const std::string& url, const std::string& mode) {
+            const auto how = store_mode(mode);
+            return PyStore{unwrap(without_gil(Threads::none, [&] { return open_store(url, how); }), url)};
+          },
+          nb::arg("url"), nb::arg("mode"))
+      .def_prop_ro("url", [](const PyStore& s) { return s.store->url(); })
+      .def_prop_ro("writable", [](const PyStore& s) { return s.store->writable(); })
+      .def("flush", [](const PyStore& s) {
+        unwrap(without_gil(Threads::none, [&] { return s.store->flush(); }), s.store->url());
+      });
+}
+
+void bind_array_class(nb::module_& m) {
+  nb::class_<Array>(m, "Array", "An array in a store.")
+      .def_static(
+          "open",
+          [](const PyStore& s, const std::string& path) {
+            return unwrap(without_gil(Threads::none, [&] { return Array::open(s.store, path); }),
+                          place(*s.store, path));
+          },
+          nb::arg("store"), nb::arg("path"))
+      .def_static(
+          "create",
+          [](const PyStore& s, const std::string& path, const Dataset& dataset, bool overwrite) {
+            const auto e = overwrite ? Array::IfExists::overwrite : Array::IfExists::fail;
+            return unwrap(without_gil(Threads::none, [&] { return Array::create(s.store, path, dataset, e); }),
+                          place(*s.store, path));
+          },
+          nb::arg("store"), nb::arg("path"), nb::arg("dataset"), nb::arg("overwrite"))
+      .def_prop_ro("dataset", [](const Array& a) { return a.dataset(); })
+      .def_prop_ro("path", &Array::path)
+      .def_prop_ro("url", [](const Array& a) { return place(a); })
+      .def_prop_ro("store", [](const Array& a) { return PyStore{a.store_ptr()}; })
+      .def("read", &read, nb::arg("region"), nb::arg("target"), nb::arg("options"))
+      .def("write", &write, nb::arg("region"), nb::arg("source"), nb::arg("options"))
+      .def("read_objects", &read_objects, nb::arg("region"), nb::arg("address"), nb::arg("strides"), nb::arg("options"))
+      .def("write_objects", &write_objects, nb::arg("region"), nb::arg("address"), nb::arg("strides"),
+           nb::arg("options"))
+      .def(
+          "plan",
+          [](const Array& a, const Ranges& ranges, bool is_cuda, int index, const JobOptions& job) {
+            const Region region = to_region(ranges);
+            const Device device{is_cuda ? Device::Type::cuda : Device::Type::cpu, index};
+            return unwrap(without_gil(Threads::none, [&] { return a.plan(region, device, job.options); }), place(a));
+          },
+          nb::arg("region"), nb::arg("is_cuda"), nb::arg("index"), nb::arg("options"))
+      .def(
+          "verify",
+          [](const Array& array, const JobOptions& job) {
+            const Array held = array;
+            return unwrap(run_job(job, [&](const Options& o) { return held.verify(o); }), place(array));
+          },
+          nb::arg("options"))
+      .def(
+          "resize",
+          [](Array& a, const Shape& shape) {
+            unwrap(without_gil(Threads::none, [&] { return a.resize(shape); }), place(a));
+          },
+          nb::arg("shape"))
+      .def(
+          "set_attributes",
+          [](Array& a, const std::string& json) {
+            unwrap(without_gil(Threads::none, [&] { return a.set_attributes(json); }), place(a));
+          },
+          nb::arg("json"));
+}
+
+void bind_group_class(nb::module_& m) {
+  nb::class_<Group>(m, "Group", "A group in a store.")
+      .def_static(
+          "open",
+          [](const PyStore& s, const std::string& path) {
+            return unwrap(without_gil(Threads::none, [&] { return Group::open(s.store, path); }),
+                          place(*s.store, path));
+          },
+          nb::arg("store"), nb::arg("path"))
+      .def_static(
+          "create",
+          [](const PyStore& s, const std::string& path, int zarr_format, const std::string& attributes,
+             bool overwrite) {
+            const auto e = overwrite ? Array::IfExists::overwrite : Array::IfExists::fail;
+            return unwrap(
+                without_gil(Threads::none, [&] { return Group::create(s.store, path, {zarr_format, attributes}, e); }),
+                place(*s.store, path));
+          },
+          nb::arg("store"), nb::arg("path"), nb::arg("zarr_format"), nb::arg("attributes"), nb::arg("overwrite"))
+      .def_prop_ro("path", &Group::path)
+      .def_prop_ro("url", [](const Group& g) { return place(*g.store_ptr(), g.path()); })
+      .def_prop_ro("store", [](const Group& g) { return PyStore{g.store_ptr()}; })
+      .def_prop_ro("zarr_format", [](const Group& g) { return g.info().zarr_format; })
+      .def_prop_ro("attributes", [](const Group& g) { return g.info().attributes; })
+      .def(
+          "members",
+          [](const Group& g) {
+            auto members =
+                unwrap(without_gil(Threads::none, [&] { return g.members(); }), place(*g.store_ptr(), g.path()));
+            std::vector<std::pair<std::string, bool>> out;
+            for (auto& member : members) out.emplace_back(std::move(member.name), member.is_array);
+            return out;
+          },
+          "(name, is an array) of the direct members.")
+      .def("multiscales",
+           [](const Group& g) {
+             return unwrap(without_gil(Threads::none, [&] { return g.multiscales(); }),
+                           place(*g.store_ptr(), g.path()));
+           })
+      .def(
+          "set_attributes",
+          [](Group& g, const std::string& json) {
+            unwrap(without_gil(Threads::none, [&] { return g.set_attributes(json); }), place(*g.store_ptr(), g.path()));
+          },
+          nb::arg("json"));
+}
+
+Result<Node> open_node(const SharedStore& store, const std::string& path) {
+  PENSTOCK_ASSIGN(const auto info, read_node(*store, path));
+  if (std::holds_alternative<Dataset>(info)) {
+    PENSTOCK_ASSIGN(auto array, Array::open(store, path));
+    return Node(std::move(array));
+  }
+  PENSTOCK_ASSIGN(auto group, Group::open(store, path));
+  return Node(std::move(group));
+}
+
+CopyChanges copy_changes(const std::optional<Ranges>& region, std::optional<int> zarr_format,
+                         std::optional<Shape> chunk_shape, std::optional<Shape> shard_shape,
+                         const std::optional<std::vector<CodecTuple>>& compressors,
+                         std::optional<std::string> separator) {
+  CopyChanges changes;
+  if (region) changes.region = to_region(*region);
+  changes.zarr_format = zarr_format;
+  changes.chunk_shape = std::move(chunk_shape);
+  changes.shard_shape = std::move(shard_shape);
+  changes.dimension_separator = std::move(separator);
+  if (compressors) {
+    changes.compressors.emplace();
+    for (const auto& [name, configuration] : *compressors) changes.compressors->push_back({name, configuration});
+  }
+  return changes;
+}
+
+void bind_functions(nb::module_& m) {
+  m.def(
+      "open",
+      [](const std::string& url, const std::string& mode) {
+        const auto how = store_mode(mode);
+        return unwrap(without_gil(Threads::none, [&] { return open(url, how); }), url);
+      },
+      nb::arg("url"), nb::arg("mode"));
+  m.def(
+      "open_node",
+      [](const PyStore& s, const std::string& path) {
+        return unwrap(without_gil(Threads::none, [&] { return open_node(s.store, path); }), place(*s.store, path));
+      },
+      nb::arg("store"), nb::arg("path"), "The array or group at a path of a store.");
+  m.def("read_many", &read_several, nb::arg("items"), nb::arg("options"));
+  m.def(
+      "copy",
+      [](const Array& from, const PyStore& to, const std::string& path, const std::optional<Ranges>& region,
+         std::optional<int> zarr_format, std::optional<Shape> chunk_shape, std::optional<Shape> shard_shape,
+         const std::optional<std::vector<CodecTuple>>& compressors, std::optional<std::string> separator,
+         bool overwrite, bool resume, const JobOptions& job) {
+        const auto changes = copy_changes(region, zarr_format, std::move(chunk_shape), std::move(shard_shape),
+                                          compressors, std::move(separator));
+        const Array held = from;
+        return unwrap(run_job(job,
+                              [&](const Options& o) {
+                                return copy(held, to.store, path, changes,
+                                            overwrite ? Array::IfExists::overwrite : Array::IfExists::fail,
+                                            resume ? Resume::yes : Resume::no, o);
+                              }),
+                      place(*to.store, path));
+      },
+      nb::arg("source"), nb::arg("store"), nb::arg("path"), nb::arg("region").none(), nb::arg("zarr_format").none(),
+      nb::arg("chunk_shape").none(), nb::arg("shard_shape").none(), nb::arg("compressors").none(),
+      nb::arg("separator").none(), nb::arg("overwrite"), nb::arg("resume"), nb::arg("options"));
+  m.def(
+      "write_pyramid",
+      [](const Array& from, const PyStore& to, const std::string& path, const std::string& method, int levels,
+         const std::vector<ImageAxis>& axes, const std::vector<double>& scale, const std::string& name, bool overwrite,
+         const JobOptions& job) {
+        if (method != "mean" && method != "nearest") throw nb::value_error("method must be 'mean' or 'nearest'");
+        const PyramidOptions pyramid{method == "mean" ? Downsample::mean : Downsample::nearest, levels, axes, scale,
+                                     name};
+        const Array held = from;
+        return unwrap(run_job(job,
+                              [&](const Options& o) {
+                                return write_pyramid(held, to.store, path, pyramid,
+                                                     overwrite ? Array::IfExists::overwrite : Array::IfExists::fail, o);
+                              }),
+                      place(*to.store, path));
+      },
+      nb::arg("source"), nb::arg("store"), nb::arg("path"), nb::arg("method"), nb::arg("levels"), nb::arg("axes"),
+      nb::arg("scale"), nb::arg("name"), nb::arg("overwrite"), nb::arg("options"));
+}
+
+}  // namespace
+
+void bind_array(nb::module_& m) {
+  bind_target(m);
+  bind_store(m);
+  bind_array_class(m);
+  bind_group_class(m);
+  bind_functions(m);
+}
+
+}  // namespace penstock::python

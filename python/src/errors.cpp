@@ -1,0 +1,76 @@
+#include "errors.hpp"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <cerrno>
+#include <tuple>
+#include <vector>
+
+namespace penstock::python {
+namespace {
+
+/// errno that stands for a code whose Error carries none.
+int default_errno(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::not_found: return ENOENT;
+    case ErrorCode::is_directory: return EISDIR;
+    case ErrorCode::already_exists: return EEXIST;
+    case ErrorCode::no_space: return ENOSPC;
+    case ErrorCode::permission_denied: return EACCES;
+    default: return EIO;
+  }
+}
+
+/// The exception type that the table names.
+nb::object exception_type(ErrorCode code) {
+  const std::string name(error_python_type(code));
+  const auto dot = name.find('.');
+  if (dot == std::string::npos) return nb::module_::import_("builtins").attr(name.c_str());
+  return nb::module_::import_("penstock._errors").attr(name.c_str() + dot + 1);
+}
+
+}  // namespace
+
+void raise(const Error& error, const std::string& filename) {
+  nb::object type = exception_type(error.code());
+  nb::object value;
+  if (PyObject_IsSubclass(type.ptr(), PyExc_OSError) == 1) {
+    const int number = error.system_errno() ? error.system_errno() : default_errno(error.code());
+    value = filename.empty() ? type(number, error.message()) : type(number, error.message(), filename);
+  } else {
+    value = type(error.message());
+  }
+  value.attr("code") = std::string(error_name(error.code()));
+  if (!error.hint().empty()) value.attr("add_note")(error.hint());
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(value.ptr())), value.ptr());
+  throw nb::python_error();
+}
+
+void bind_errors(nb::module_& m) {
+  m.def(
+      "error_table",
+      [] {
+        std::vector<std::tuple<std::string, std::string, std::string, int>> rows;
+#define PENSTOCK_ERROR(name, meaning, python, exit_code) rows.emplace_back(#name, meaning, python, exit_code);
+#include "penstock/error_codes.def"
+#undef PENSTOCK_ERROR
+        return rows;
+      },
+      "All kinds of error: (name, meaning, Python exception, exit code of the command).");
+  m.def(
+      "raise_error",
+      [](const std::string& name, const std::string& message, const std::string& hint, int number,
+         const std::string& filename) {
+#define PENSTOCK_ERROR(row, meaning, python, exit_code) \
+  if (name == #row) raise(Error(ErrorCode::row, message).set_hint(hint).set_errno(number), filename);
+#include "penstock/error_codes.def"
+#undef PENSTOCK_ERROR
+        throw nb::value_error("no such error");
+      },
+      nb::arg("name"), nb::arg("message"), nb::arg("hint") = "", nb::arg("number") = 0, nb::arg("filename") = "",
+      "Raises the exception of a row of the table, as the library would.");
+}
+
+}  // namespace penstock::python

@@ -1,0 +1,18 @@
+// The module penstock._core: a thin layer over libpenstock.  What people call is in python/penstock/*.py.
+#include <nanobind/nanobind.h>
+
+#include "array.hpp"
+#include "errors.hpp"
+#include "jobs.hpp"
+#include "tensor.hpp"
+#include "types.hpp"
+
+NB_MODULE(_core, m) {
+  m.doc() = "Bindings of libpenstock; use the package penstock.";
+  m.attr("__version__") = PENSTOCK_VERSION;
+  penstock::python::bind_errors(m);
+  penstock::python::bind_types(m);
+  penstock::python::bind_jobs(m);
+  penstock::python::bind_tensor(m);
+  penstock::python::bind_array(m);
+}

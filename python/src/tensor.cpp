@@ -1,0 +1,176 @@
+#include "tensor.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "errors.hpp"
+
+namespace penstock::python {
+namespace {
+
+/// A tensor taken from a DLPack capsule; holds it alive.
+struct ForeignTensor {
+  nb::ndarray<nb::ro> tensor;
+
+  [[nodiscard]] std::uintptr_t address() const { return reinterpret_cast<std::uintptr_t>(tensor.data()); }
+  [[nodiscard]] nb::tuple shape() const {
+    nb::list out;
+    for (std::size_t i = 0; i < tensor.ndim(); ++i) out.append(tensor.shape(i));
+    return nb::tuple(out);
+  }
+  [[nodiscard]] nb::tuple strides_bytes() const {
+    nb::list out;
+    const auto item = static_cast<std::int64_t>(tensor.itemsize());
+    for (std::size_t i = 0; i < tensor.ndim(); ++i) out.append(tensor.stride(i) * item);
+    return nb::tuple(out);
+  }
+  [[nodiscard]] std::tuple<int, int, int> dtype() const {
+    const auto d = tensor.dtype();
+    return {d.code, d.bits, d.lanes};
+  }
+  [[nodiscard]] std::tuple<int, int> device() const { return {tensor.device_type(), tensor.device_id()}; }
+};
+
+/// Device memory that a read made.
+struct DeviceMemory {
+  Buffer buffer;
+  Device device;
+
+  [[nodiscard]] std::uintptr_t address() const { return reinterpret_cast<std::uintptr_t>(buffer.data()); }
+};
+
+/// The library's own pool of a device, made at first use and kept: no cap, the driver's limit is the limit.
+Result<std::shared_ptr<Memory>> pool(Device device) {
+  static std::mutex mutex;
+  static std::vector<std::pair<Device, std::shared_ptr<Memory>>> pools;
+  std::lock_guard lock(mutex);
+  for (const auto& [d, memory] : pools)
+    if (d == device) return memory;
+  PENSTOCK_ASSIGN(auto made, Memory::create(device, 0));
+  pools.emplace_back(device, made);
+  return made;
+}
+
+Device cuda(int index) { return {Device::Type::cuda, index}; }
+
+void bind_foreign(nb::module_& m) {
+  nb::class_<ForeignTensor>(m, "ForeignTensor", "Memory of another library, from a DLPack capsule.")
+      .def_prop_ro("address", &ForeignTensor::address)
+      .def_prop_ro("shape", &ForeignTensor::shape, nb::sig("def shape(self) -> tuple[int, ...]"))
+      .def_prop_ro("strides_bytes", &ForeignTensor::strides_bytes,
+                   nb::sig("def strides_bytes(self) -> tuple[int, ...]"))
+      .def_prop_ro("dtype", &ForeignTensor::dtype, "DLPack's (code, bits, lanes).")
+      .def_prop_ro("device", &ForeignTensor::device, "DLPack's (device type, device id).");
+  m.def(
+      "import_writable", [](nb::ndarray<> t) { return ForeignTensor{nb::ndarray<nb::ro>(t)}; }, nb::arg("capsule"),
+      "Takes a DLPack capsule over; refuses read-only memory.",
+      nb::sig("def import_writable(capsule: object) -> ForeignTensor"));
+  m.def(
+      "import_readable", [](nb::ndarray<nb::ro> t) { return ForeignTensor{std::move(t)}; }, nb::arg("capsule"),
+      nb::sig("def import_readable(capsule: object) -> ForeignTensor"));
+}
+
+void bind_stream(nb::module_& m) {
+  nb::class_<Stream>(m, "Stream", "A queue of work on a CUDA device.")
+      .def_static(
+          "create", [](int index) { return unwrap(Stream::create(cuda(index))); }, nb::arg("index"))
+      .def_static(
+          "wrap",
+          [](int index, std::uintptr_t handle) {
+            return unwrap(Stream::wrap(cuda(index), reinterpret_cast<void*>(handle)));
+          },
+          nb::arg("index"), nb::arg("handle"), "The caller's cudaStream_t; not owned.")
+      .def_prop_ro("handle", [](const Stream& s) { return reinterpret_cast<std::uintptr_t>(s.native()); })
+      .def_prop_ro("index", [](const Stream& s) { return s.device().index; })
+      .def("synchronize",
+           [](const Stream& s) {
+             Status status;
+             {
+               nb::gil_scoped_release release;
+               status = s.synchronize();
+             }
+             unwrap(std::move(status));
+           })
+      .def(
+          "wait_for",
+          [](const Stream& self, const Stream& other) {
+            auto event = unwrap(Event::record(other));
+            unwrap(event.wait_on(self));
+          },
+          nb::arg("other"), "Later work of this stream waits for what is in `other` now; the caller does not wait.");
+}
+
+void bind_memory(nb::module_& m) {
+  nb::class_<DeviceMemory>(m, "DeviceMemory", "Owned memory of a CUDA device, freed in the order of its stream.")
+      .def_static(
+          "allocate",
+          [](int index, std::uint64_t bytes, const Stream& stream) {
+            auto memory = unwrap(pool(cuda(index)));
+            return DeviceMemory{unwrap(memory->allocate(bytes, 256, stream)), cuda(index)};
+          },
+          nb::arg("index"), nb::arg("bytes"), nb::arg("stream"))
+      .def_prop_ro("address", &DeviceMemory::address)
+      .def_prop_ro("size", [](const DeviceMemory& d) { return d.buffer.size(); });
+  m.def(
+      "copy_to_host",
+      [](std::uintptr_t to, std::uintptr_t from, std::uint64_t bytes, const Stream& stream) {
+        Status status;
+        {
+          nb::gil_scoped_release release;
+          status = copy_async(reinterpret_cast<void*>(to), Device{}, reinterpret_cast<const void*>(from),
+                              stream.device(), bytes, stream);
+          if (status) status = stream.synchronize();
+        }
+        unwrap(std::move(status));
+      },
+      nb::arg("to"), nb::arg("source"), nb::arg("bytes"), nb::arg("stream"));
+  m.def(
+      "export_tensor",
+      [](nb::object owner, std::uintptr_t address, const std::vector<std::size_t>& shape, std::tuple<int, int> dtype,
+         int index) {
+        const nb::dlpack::dtype d{static_cast<std::uint8_t>(std::get<0>(dtype)),
+                                  static_cast<std::uint8_t>(std::get<1>(dtype)), 1};
+        return nb::ndarray<nb::array_api>(reinterpret_cast<void*>(address), shape.size(), shape.data(), owner, nullptr,
+                                          d, nb::device::cuda::value, index);
+      },
+      nb::arg("owner"), nb::arg("address"), nb::arg("shape"), nb::arg("dtype"), nb::arg("index"),
+      nb::sig("def export_tensor(owner: object, address: int, shape: list[int], dtype: tuple[int, int], index: int) -> "
+              "object"),
+      "CUDA memory as an object with __dlpack__; it keeps `owner` alive.");
+}
+
+}  // namespace
+
+void bind_tensor(nb::module_& m) {
+  bind_foreign(m);
+  bind_stream(m);
+  bind_memory(m);
+  nb::class_<DeviceInfo>(m, "DeviceInfo", "What a device is.")
+      .def_prop_ro("name", [](const DeviceInfo& d) { return d.device.name(); })
+      .def_ro("description", &DeviceInfo::description)
+      .def_ro("memory_bytes", &DeviceInfo::memory_bytes)
+      .def_ro("free_bytes", &DeviceInfo::free_bytes)
+      .def_ro("driver_version", &DeviceInfo::driver_version)
+      .def_ro("compute_capability", &DeviceInfo::compute_capability)
+      .def("__repr__", [](const DeviceInfo& d) { return "<" + d.device.name() + ": " + d.description + ">"; });
+  m.def("devices", &devices, "All devices that can be used now, the CPU last.");
+  m.def("cuda_unavailable_reason", &cuda_unavailable_reason, "Why there is no CUDA device; empty when there is one.");
+  m.def(
+      "parse_device",
+      [](const std::string& text) {
+        const Device d = unwrap(Device::parse(text));
+        return std::tuple<bool, int>(d.type == Device::Type::cuda, d.index);
+      },
+      nb::arg("text"), "(is CUDA, index) of 'cpu', 'cuda', 'cuda:1' or 'auto'.");
+}
+
+}  // namespace penstock::python
