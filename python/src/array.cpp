@@ -37,7 +37,7 @@ Region to_region(const Ranges& ranges) {
 std::string place(const Store& store, const std::string& path) {
   return path.empty() ? store.url() : store.url() + "/" + path;
 }
-std::string place(const Array& array) { return place(array.store(), array.path()); }
+std::string place(const Array& array) { return place(*array.store_ptr(), array.path()); }
 
 /// Memory as Python describes it; `keep` holds its owner while a call runs.
 struct PyTarget {
@@ -221,7 +221,7 @@ void bind_group_class(nb::module_& m) {
              bool overwrite) {
             const auto e = overwrite ? Array::IfExists::overwrite : Array::IfExists::fail;
             return unwrap(
-                without_gil(Threads::none, [&] { return Group::create(s.store, path, {zarr_format, attributes}, e); }),
+                without_gil(Threads::none, [&] { return Group::create(s.store, path, {zarr_format, attributes, {}}, e); }),
                 place(*s.store, path));
           },
           nb::arg("store"), nb::arg("path"), nb::arg("zarr_format"), nb::arg("attributes"), nb::arg("overwrite"))

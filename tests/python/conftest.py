@@ -1,0 +1,34 @@
+"""Settings of all tests.  They test the installed package, never the source tree."""
+
+from __future__ import annotations
+
+import pathlib
+import warnings
+
+import hypothesis
+import pytest
+
+import penstock
+
+# zarr-python warns about data types that zarr v3 has no specification of; we test that both sides agree on them.
+warnings.filterwarnings("ignore", category=UserWarning, module="zarr")
+hypothesis.settings.register_profile(
+    "penstock", deadline=None, print_blob=True, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("penstock")
+
+HAVE_CUDA = any(device.name.startswith("cuda") for device in penstock.devices())
+# Tests that need a GPU are not part of a run without one.
+collect_ignore = [] if HAVE_CUDA else ["test_cuda.py"]
+
+
+def pytest_report_header() -> str:
+    cuda = "with CUDA" if HAVE_CUDA else f"no CUDA ({penstock.cuda_unavailable_reason()}): test_cuda.py is not run"
+    return f"penstock {penstock.__version__} from {pathlib.Path(penstock.__file__).parent}, {cuda}"
+
+
+def pytest_configure() -> None:
+    installed = pathlib.Path(penstock.__file__).resolve()
+    tree = pathlib.Path(__file__).resolve().parents[2]
+    if (tree / "python") in installed.parents:
+        pytest.exit(f"penstock comes from the source tree ({installed}); install the wheel first", returncode=4)

@@ -1,0 +1,107 @@
+"""Indexing is NumPy's."""
+
+from __future__ import annotations
+
+import pathlib
+from typing import Any
+
+import hypothesis.extra.numpy as npst
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import penstock
+from support import same
+
+SHAPE = (7, 5, 6)
+VALUES = np.arange(np.prod(SHAPE), dtype="i4").reshape(SHAPE)
+
+
+@pytest.fixture(scope="module")
+def array(tmp_path_factory: pytest.TempPathFactory) -> penstock.Array:
+    a = penstock.create(tmp_path_factory.mktemp("s") / "a.zarr", shape=SHAPE, dtype="i4", chunks=(3, 2, 4))
+    a[...] = VALUES
+    return a
+
+
+@settings(max_examples=400)
+@given(index=npst.basic_indices(SHAPE, allow_newaxis=False, allow_ellipsis=True))
+def test_any_basic_index_gives_what_numpy_gives(array: penstock.Array, index: Any) -> None:
+    want = VALUES[index]
+    got = array[index]
+    assert type(got) is type(want)
+    assert same(got, want)
+
+
+@settings(max_examples=150)
+@given(shape=npst.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=6), data=st.data())
+def test_any_shape(tmp_path_factory: pytest.TempPathFactory, shape: tuple[int, ...], data: st.DataObject) -> None:
+    values = np.arange(np.prod(shape, dtype=int), dtype="u2").reshape(shape)
+    chunks = [data.draw(st.integers(1, max(1, extent + 1))) for extent in shape]
+    a = penstock.create(tmp_path_factory.mktemp("any") / "a.zarr", shape=shape, dtype="u2", chunks=chunks)
+    a[...] = values
+    index = data.draw(npst.basic_indices(shape, allow_newaxis=False))
+    assert same(a[index], values[index])
+
+
+@pytest.mark.parametrize(
+    ("index", "words"),
+    [
+        (None, "None"),
+        ((0, None), "None"),
+        (True, "boolean"),
+        (np.True_, "boolean"),
+        ([0, 1], "list"),
+        (np.array([0, 1]), "ndarray"),
+        (np.ones(SHAPE, bool), "ndarray"),
+        (1.5, "float"),
+        ("x", "str"),
+        (7, "out of bounds"),
+        (-8, "out of bounds"),
+        ((0, 0, 6), "dimension 2"),
+        ((0, 0, 0, 0), "too many"),
+        ((..., ...), "ellipsis"),
+    ],
+)
+def test_refused_indices_say_why(array: penstock.Array, index: Any, words: str) -> None:
+    with pytest.raises(IndexError, match=words):
+        array[index]
+
+
+def test_refused_indices_say_what_to_do(array: penstock.Array) -> None:
+    with pytest.raises(IndexError) as caught:
+        array[[0, 1]]
+    assert "read_many" in caught.value.__notes__[0]
+
+
+def test_step_of_zero(array: penstock.Array) -> None:
+    with pytest.raises(ValueError, match="zero"):
+        array[::0]
+
+
+def test_integers_of_numpy_and_index_protocol(array: penstock.Array) -> None:
+    class Two:
+        def __index__(self) -> int:
+            return 2
+
+    assert same(array[np.int64(2), Two(), np.uint8(1)], VALUES[2, 2, 1])
+
+
+def test_length_and_iteration(array: penstock.Array) -> None:
+    assert len(array) == 7
+    assert same(np.stack(list(array)), VALUES)
+
+
+def test_read_many(array: penstock.Array, tmp_path: pathlib.Path) -> None:
+    other = penstock.create(tmp_path / "b.zarr", shape=(9,), dtype="f8", chunks=(4,))
+    other[...] = np.arange(9.0)
+    out = np.full((5, 6), -1, "i4")
+    got = penstock.read_many(
+        [(array, np.s_[1:6:2, ::-1]), (other, np.s_[-1]), (array, 3, out), (other, ...)], budget="64MiB"
+    )
+    assert same(got[0], VALUES[1:6:2, ::-1])
+    assert got[1] == 8.0 and isinstance(got[1], np.float64)
+    assert got[2] is out and same(out, VALUES[3])
+    assert same(got[3], np.arange(9.0))
+    assert array.last_report is other.last_report

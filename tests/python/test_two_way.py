@@ -1,0 +1,332 @@
+"""What we write the peers read equal, and what they write we read equal: data types x codecs x formats x shards x order.
+
+A test is one data type and one direction; it goes through all combinations and lists every one that fails.
+"""
+
+from __future__ import annotations
+
+import pathlib
+import shutil
+from collections.abc import Callable
+from typing import Any
+
+import numcodecs
+import numpy as np
+import pytest
+import zarr
+import zarr.dtype
+
+import penstock
+import support
+from support import FIXED, FLAT_STRUCT, NUMCODECS_V3, NUMERIC, SPECIFIED_V3, VLEN, cases, name_of, same, sample
+
+SHAPE, CHUNKS, SHARDS = (7, 10), (3, 4), (6, 8)
+
+V2_COMPRESSORS = [
+    (None, []),
+    (numcodecs.Zlib(4), [support.codec("numcodecs.zlib", level=4)]),
+    (numcodecs.GZip(4), [support.codec("gzip", level=4)]),
+    (numcodecs.BZ2(1), [support.codec("numcodecs.bz2", level=1)]),
+    (numcodecs.LZMA(preset=1), [support.codec("numcodecs.lzma", preset=1)]),
+    (numcodecs.LZ4(), [support.codec("numcodecs.lz4", acceleration=1)]),
+    (numcodecs.Zstd(3), [support.codec("zstd", level=3, checksum=False)]),
+    (numcodecs.Blosc("lz4", 5, numcodecs.Blosc.SHUFFLE), [support.BLOSC[1]]),
+    (numcodecs.Blosc("zstd", 5, numcodecs.Blosc.BITSHUFFLE), [support.BLOSC[2]]),
+    (numcodecs.Blosc("zlib", 5, numcodecs.Blosc.AUTOSHUFFLE), [support.BLOSC[4]]),
+]
+
+
+def zarr_dtype(dtype: Any) -> Any:
+    """The data type as zarr-python 3 wants it named."""
+    if dtype == "string":
+        return zarr.dtype.VariableLengthUTF8()
+    if dtype == "bytes":
+        return zarr.dtype.VariableLengthBytes()
+    return np.dtype(dtype)
+
+
+def is_same_or_why(check: Callable[[], bool]) -> str | None:
+    try:
+        return None if check() else "elements differ"
+    except Exception as error:  # every combination is tried, and each failure is told apart
+        return f"{type(error).__name__}: {error}"[:300]
+
+
+class Failures:
+    """Collects what failed, to be told at once."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.count = 0
+
+    def add(self, case: dict[str, Any], check: Callable[[], bool]) -> None:
+        self.count += 1
+        why = is_same_or_why(check)
+        if why:
+            said = {k: name_of(v) if k == "codecs" else v for k, v in case.items()}
+            self.lines.append(f"{said}: {why}")
+
+    def tell(self, at_least: int) -> None:
+        assert self.count >= at_least, f"only {self.count} combinations were tried"
+        assert not self.lines, f"{len(self.lines)} of {self.count} failed:\n" + "\n".join(self.lines[:25])
+
+
+def v3_cases(dtype: Any) -> list[dict[str, Any]]:
+    codecs = SPECIFIED_V3 + NUMCODECS_V3
+    return list(cases(codecs=codecs, shards=[None, SHARDS], order=["C", "F"], big=[False, True] if swappable(dtype) else [False]))
+
+
+def swappable(dtype: Any) -> bool:
+    return dtype not in VLEN and np.dtype(dtype).kind in "iufcU" and np.dtype(dtype).itemsize > 1 and np.dtype(dtype).names is None
+
+
+ALL = [*NUMERIC, *FIXED, FLAT_STRUCT, *VLEN]
+IDS = [str(d) if not isinstance(d, np.dtype) else "struct" for d in ALL]
+
+
+@pytest.mark.parametrize("dtype", ALL, ids=IDS)
+def test_zarr_python_reads_our_v3(tmp_path: pathlib.Path, dtype: Any) -> None:
+    values = sample(dtype, SHAPE)
+    failures = Failures()
+    for case in v3_cases(dtype):
+
+        def check(case: dict[str, Any] = case) -> bool:
+            kind = np.dtype(dtype).newbyteorder(">") if case["big"] else dtype
+            a = penstock.create(
+                tmp_path / "a", shape=SHAPE, dtype=kind, chunks=CHUNKS, shards=case["shards"], codecs=case["codecs"],
+                order=case["order"], overwrite=True,
+            )
+            a[...] = values
+            return same(support.read_with_zarr(tmp_path / "a"), values)
+
+        failures.add(case, check)
+    failures.tell(76)
+
+
+@pytest.mark.parametrize("dtype", ALL, ids=IDS)
+def test_we_read_v3_of_zarr_python(tmp_path: pathlib.Path, dtype: Any) -> None:
+    values = sample(dtype, SHAPE)
+    failures = Failures()
+    for case in v3_cases(dtype):
+
+        def check(case: dict[str, Any] = case) -> bool:
+            made = support.zarr_metadata_v3(SHAPE, zarr_dtype(dtype), CHUNKS, case["codecs"], case["order"], case["shards"])
+            if case["big"]:
+                made["serializer"] = support.codec("bytes", endian="big")
+            zarr.create_array(str(tmp_path / "a"), **made)[...] = values
+            return same(penstock.open(tmp_path / "a")[...], values)
+
+        failures.add(case, check)
+    failures.tell(76)
+
+
+V2_ALL = [*NUMERIC, *FIXED, FLAT_STRUCT, *VLEN]
+
+
+@pytest.mark.parametrize("dtype", V2_ALL, ids=IDS)
+def test_zarr_python_reads_our_v2(tmp_path: pathlib.Path, dtype: Any) -> None:
+    values = sample(dtype, SHAPE)
+    failures = Failures()
+    big = [False, True] if swappable(dtype) else [False]
+    for case in cases(codecs=[ours for _, ours in V2_COMPRESSORS], order=["C", "F"], separator=[".", "/"], big=big):
+
+        def check(case: dict[str, Any] = case) -> bool:
+            kind = np.dtype(dtype).newbyteorder(">") if case["big"] else dtype
+            a = penstock.create(
+                tmp_path / "a", shape=SHAPE, dtype=kind, chunks=CHUNKS, codecs=case["codecs"], order=case["order"],
+                separator=case["separator"], zarr_format=2, overwrite=True,
+            )
+            a[...] = values
+            return same(support.read_with_zarr(tmp_path / "a"), values)
+
+        failures.add(case, check)
+    failures.tell(40)
+
+
+@pytest.mark.parametrize("dtype", V2_ALL, ids=IDS)
+def test_we_read_v2_of_zarr_python(tmp_path: pathlib.Path, dtype: Any) -> None:
+    values = sample(dtype, SHAPE)
+    failures = Failures()
+    big = [False, True] if swappable(dtype) else [False]
+    for case in cases(compressor=range(len(V2_COMPRESSORS)), order=["C", "F"], separator=[".", "/"], big=big):
+
+        def check(case: dict[str, Any] = case) -> bool:
+            kind = np.dtype(dtype).newbyteorder(">") if case["big"] else zarr_dtype(dtype)
+            a = zarr.create_array(
+                str(tmp_path / "a"), shape=SHAPE, dtype=kind, chunks=CHUNKS, compressors=V2_COMPRESSORS[case["compressor"]][0],
+                order=case["order"], chunk_key_encoding={"name": "v2", "separator": case["separator"]}, zarr_format=2,
+                overwrite=True,
+            )
+            a[...] = values
+            return same(penstock.open(tmp_path / "a")[...], values)
+
+        failures.add(case, check)
+    failures.tell(40)
+
+
+FILTERS = [
+    ("i4", [numcodecs.Delta("<i4")], [support.codec("numcodecs.delta", dtype="<i4", astype="<i4")]),
+    ("f8", [numcodecs.FixedScaleOffset(offset=-300, scale=1000, dtype="<f8", astype="<i8")],
+     [support.codec("numcodecs.fixedscaleoffset", offset=-300, scale=1000, dtype="<f8", astype="<i8")]),
+    ("f4", [numcodecs.Quantize(digits=2, dtype="<f4")], [support.codec("numcodecs.quantize", digits=2, dtype="<f4")]),
+    ("f4", [numcodecs.BitRound(keepbits=6)], [support.codec("numcodecs.bitround", keepbits=6)]),
+    ("i8", [numcodecs.AsType(encode_dtype="<i4", decode_dtype="<i8")],
+     [support.codec("numcodecs.astype", encode_dtype="<i4", decode_dtype="<i8")]),
+    ("bool", [numcodecs.PackBits()], [support.codec("numcodecs.packbits")]),
+    ("i2", [numcodecs.Shuffle(elementsize=2)], [support.codec("numcodecs.shuffle", elementsize=2)]),
+    ("u1", [numcodecs.CRC32()], [support.codec("numcodecs.crc32")]),
+    ("u1", [numcodecs.Adler32()], [support.codec("numcodecs.adler32")]),
+    ("u1", [numcodecs.Fletcher32()], [support.codec("numcodecs.fletcher32")]),
+]
+
+
+def finite(dtype: str) -> np.ndarray[Any, Any]:
+    values = sample(dtype, SHAPE)
+    if values.dtype.kind == "f":
+        values = np.nan_to_num(values, nan=1.5, posinf=99, neginf=-99)
+    return values % 1000 if dtype == "i8" else values
+
+
+@pytest.mark.parametrize(("dtype", "theirs", "ours"), FILTERS, ids=[name_of(f[2]) for f in FILTERS])
+def test_filters_of_v2(tmp_path: pathlib.Path, dtype: str, theirs: Any, ours: Any) -> None:
+    values = finite(dtype)
+    theirs_made = zarr.create_array(
+        str(tmp_path / "theirs"), shape=SHAPE, dtype=dtype, chunks=CHUNKS, filters=theirs, compressors=numcodecs.Zlib(1), zarr_format=2
+    )
+    theirs_made[...] = values
+    read = np.asarray(theirs_made[...])
+    assert same(penstock.open(tmp_path / "theirs")[...], read)
+    a = penstock.create(
+        tmp_path / "ours", shape=SHAPE, dtype=dtype, chunks=CHUNKS, codecs=[*ours, support.codec("numcodecs.zlib", level=1)], zarr_format=2
+    )
+    a[...] = values
+    assert same(support.read_with_zarr(tmp_path / "ours"), read)
+    assert same(a[...], read)
+
+
+@pytest.mark.parametrize(("dtype", "theirs", "ours"), FILTERS, ids=[name_of(f[2]) for f in FILTERS])
+def test_filters_of_v3(tmp_path: pathlib.Path, dtype: str, theirs: Any, ours: Any) -> None:
+    values = finite(dtype)
+    a = penstock.create(tmp_path / "ours", shape=SHAPE, dtype=dtype, chunks=CHUNKS, codecs=[*ours, "crc32c"])
+    a[...] = values
+    read = support.read_with_zarr(tmp_path / "ours")
+    assert same(a[...], read)
+    theirs_made = zarr.open_array(str(tmp_path / "ours"), mode="r+")
+    theirs_made[...] = values
+    assert same(penstock.open(tmp_path / "ours")[...], read)
+
+
+NESTED_INNER = support.codec(
+    "sharding_indexed", chunk_shape=[2, 2], codecs=[support.codec("bytes", endian="little"), support.codec("gzip", level=1)],
+    index_codecs=[support.codec("bytes", endian="little"), {"name": "crc32c"}], index_location="start",
+)
+
+
+@pytest.mark.parametrize("index", ["start", "end"])
+@pytest.mark.parametrize("nested", [False, True])
+@pytest.mark.parametrize("checksum", [False, True])
+def test_sharding_with_all_its_settings(tmp_path: pathlib.Path, index: str, nested: bool, checksum: bool) -> None:
+    inner = [NESTED_INNER] if nested else [support.codec("bytes", endian="little"), support.codec("zstd", level=1, checksum=False)]
+    index_codecs = [support.codec("bytes", endian="little"), *([{"name": "crc32c"}] if checksum else [])]
+    sharding = support.codec("sharding_indexed", chunk_shape=[4, 4], codecs=inner, index_codecs=index_codecs, index_location=index)
+    values = sample("u2", (13, 18))
+    a = penstock.create(tmp_path / "a", shape=(13, 18), dtype="u2", chunks=(8, 12), codecs=[sharding])
+    a[...] = values
+    assert same(support.read_with_zarr(tmp_path / "a"), values)
+    zarr.open_array(str(tmp_path / "a"), mode="r+")[...] = values[::-1]
+    assert same(penstock.open(tmp_path / "a")[...], values[::-1])
+
+
+# tensorstore and zarrs.
+
+TENSORSTORE = ["bool", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16"]
+
+
+@pytest.mark.parametrize("dtype", [*TENSORSTORE, "bfloat16"])
+def test_tensorstore_v3_both_ways(tmp_path: pathlib.Path, dtype: str) -> None:
+    values = sample("f4", SHAPE).astype(penstock_bfloat16()) if dtype == "bfloat16" else sample(dtype, SHAPE)
+    failures = Failures()
+    for case in cases(codecs=SPECIFIED_V3, shards=[None, SHARDS], order=["C", "F"]):
+
+        def check(case: dict[str, Any] = case) -> bool:
+            a = penstock.create(
+                tmp_path / "a", shape=SHAPE, dtype=dtype, chunks=CHUNKS, shards=case["shards"], codecs=case["codecs"],
+                order=case["order"], overwrite=True,
+            )
+            a[...] = values
+            theirs = support.open_with_tensorstore(tmp_path / "a")
+            read = np.asarray(theirs.read().result())
+            if not same(read, values):
+                return False
+            theirs[...] = values[::-1]
+            return same(penstock.open(tmp_path / "a")[...], values[::-1])
+
+        failures.add(case, check)
+    failures.tell(44)
+
+
+def penstock_bfloat16() -> np.dtype[Any]:
+    import ml_dtypes
+
+    return np.dtype(ml_dtypes.bfloat16)
+
+
+@pytest.mark.parametrize("dtype", [d for d in TENSORSTORE])
+def test_tensorstore_v2_both_ways(tmp_path: pathlib.Path, dtype: str) -> None:
+    values = sample(dtype, SHAPE)
+    failures = Failures()
+    known = [ours for theirs, ours in V2_COMPRESSORS if theirs is None or theirs.codec_id in ("zlib", "blosc", "bz2", "zstd")]
+    for case in cases(codecs=known, order=["C", "F"], separator=[".", "/"]):
+
+        def check(case: dict[str, Any] = case) -> bool:
+            a = penstock.create(
+                tmp_path / "a", shape=SHAPE, dtype=dtype, chunks=CHUNKS, codecs=case["codecs"], order=case["order"],
+                separator=case["separator"], zarr_format=2, overwrite=True,
+            )
+            a[...] = values
+            theirs = support.open_with_tensorstore(tmp_path / "a")
+            if not same(np.asarray(theirs.read().result()), values):
+                return False
+            theirs[...] = values[::-1]
+            return same(penstock.open(tmp_path / "a")[...], values[::-1])
+
+        failures.add(case, check)
+    failures.tell(28)
+
+
+ZARRS = [*NUMERIC, "string", "bytes"]
+
+
+@pytest.mark.parametrize("dtype", ZARRS)
+def test_zarrs_both_ways(tmp_path: pathlib.Path, dtype: str) -> None:
+    values = sample(dtype, SHAPE)
+    failures = Failures()
+    with support.zarrs_pipeline():
+        for case in cases(codecs=SPECIFIED_V3, shards=[None, SHARDS], order=["C", "F"]):
+
+            def check(case: dict[str, Any] = case) -> bool:
+                a = penstock.create(
+                    tmp_path / "a", shape=SHAPE, dtype=dtype, chunks=CHUNKS, shards=case["shards"], codecs=case["codecs"],
+                    order=case["order"], overwrite=True,
+                )
+                a[...] = values
+                theirs = zarr.open_array(str(tmp_path / "a"), mode="r+")
+                if not same(theirs[...], values):
+                    return False
+                shutil.rmtree(tmp_path / "a" / "c")
+                theirs[...] = values
+                return same(penstock.open(tmp_path / "a")[...], values)
+
+            failures.add(case, check)
+    failures.tell(44)
+
+
+def test_bfloat16_without_ml_dtypes(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    a = penstock.create(tmp_path / "a", shape=(4,), dtype="bfloat16", codecs=[])
+    a[...] = np.array([1, 2, -3, np.nan], "f4").astype(penstock_bfloat16())
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    b = penstock.open(tmp_path / "a")
+    assert b.dtype == np.uint16 and b.data_type == "bfloat16"
+    assert b[:3].tolist() == [0x3F80, 0x4000, 0xC040]
