@@ -144,7 +144,7 @@ def write_pyramid(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> _core.Report:
-    """Writes an OME-NGFF image whose level 0 is ``source``, each coarser level by 2 x 2 (x 2) blocks of the spatial axes.
+    """Writes an OME-NGFF image: level 0 is ``source``, the others are made of 2 x 2 (x 2) blocks of the spatial axes.
 
     method: "mean" averages a block; "nearest" takes one element of it (labels).
     levels: None: until the largest spatial extent is 256 or less.

@@ -200,8 +200,8 @@ class Array:
         """Reads a selection.
 
         selection: as ``__getitem__``; shape of the result: that of ``numpy_array[selection]``.
-        out: memory for the result, of exactly its shape and dtype, any strides: a NumPy array, a buffer, or anything with
-            ``__dlpack__`` or ``__cuda_array_interface__``.  None: new memory.
+        out: memory for the result, of exactly its shape and dtype, any strides: a NumPy array, a buffer, or anything
+            with ``__dlpack__`` or ``__cuda_array_interface__``.  None: new memory.
         device: "cpu" (default), "cuda", "cuda:1", "auto" (CUDA if there is one).
         stream: CUDA only.  The caller's stream: the result is complete in its order.  None: complete on return.
         budget: working memory beyond the result, bytes or "2GiB"; None: PENSTOCK_BUDGET, else a quarter of free memory.
@@ -277,7 +277,9 @@ class Array:
         if index is not None:
             raise TypeError(f"data type {self.data_type} has variable length, which lives in host memory only")
         if out is not None and not isinstance(out, np.ndarray):
-            raise TypeError(f"out is {type(out).__name__}; for data type {self.data_type} it must be a NumPy object array")
+            raise TypeError(
+                f"out is {type(out).__name__}; for data type {self.data_type} it must be a NumPy object array"
+            )
         result: npt.NDArray[Any] = np.empty(region.shape, object) if out is None else out
         memory = self._memory(result, region, "out", None, writable=True)
         strides = region.strides(memory.strides)
@@ -299,7 +301,9 @@ class Array:
         result = out
         if out is None:
             result = _memory.DeviceArray(region.shape, self.dtype, index, queue, ordered=not own)
-            memory = _memory.Memory(result.address, region.shape, _memory.c_strides(region.shape, self.dtype.itemsize), result)
+            memory = _memory.Memory(
+                result.address, region.shape, _memory.c_strides(region.shape, self.dtype.itemsize), result
+            )
         else:
             memory = self._memory(out, region, "out", queue, writable=True)
             if memory.wait_for is not None:
@@ -354,7 +358,7 @@ class Array:
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Future[None]:
-        """As ``write``, in the background.  ``value`` is kept alive, and must not be changed, until the future is done."""
+        """As ``write``, in the background.  ``value`` is kept alive, and must not change, until the future is done."""
         region = _selection.parse(selection, self.shape)
         token = _core.CancelToken()
         opts = options(budget, threads, "fail", progress, token, watch=False)
@@ -409,7 +413,12 @@ class Array:
     # The rest.
 
     def plan(
-        self, selection: Selection = ..., *, device: str | None = None, budget: Bytes | None = None, threads: int | None = None
+        self,
+        selection: Selection = ...,
+        *,
+        device: str | None = None,
+        budget: Bytes | None = None,
+        threads: int | None = None,
     ) -> _core.Plan:
         """What ``read`` would do, without reading chunks: str() is a table, ``.json`` the same for programs."""
         region = _selection.parse(selection, self.shape)
@@ -495,7 +504,9 @@ def read_many(
             raise ValueError("read_many reads to host memory")
         result = np.empty(region.shape, array.dtype) if out is None else out
         memory = array._memory(result, region, "out", None, writable=True)
-        made.append((array._core, region.ranges, _core.Target(memory.address, region.strides(memory.strides), memory.keep)))
+        made.append(
+            (array._core, region.ranges, _core.Target(memory.address, region.strides(memory.strides), memory.keep))
+        )
         results.append((result, region.scalar and out is None))
         arrays.append(array)
     report = _core.read_many(made, options(budget, threads, on_error, progress))

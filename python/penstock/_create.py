@@ -85,7 +85,11 @@ class ArraySpec:
         rank = len(self.shape)
         self.shards = None if shards is None else _extents(shards, rank, "shards", least=1)
         guess_for = self.shape if self.shards is None else self.shards
-        self.chunks = guess_chunks(guess_for, self.dtype.size_bytes) if chunks is None else _extents(chunks, rank, "chunks", least=1)
+        self.chunks = (
+            guess_chunks(guess_for, self.dtype.size_bytes)
+            if chunks is None
+            else _extents(chunks, rank, "chunks", least=1)
+        )
         self.codecs = codec_texts(DEFAULT_CODECS if codecs is None else codecs)
         if fill_value is DEFAULT or (fill_value is None and zarr_format == 3):
             fill_value = _dtype.default_fill(self.dtype)

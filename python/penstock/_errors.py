@@ -1,7 +1,7 @@
 """Exceptions.  include/penstock/error_codes.def says which error of the library is which exception here.
 
 Every exception raised by the library has ``code`` (the row's name) and, where there is something to do about it, a note
-(``__notes__``).  Errors with a builtin meaning are the builtin types: FileNotFoundError, PermissionError, ValueError, ...
+(``__notes__``).  Errors with a builtin meaning are the builtin types: FileNotFoundError, ValueError, ...
 """
 
 from __future__ import annotations

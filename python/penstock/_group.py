@@ -112,9 +112,7 @@ class Group:
         made = ArraySpec(**{"zarr_format": self.zarr_format, **spec})
         return Array(_core.Array.create(self._core.store, self._join(path), made.dataset(), overwrite))
 
-    def create_group(
-        self, path: str, *, attributes: Mapping[str, Any] | None = None, overwrite: bool = False
-    ) -> Group:
+    def create_group(self, path: str, *, attributes: Mapping[str, Any] | None = None, overwrite: bool = False) -> Group:
         """Makes a group below this one.  errors: FileExistsError."""
         text = attributes_json(attributes)
         return Group(_core.Group.create(self._core.store, self._join(path), self.zarr_format, text, overwrite))

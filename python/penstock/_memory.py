@@ -56,8 +56,8 @@ def of(obj: Any, dtype: np.dtype[Any], what: str, stream: _core.Stream | None, *
         view = np.asarray(memoryview(obj))
     except TypeError:
         raise TypeError(
-            f"{what} is {type(obj).__name__}, which is neither a NumPy array nor a buffer and has neither __dlpack__ nor "
-            "__cuda_array_interface__"
+            f"{what} is {type(obj).__name__}, which is neither a NumPy array nor a buffer and has neither "
+            "__dlpack__ nor __cuda_array_interface__"
         ) from None
     return _of_numpy(view, dtype, what, writable=writable)
 
@@ -75,7 +75,9 @@ def cuda_index(obj: Any) -> int | None:
 def _check_dtype(given: np.dtype[Any], dtype: np.dtype[Any], what: str) -> None:
     if given == dtype:
         return
-    if given.kind == dtype.kind == "b" or (given.itemsize == dtype.itemsize and dtype.name == "bfloat16" and given.kind == "u"):
+    if given.kind == dtype.kind == "b" or (
+        given.itemsize == dtype.itemsize and dtype.name == "bfloat16" and given.kind == "u"
+    ):
         return
     raise TypeError(f"{what} holds {given}, the array {dtype}: they must be the same")
 
@@ -89,16 +91,16 @@ def _of_numpy(array: npt.NDArray[Any], dtype: np.dtype[Any], what: str, *, writa
     return Memory(array.__array_interface__["data"][0], array.shape, array.strides, keep)
 
 
-def _of_dlpack(
-    obj: Any, dtype: np.dtype[Any], what: str, stream: _core.Stream | None, *, writable: bool
-) -> Memory:
+def _of_dlpack(obj: Any, dtype: np.dtype[Any], what: str, stream: _core.Stream | None, *, writable: bool) -> Memory:
     index = cuda_index(obj)
     # DLPack numbers CUDA's legacy default stream 1: 0 is ambiguous and not allowed.
     capsule = obj.__dlpack__() if index is None or stream is None else obj.__dlpack__(stream=stream.handle or 1)
     tensor = _core.import_writable(capsule) if writable else _core.import_readable(capsule)
     code, bits, lanes = tensor.dtype
     if (code, bits, lanes) != (*_dlpack_dtype(dtype, what), 1):
-        raise TypeError(f"{what} holds DLPack type (code {code}, {bits} bits), the array {dtype}: they must be the same")
+        raise TypeError(
+            f"{what} holds DLPack type (code {code}, {bits} bits), the array {dtype}: they must be the same"
+        )
     if tensor.device[0] not in (_CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED):
         raise TypeError(f"{what} is on DLPack device type {tensor.device[0]}; known are the CPU and CUDA")
     return Memory(tensor.address, tensor.shape, tensor.strides_bytes, (tensor, obj), index)
@@ -173,7 +175,9 @@ class DeviceArray:
     memory is freed, in the order of its stream, with the last object that uses it.
     """
 
-    def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any], index: int, stream: _core.Stream, ordered: bool) -> None:
+    def __init__(
+        self, shape: tuple[int, ...], dtype: np.dtype[Any], index: int, stream: _core.Stream, ordered: bool
+    ) -> None:
         self.shape = shape
         self.dtype = dtype
         self.nbytes = dtype.itemsize * int(np.prod(shape, dtype=object))

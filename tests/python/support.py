@@ -25,7 +25,9 @@ def sample(dtype: str | np.dtype[Any], shape: tuple[int, ...], seed: int = 0) ->
     count = int(np.prod(shape))
     if dtype == "string":
         words = ["", "a", "Grüße", "日本", "x" * 40, "\N{GRINNING FACE}"]
-        return np.array([words[i % len(words)] + str(i) * (i % 3) for i in range(count)] + [None], object)[:-1].reshape(shape)
+        return np.array([words[i % len(words)] + str(i) * (i % 3) for i in range(count)] + [None], object)[:-1].reshape(
+            shape
+        )
     if dtype == "bytes":
         return np.array([bytes(range(i % 7)) * (i % 4) for i in range(count)] + [None], object)[:-1].reshape(shape)
     dtype = np.dtype(dtype)
@@ -57,9 +59,13 @@ def sample(dtype: str | np.dtype[Any], shape: tuple[int, ...], seed: int = 0) ->
     if dtype.kind == "U":
         letters = np.array(list("abcäß日\N{GRINNING FACE}"))
         width = dtype.itemsize // 4
-        return np.array(["".join(rng.choice(letters, rng.integers(0, width + 1))) for _ in range(count)], dtype).reshape(shape)
+        return np.array(
+            ["".join(rng.choice(letters, rng.integers(0, width + 1))) for _ in range(count)], dtype
+        ).reshape(shape)
     if dtype.kind == "S":
-        return np.array([bytes(rng.integers(1, 256, rng.integers(0, dtype.itemsize + 1), "u1")) for _ in range(count)], dtype).reshape(shape)
+        return np.array(
+            [bytes(rng.integers(1, 256, rng.integers(0, dtype.itemsize + 1), "u1")) for _ in range(count)], dtype
+        ).reshape(shape)
     return np.frombuffer(rng.bytes(count * dtype.itemsize), dtype).reshape(shape).copy()
 
 
@@ -159,7 +165,9 @@ def read_with_zarr(path: pathlib.Path) -> np.ndarray[Any, Any]:
 def open_with_tensorstore(path: pathlib.Path, **spec: Any) -> Any:
     import tensorstore
 
-    driver = "zarr3" if (path / "zarr.json").exists() or "metadata" in spec and "chunk_grid" in spec["metadata"] else "zarr"
+    driver = (
+        "zarr3" if (path / "zarr.json").exists() or "metadata" in spec and "chunk_grid" in spec["metadata"] else "zarr"
+    )
     kvstore = {"driver": "file", "path": str(path)}
     return tensorstore.open({"driver": driver, "kvstore": kvstore, **spec}).result()
 
@@ -180,3 +188,21 @@ def metadata(path: pathlib.Path) -> Any:
 
 def run(coroutine: Any) -> Any:
     return asyncio.run(coroutine)
+
+
+def slow_array(path: pathlib.Path, seconds: float) -> Any:
+    """An array that takes about `seconds` of one core to read: random bytes in bz2, one stored object many times over."""
+    import os
+
+    import penstock
+
+    # bz2 decodes noise at about 10 MB/s a core.
+    chunks = max(1, round(seconds * 10))
+    a = penstock.create(
+        path, shape=(chunks * 1024, 1024), dtype="u1", chunks=(1024, 1024), codecs=[codec("numcodecs.bz2", level=9)]
+    )
+    a[:1024] = np.random.default_rng(0).integers(1, 256, (1024, 1024), "u1")
+    for i in range(1, chunks):
+        (path / "c" / str(i)).mkdir(parents=True)
+        os.link(path / "c/0/0", path / "c" / str(i) / "0")
+    return a

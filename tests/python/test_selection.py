@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import penstock
+
 from support import same
 
 SHAPE = (7, 5, 6)

@@ -1,4 +1,4 @@
-"""What we write the peers read equal, and what they write we read equal: data types x codecs x formats x shards x order.
+"""What we write the peers read equal, and what they write we read equal: data type x codec x format x shards x order.
 
 A test is one data type and one direction; it goes through all combinations and lists every one that fails.
 """
@@ -17,6 +17,7 @@ import zarr
 import zarr.dtype
 
 import penstock
+
 import support
 from support import FIXED, FLAT_STRUCT, NUMCODECS_V3, NUMERIC, SPECIFIED_V3, VLEN, cases, name_of, same, sample
 
@@ -73,11 +74,20 @@ class Failures:
 
 def v3_cases(dtype: Any) -> list[dict[str, Any]]:
     codecs = SPECIFIED_V3 + NUMCODECS_V3
-    return list(cases(codecs=codecs, shards=[None, SHARDS], order=["C", "F"], big=[False, True] if swappable(dtype) else [False]))
+    return list(
+        cases(
+            codecs=codecs, shards=[None, SHARDS], order=["C", "F"], big=[False, True] if swappable(dtype) else [False]
+        )
+    )
 
 
 def swappable(dtype: Any) -> bool:
-    return dtype not in VLEN and np.dtype(dtype).kind in "iufcU" and np.dtype(dtype).itemsize > 1 and np.dtype(dtype).names is None
+    return (
+        dtype not in VLEN
+        and np.dtype(dtype).kind in "iufcU"
+        and np.dtype(dtype).itemsize > 1
+        and np.dtype(dtype).names is None
+    )
 
 
 ALL = [*NUMERIC, *FIXED, FLAT_STRUCT, *VLEN]
@@ -93,8 +103,14 @@ def test_zarr_python_reads_our_v3(tmp_path: pathlib.Path, dtype: Any) -> None:
         def check(case: dict[str, Any] = case) -> bool:
             kind = np.dtype(dtype).newbyteorder(">") if case["big"] else dtype
             a = penstock.create(
-                tmp_path / "a", shape=SHAPE, dtype=kind, chunks=CHUNKS, shards=case["shards"], codecs=case["codecs"],
-                order=case["order"], overwrite=True,
+                tmp_path / "a",
+                shape=SHAPE,
+                dtype=kind,
+                chunks=CHUNKS,
+                shards=case["shards"],
+                codecs=case["codecs"],
+                order=case["order"],
+                overwrite=True,
             )
             a[...] = values
             return same(support.read_with_zarr(tmp_path / "a"), values)
@@ -110,7 +126,9 @@ def test_we_read_v3_of_zarr_python(tmp_path: pathlib.Path, dtype: Any) -> None:
     for case in v3_cases(dtype):
 
         def check(case: dict[str, Any] = case) -> bool:
-            made = support.zarr_metadata_v3(SHAPE, zarr_dtype(dtype), CHUNKS, case["codecs"], case["order"], case["shards"])
+            made = support.zarr_metadata_v3(
+                SHAPE, zarr_dtype(dtype), CHUNKS, case["codecs"], case["order"], case["shards"]
+            )
             if case["big"]:
                 made["serializer"] = support.codec("bytes", endian="big")
             zarr.create_array(str(tmp_path / "a"), **made)[...] = values
@@ -133,8 +151,15 @@ def test_zarr_python_reads_our_v2(tmp_path: pathlib.Path, dtype: Any) -> None:
         def check(case: dict[str, Any] = case) -> bool:
             kind = np.dtype(dtype).newbyteorder(">") if case["big"] else dtype
             a = penstock.create(
-                tmp_path / "a", shape=SHAPE, dtype=kind, chunks=CHUNKS, codecs=case["codecs"], order=case["order"],
-                separator=case["separator"], zarr_format=2, overwrite=True,
+                tmp_path / "a",
+                shape=SHAPE,
+                dtype=kind,
+                chunks=CHUNKS,
+                codecs=case["codecs"],
+                order=case["order"],
+                separator=case["separator"],
+                zarr_format=2,
+                overwrite=True,
             )
             a[...] = values
             return same(support.read_with_zarr(tmp_path / "a"), values)
@@ -153,8 +178,14 @@ def test_we_read_v2_of_zarr_python(tmp_path: pathlib.Path, dtype: Any) -> None:
         def check(case: dict[str, Any] = case) -> bool:
             kind = np.dtype(dtype).newbyteorder(">") if case["big"] else zarr_dtype(dtype)
             a = zarr.create_array(
-                str(tmp_path / "a"), shape=SHAPE, dtype=kind, chunks=CHUNKS, compressors=V2_COMPRESSORS[case["compressor"]][0],
-                order=case["order"], chunk_key_encoding={"name": "v2", "separator": case["separator"]}, zarr_format=2,
+                str(tmp_path / "a"),
+                shape=SHAPE,
+                dtype=kind,
+                chunks=CHUNKS,
+                compressors=V2_COMPRESSORS[case["compressor"]][0],
+                order=case["order"],
+                chunk_key_encoding={"name": "v2", "separator": case["separator"]},
+                zarr_format=2,
                 overwrite=True,
             )
             a[...] = values
@@ -166,12 +197,18 @@ def test_we_read_v2_of_zarr_python(tmp_path: pathlib.Path, dtype: Any) -> None:
 
 FILTERS = [
     ("i4", [numcodecs.Delta("<i4")], [support.codec("numcodecs.delta", dtype="<i4", astype="<i4")]),
-    ("f8", [numcodecs.FixedScaleOffset(offset=-300, scale=1000, dtype="<f8", astype="<i8")],
-     [support.codec("numcodecs.fixedscaleoffset", offset=-300, scale=1000, dtype="<f8", astype="<i8")]),
+    (
+        "f8",
+        [numcodecs.FixedScaleOffset(offset=-300, scale=1000, dtype="<f8", astype="<i8")],
+        [support.codec("numcodecs.fixedscaleoffset", offset=-300, scale=1000, dtype="<f8", astype="<i8")],
+    ),
     ("f4", [numcodecs.Quantize(digits=2, dtype="<f4")], [support.codec("numcodecs.quantize", digits=2, dtype="<f4")]),
     ("f4", [numcodecs.BitRound(keepbits=6)], [support.codec("numcodecs.bitround", keepbits=6)]),
-    ("i8", [numcodecs.AsType(encode_dtype="<i4", decode_dtype="<i8")],
-     [support.codec("numcodecs.astype", encode_dtype="<i4", decode_dtype="<i8")]),
+    (
+        "i8",
+        [numcodecs.AsType(encode_dtype="<i4", decode_dtype="<i8")],
+        [support.codec("numcodecs.astype", encode_dtype="<i4", decode_dtype="<i8")],
+    ),
     ("bool", [numcodecs.PackBits()], [support.codec("numcodecs.packbits")]),
     ("i2", [numcodecs.Shuffle(elementsize=2)], [support.codec("numcodecs.shuffle", elementsize=2)]),
     ("u1", [numcodecs.CRC32()], [support.codec("numcodecs.crc32")]),
@@ -191,13 +228,24 @@ def finite(dtype: str) -> np.ndarray[Any, Any]:
 def test_filters_of_v2(tmp_path: pathlib.Path, dtype: str, theirs: Any, ours: Any) -> None:
     values = finite(dtype)
     theirs_made = zarr.create_array(
-        str(tmp_path / "theirs"), shape=SHAPE, dtype=dtype, chunks=CHUNKS, filters=theirs, compressors=numcodecs.Zlib(1), zarr_format=2
+        str(tmp_path / "theirs"),
+        shape=SHAPE,
+        dtype=dtype,
+        chunks=CHUNKS,
+        filters=theirs,
+        compressors=numcodecs.Zlib(1),
+        zarr_format=2,
     )
     theirs_made[...] = values
     read = np.asarray(theirs_made[...])
     assert same(penstock.open(tmp_path / "theirs")[...], read)
     a = penstock.create(
-        tmp_path / "ours", shape=SHAPE, dtype=dtype, chunks=CHUNKS, codecs=[*ours, support.codec("numcodecs.zlib", level=1)], zarr_format=2
+        tmp_path / "ours",
+        shape=SHAPE,
+        dtype=dtype,
+        chunks=CHUNKS,
+        codecs=[*ours, support.codec("numcodecs.zlib", level=1)],
+        zarr_format=2,
     )
     a[...] = values
     assert same(support.read_with_zarr(tmp_path / "ours"), read)
@@ -217,8 +265,11 @@ def test_filters_of_v3(tmp_path: pathlib.Path, dtype: str, theirs: Any, ours: An
 
 
 NESTED_INNER = support.codec(
-    "sharding_indexed", chunk_shape=[2, 2], codecs=[support.codec("bytes", endian="little"), support.codec("gzip", level=1)],
-    index_codecs=[support.codec("bytes", endian="little"), {"name": "crc32c"}], index_location="start",
+    "sharding_indexed",
+    chunk_shape=[2, 2],
+    codecs=[support.codec("bytes", endian="little"), support.codec("gzip", level=1)],
+    index_codecs=[support.codec("bytes", endian="little"), {"name": "crc32c"}],
+    index_location="start",
 )
 
 
@@ -226,9 +277,15 @@ NESTED_INNER = support.codec(
 @pytest.mark.parametrize("nested", [False, True])
 @pytest.mark.parametrize("checksum", [False, True])
 def test_sharding_with_all_its_settings(tmp_path: pathlib.Path, index: str, nested: bool, checksum: bool) -> None:
-    inner = [NESTED_INNER] if nested else [support.codec("bytes", endian="little"), support.codec("zstd", level=1, checksum=False)]
+    inner = (
+        [NESTED_INNER]
+        if nested
+        else [support.codec("bytes", endian="little"), support.codec("zstd", level=1, checksum=False)]
+    )
     index_codecs = [support.codec("bytes", endian="little"), *([{"name": "crc32c"}] if checksum else [])]
-    sharding = support.codec("sharding_indexed", chunk_shape=[4, 4], codecs=inner, index_codecs=index_codecs, index_location=index)
+    sharding = support.codec(
+        "sharding_indexed", chunk_shape=[4, 4], codecs=inner, index_codecs=index_codecs, index_location=index
+    )
     values = sample("u2", (13, 18))
     a = penstock.create(tmp_path / "a", shape=(13, 18), dtype="u2", chunks=(8, 12), codecs=[sharding])
     a[...] = values
@@ -250,8 +307,14 @@ def test_tensorstore_v3_both_ways(tmp_path: pathlib.Path, dtype: str) -> None:
 
         def check(case: dict[str, Any] = case) -> bool:
             a = penstock.create(
-                tmp_path / "a", shape=SHAPE, dtype=dtype, chunks=CHUNKS, shards=case["shards"], codecs=case["codecs"],
-                order=case["order"], overwrite=True,
+                tmp_path / "a",
+                shape=SHAPE,
+                dtype=dtype,
+                chunks=CHUNKS,
+                shards=case["shards"],
+                codecs=case["codecs"],
+                order=case["order"],
+                overwrite=True,
             )
             a[...] = values
             theirs = support.open_with_tensorstore(tmp_path / "a")
@@ -271,17 +334,26 @@ def penstock_bfloat16() -> np.dtype[Any]:
     return np.dtype(ml_dtypes.bfloat16)
 
 
-@pytest.mark.parametrize("dtype", [d for d in TENSORSTORE])
+@pytest.mark.parametrize("dtype", TENSORSTORE)
 def test_tensorstore_v2_both_ways(tmp_path: pathlib.Path, dtype: str) -> None:
     values = sample(dtype, SHAPE)
     failures = Failures()
-    known = [ours for theirs, ours in V2_COMPRESSORS if theirs is None or theirs.codec_id in ("zlib", "blosc", "bz2", "zstd")]
+    known = [
+        ours for theirs, ours in V2_COMPRESSORS if theirs is None or theirs.codec_id in ("zlib", "blosc", "bz2", "zstd")
+    ]
     for case in cases(codecs=known, order=["C", "F"], separator=[".", "/"]):
 
         def check(case: dict[str, Any] = case) -> bool:
             a = penstock.create(
-                tmp_path / "a", shape=SHAPE, dtype=dtype, chunks=CHUNKS, codecs=case["codecs"], order=case["order"],
-                separator=case["separator"], zarr_format=2, overwrite=True,
+                tmp_path / "a",
+                shape=SHAPE,
+                dtype=dtype,
+                chunks=CHUNKS,
+                codecs=case["codecs"],
+                order=case["order"],
+                separator=case["separator"],
+                zarr_format=2,
+                overwrite=True,
             )
             a[...] = values
             theirs = support.open_with_tensorstore(tmp_path / "a")
@@ -306,8 +378,14 @@ def test_zarrs_both_ways(tmp_path: pathlib.Path, dtype: str) -> None:
 
             def check(case: dict[str, Any] = case) -> bool:
                 a = penstock.create(
-                    tmp_path / "a", shape=SHAPE, dtype=dtype, chunks=CHUNKS, shards=case["shards"], codecs=case["codecs"],
-                    order=case["order"], overwrite=True,
+                    tmp_path / "a",
+                    shape=SHAPE,
+                    dtype=dtype,
+                    chunks=CHUNKS,
+                    shards=case["shards"],
+                    codecs=case["codecs"],
+                    order=case["order"],
+                    overwrite=True,
                 )
                 a[...] = values
                 theirs = zarr.open_array(str(tmp_path / "a"), mode="r+")
