@@ -191,7 +191,7 @@ def run(coroutine: Any) -> Any:
 
 
 def slow_array(path: pathlib.Path, seconds: float) -> Any:
-    """An array that takes about `seconds` of one core to read: random bytes in bz2, one stored object many times over."""
+    """An array that takes about `seconds` of one core to read: noise in bz2, one stored object many times over."""
     import os
 
     import penstock
