@@ -20,10 +20,22 @@ Result<AnyCodec> make(const Json& configuration, const ChunkSpec& /*chunk*/) {
   return AnyCodec(make_zstd({static_cast<int>(level), checksum}));
 }
 
+/// zarr-python leaves `checksum` out when it is false, and tensorstore refuses a v2 zstd that has it.
+Result<Json> to_v2(const CodecSpec& spec, const DType& /*dtype*/) {
+  PENSTOCK_ASSIGN(const Json c, configuration_of(spec));
+  PENSTOCK_ASSIGN(const std::int64_t level, int_or(c, "level", 0, -131072, 22));
+  PENSTOCK_ASSIGN(const bool checksum, bool_or(c, "checksum", false));
+  Json v2 = Json::object();
+  v2["id"] = "zstd";
+  v2["level"] = level;
+  if (checksum) v2["checksum"] = true;
+  return v2;
+}
+
 constexpr std::string_view kAliases[] = {"numcodecs.zstd"};
 
 }  // namespace
 
-const CodecEntry kZstdCodec = {"zstd", kAliases, "zstd", make, nullptr, nullptr};
+const CodecEntry kZstdCodec = {"zstd", kAliases, "zstd", make, nullptr, to_v2};
 
 }  // namespace penstock
