@@ -140,7 +140,7 @@ Result<Plan> Array::plan(const Region& region, Device device, const Options& opt
   plan.workers = worth_threads(plan.decoded_bytes, allowed) ? std::min(allowed.workers, plan.chunks) : 1;
   plan.stages.push_back({"fetch", reader.state().store->path_taken(), "the store's only path", 0, 0});
   if (device.type == Device::Type::cuda) {
-    PENSTOCK_ASSIGN(const CudaPath path, cuda_path(dataset, reader.view().chain, device));
+    PENSTOCK_ASSIGN(const CudaPath path, cuda_path(dataset, reader.view().chain, device, plan.chunks, allowed.workers));
     plan.stages.push_back({"decode", path.text, path.reason, plan.decoded_bytes, 0});
   } else if (!chain.is_raw()) {
     plan.stages.push_back(

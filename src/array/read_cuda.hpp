@@ -11,8 +11,10 @@ struct CudaPath {
   std::string text;    ///< "cuda:0, lz4 (own)"
   std::string reason;  ///< "nothing to decode"
 };
-/// Errors: unsupported (variable-length elements live in host memory only).
-Result<CudaPath> cuda_path(const Dataset& dataset, const CodecChain& chain, Device device);
+/// `chunks`: how many are read; `threads`: that could decode them on the CPU.
+/// Errors: unsupported (variable-length elements live in host memory only), invalid_argument (PENSTOCK_DECODE).
+Result<CudaPath> cuda_path(const Dataset& dataset, const CodecChain& chain, Device device, std::uint64_t chunks,
+                           std::uint64_t threads);
 
 /// Reads one region into `item.target`, whose device is a CUDA device.  Work on the target is ordered on target.stream:
 /// it begins after what is in the stream now, and what is put into the stream later comes after it.

@@ -64,7 +64,19 @@ Result<std::uint64_t> default_pinned_bytes() {
   return from_environment("PENSTOCK_PINNED", parse_bytes, [] { return std::uint64_t{512} << 20; });
 }
 
+Result<DecodePlace> decode_place() {
+  const char* text = std::getenv("PENSTOCK_DECODE");
+  const std::string_view value = text == nullptr ? "auto" : text;
+  if (value == "auto") return DecodePlace::automatic;
+  if (value == "cpu") return DecodePlace::cpu;
+  if (value == "device") return DecodePlace::device;
+  return Error(ErrorCode::invalid_argument,
+               "PENSTOCK_DECODE: '" + std::string(value) + "' is none of auto, cpu, device");
+}
+
 Result<std::vector<Setting>> all_settings() {
+  PENSTOCK_TRY(decode_place());
+  const char* decode = std::getenv("PENSTOCK_DECODE");
   PENSTOCK_ASSIGN(const std::uint64_t budget, default_budget_bytes());
   PENSTOCK_ASSIGN(const std::uint64_t threads, default_threads());
   PENSTOCK_ASSIGN(const std::uint64_t pinned, default_pinned_bytes());
@@ -74,6 +86,8 @@ Result<std::vector<Setting>> all_settings() {
       {"threads", "threads of one operation", std::to_string(threads), origin_of("PENSTOCK_THREADS")},
       {"pinned", "staging memory between storage and a device, shared by all operations", format_bytes(pinned),
        origin_of("PENSTOCK_PINNED")},
+      {"decode", "where chunks for a device are decoded: auto, cpu or device", decode ? decode : "auto",
+       origin_of("PENSTOCK_DECODE")},
   };
 }
 

@@ -24,6 +24,9 @@ Result<std::uint64_t> default_budget_bytes();
 Result<std::uint64_t> default_threads();
 /// Staging memory between storage and a device, shared by all operations: PENSTOCK_PINNED, else 512 MiB.
 Result<std::uint64_t> default_pinned_bytes();
+/// Where chunks for a device are decoded when it could do it: PENSTOCK_DECODE = auto, cpu or device.
+enum class DecodePlace : std::uint8_t { automatic, cpu, device };
+Result<DecodePlace> decode_place();
 /// Every setting with its present value.  Errors: invalid_argument naming the variable.
 Result<std::vector<Setting>> all_settings();
 
