@@ -54,8 +54,9 @@ def add_v2(name, codec, data="u16"):
 def add_v3(name, data="u16", shape=None, **how):
     array = DATA[data]
     store = zarr.storage.MemoryStore()
-    z = zarr.create_array(store, shape=array.shape, dtype=array.dtype, chunks=array.shape, fill_value=3,
-                          **{"compressors": None, **how})
+    z = zarr.create_array(
+        store, shape=array.shape, dtype=array.dtype, chunks=array.shape, fill_value=3, **{"compressors": None, **how}
+    )
     z[...] = array
     meta = json.loads(store._store_dict["zarr.json"].to_bytes())
     (key,) = [k for k in store._store_dict if k.startswith("c")]
@@ -76,8 +77,13 @@ def v2_cases():
     add_v2("v2_lzma", numcodecs.LZMA())
     add_v2("v2_lzma_sha256", numcodecs.LZMA(check=lzma.CHECK_SHA256, preset=2))
     add_v2("v2_lzma_alone", numcodecs.LZMA(format=lzma.FORMAT_ALONE))
-    add_v2("v2_lzma_raw", numcodecs.LZMA(format=lzma.FORMAT_RAW, filters=[
-        {"id": lzma.FILTER_DELTA, "dist": 2}, {"id": lzma.FILTER_LZMA2, "preset": 1}]))
+    add_v2(
+        "v2_lzma_raw",
+        numcodecs.LZMA(
+            format=lzma.FORMAT_RAW,
+            filters=[{"id": lzma.FILTER_DELTA, "dist": 2}, {"id": lzma.FILTER_LZMA2, "preset": 1}],
+        ),
+    )
     for cname in ("lz4", "lz4hc", "blosclz", "zstd", "zlib"):
         for shuffle in (0, 1, 2):
             add_v2(f"v2_blosc_{cname}_{shuffle}", numcodecs.Blosc(cname, 5, shuffle), "f64" if shuffle else "u16")
@@ -111,14 +117,24 @@ def stream_cases():
     skippable = b"\x5a\x2a\x4d\x18" + (5).to_bytes(4, "little") + b"notes"
     add_stream("zstd_two_frames", frames[0] + frames[1], zstd)
     add_stream("zstd_skippable", skippable + frames[0] + skippable + frames[1] + skippable, zstd)
-    add_stream("gzip_two_members", gzip.compress(raw[:half], 1, mtime=0) + gzip.compress(raw[half:], 9, mtime=0),
-               {"name": "gzip", "configuration": {"level": 1}})
-    add_stream("gzip_padded", gzip.compress(raw, 6, mtime=0) + bytes(11),
-               {"name": "gzip", "configuration": {"level": 1}})
-    add_stream("bz2_two_streams", bz2.compress(raw[:half]) + bz2.compress(raw[half:]),
-               {"name": "numcodecs.bz2", "configuration": {"level": 1}})
-    add_stream("xz_two_streams", lzma.compress(raw[:half]) + bytes(8) + lzma.compress(raw[half:]),
-               {"name": "numcodecs.lzma", "configuration": {"format": 1}})
+    add_stream(
+        "gzip_two_members",
+        gzip.compress(raw[:half], 1, mtime=0) + gzip.compress(raw[half:], 9, mtime=0),
+        {"name": "gzip", "configuration": {"level": 1}},
+    )
+    add_stream(
+        "gzip_padded", gzip.compress(raw, 6, mtime=0) + bytes(11), {"name": "gzip", "configuration": {"level": 1}}
+    )
+    add_stream(
+        "bz2_two_streams",
+        bz2.compress(raw[:half]) + bz2.compress(raw[half:]),
+        {"name": "numcodecs.bz2", "configuration": {"level": 1}},
+    )
+    add_stream(
+        "xz_two_streams",
+        lzma.compress(raw[:half]) + bytes(8) + lzma.compress(raw[half:]),
+        {"name": "numcodecs.lzma", "configuration": {"format": 1}},
+    )
 
 
 def v3_cases():
@@ -133,8 +149,11 @@ def v3_cases():
     inner = {"codecs": [zc.BytesCodec(), zc.ZstdCodec()]}
     for where in ("start", "end"):
         add_v3(f"v3_shard_{where}", serializer=zc.ShardingCodec(chunk_shape=(2, 10), index_location=where, **inner))
-    nested = zc.ShardingCodec(chunk_shape=(2, 5), codecs=[zc.TransposeCodec(order=(1, 0)), zc.BytesCodec(endian="big")],
-                              index_location="start")
+    nested = zc.ShardingCodec(
+        chunk_shape=(2, 5),
+        codecs=[zc.TransposeCodec(order=(1, 0)), zc.BytesCodec(endian="big")],
+        index_location="start",
+    )
     add_v3("v3_shard_nested", serializer=zc.ShardingCodec(chunk_shape=(4, 10), codecs=[nested]))
     DATA["sparse"] = np.where(DATA["u16"] > 60, DATA["u16"], 3).astype("<u2")
     add_v3("v3_shard_sparse", "sparse", serializer=zc.ShardingCodec(chunk_shape=(2, 10), **inner))
