@@ -74,7 +74,7 @@ std::vector<std::string> validate_ngff(const Multiscale& image, const std::vecto
 /// Splits "/a/b.zarr/c/0" style paths.  The store is the longest prefix that is a file (an archive) or a directory with
 /// metadata; without one the longest directory that exists.  The node path is what remains.  Of URLs, "file://" is read
 /// as a path and "memory://name/path" split at the name; others are a store as a whole.
-/// Errors: not_found, invalid_argument ("..", below what exists).
+/// Errors: not_found, invalid_argument (a name that no key can have).
 struct Location {
   std::string store_url;
   std::string path;

@@ -17,9 +17,9 @@ bool holds_metadata(const std::string& directory) {
   return false;
 }
 
-/// Parent of a path: "a/b" -> "a", "a" -> ".", "/a" -> "/"; nullopt above "/" and ".".
+/// Parent of a path: "a/b" -> "a", "a" -> ".", "/a" -> "/"; nullopt above "/", "." and "..".
 std::optional<std::string> parent(const std::string& path) {
-  if (path == "/" || path == ".") return std::nullopt;
+  if (path == "/" || path == "." || path == ".." || path.ends_with("/..")) return std::nullopt;
   const std::size_t slash = path.rfind('/');
   if (slash == std::string::npos) return ".";
   return slash == 0 ? "/" : path.substr(0, slash);

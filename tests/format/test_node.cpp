@@ -157,7 +157,10 @@ TEST(Locate, FindsTheStoreInAPath) {
   expect("b.zip/x/y", "b.zip", "x/y");
   expect("b.zip", "b.zip", "");
   expect("empty", "empty", "");
-  EXPECT_EQ(locate(folder.at("none/../a")).error().code(), ErrorCode::invalid_argument);
+  EXPECT_EQ(locate(folder.at("none/../a")).error().code(), ErrorCode::not_found);
+  EXPECT_EQ(locate(folder.at("empty/../a.zarr/x")).value().store_url, folder.at("empty/../a.zarr"));
+  EXPECT_EQ(locate(folder.at("a.zarr/../empty/x")).value().store_url, folder.at("a.zarr/../empty"))
+      << "what stands before '..' is no parent";
   EXPECT_EQ(locate("").error().code(), ErrorCode::invalid_argument);
   EXPECT_EQ(locate("file://" + folder.at("a.zarr/img/c")).value().path, "c");
 }
