@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstring>
 
+#include "array/place/copy_row.hpp"
 #include "array/place/job.hpp"
 #include "array/place/kernel_jobs.hpp"
 #include "array/place/place.hpp"
@@ -41,6 +42,24 @@ TEST(Place, EqualsTheNaiveLoop) {
     jobs_of_many += !single_job(item, job);
   }
   EXPECT_GT(jobs_of_many, 100);  // the test does reach structures
+}
+
+TEST(Place, RowsOfAnyLengthAddressAndOrder) {
+  std::vector<std::byte> source(512), target(768);
+  for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<std::byte>(i * 7 + i / 256);
+  for (const std::size_t unit : {1u, 2u, 4u, 8u, 16u})
+    for (const place::Store store : {place::Store::cached, place::Store::streaming})
+      for (std::size_t bytes = 0; bytes <= 336; bytes += unit)
+        for (std::size_t shift = 0; shift < 64; shift += bytes % 16 == 0 ? 1 : 13) {
+          target.assign(target.size(), std::byte{0xA5});
+          place::copy_row(target.data() + 64 + shift, source.data() + shift % 5, bytes, unit, store);
+          place::finish_stores();
+          for (std::size_t i = 0; i < target.size(); ++i) {
+            const std::size_t at = i - 64 - shift;
+            const std::byte want = at < bytes ? source[shift % 5 + (at ^ (unit - 1))] : std::byte{0xA5};
+            ASSERT_EQ(target[i], want) << "unit " << unit << ", " << bytes << " bytes, shift " << shift;
+          }
+        }
 }
 
 TEST(Place, LargeTransposeAndRank32) {
