@@ -3,11 +3,12 @@
 
     tools/sass_diff.py BUILD              compare the kernels compiled in BUILD; exit 1 when one got worse
     tools/sass_diff.py BUILD --update     make them the new baseline
-    tools/sass_diff.py BUILD --fetch      install the disassembler (PyPI wheels) into .deps/cudatools first
+    tools/sass_diff.py --fetch            install the disassembler (PyPI wheels) into .deps/cudatools
 
 Counted for each kernel and architecture: instructions, registers, and local-memory accesses (spills).  Worse is: more
 than 5 % more instructions or registers, any local-memory access that the baseline does not have, or a kernel that the
-baseline does not know (or no longer exists).  The counts belong to one compiler: see "nvcc" in the baseline.
+baseline does not know (or no longer exists).  Architectures that BUILD was not compiled for are left out.  The counts
+belong to one compiler: see "nvcc" in the baseline.
 """
 
 import argparse
@@ -34,7 +35,7 @@ def find_cuobjdump() -> str:
     local = TOOLS / "nvidia" / "cu13" / "bin" / "cuobjdump"
     found = str(local) if local.exists() else shutil.which("cuobjdump")
     if not found:
-        sys.exit("sass_diff: no cuobjdump; run tools/sass_diff.py BUILD --fetch, or install a CUDA toolkit")
+        sys.exit("sass_diff: no cuobjdump; run tools/sass_diff.py --fetch, or install a CUDA toolkit")
     return found
 
 
@@ -131,13 +132,15 @@ def compare(old: dict[str, dict[str, int]], new: dict[str, dict[str, int]]) -> i
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("build", help="build folder")
+    parser.add_argument("build", nargs="?", help="build folder")
     parser.add_argument("--update", action="store_true", help="write the baseline")
     parser.add_argument("--fetch", action="store_true", help="install the disassembler")
     parser.add_argument("--baseline", type=pathlib.Path, default=BASELINE)
     args = parser.parse_args()
     if args.fetch:
         fetch()
+    if not args.build:
+        return 0 if args.fetch else parser.error("which build folder?")
     new = {"nvcc": nvcc_version(args.build), "kernels": count_kernels(args.build)}
     if args.update:
         args.baseline.write_text(json.dumps(new, indent=1) + "\n")
@@ -148,7 +151,9 @@ def main() -> int:
     old = json.loads(args.baseline.read_text())
     if old["nvcc"] != new["nvcc"]:
         sys.exit(f"sass_diff: the baseline is of nvcc {old['nvcc']}, this build of {new['nvcc']}: not comparable")
-    worse = compare(old["kernels"], new["kernels"])
+    compiled = {name.split(" ")[0] for name in new["kernels"]}
+    known = {name: counts for name, counts in old["kernels"].items() if name.split(" ")[0] in compiled}
+    worse = compare(known, new["kernels"])
     if worse:
         print(f"sass_diff: {worse} kernels are worse; if that is meant, run with --update and say why in the commit")
     return 1 if worse else 0
