@@ -1,31 +1,18 @@
 #include "device/cpu/backend.hpp"
 
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <limits>
 #include <thread>
 
 #include "core/units.hpp"
 #include "device/capped_counter.hpp"
+#include "device/cpu/host_memory.hpp"
 
 namespace penstock {
 namespace {
-
-constexpr std::size_t kHugePage = std::size_t{2} << 20;
-
-/// Host memory; large blocks in whole huge pages, so that filling them faults less often.  nullptr when there is none.
-void* allocate_host(std::uint64_t bytes, std::size_t alignment) {
-  if (bytes > std::numeric_limits<std::int64_t>::max() / 2) return nullptr;
-  const std::size_t align = bytes >= 2 * kHugePage ? std::max(alignment, kHugePage) : alignment;
-  const std::uint64_t rounded = (bytes + align - 1) / align * align;
-  void* data = std::aligned_alloc(align, rounded);
-  if (data != nullptr && align >= kHugePage) ::madvise(data, rounded, MADV_HUGEPAGE);  // a wish; refusal does no harm
-  return data;
-}
 
 class CpuMemory final : public Memory {
  public:
