@@ -70,7 +70,7 @@ run_pytest() {
   result "$(basename build/wheel/*.whl) in $(took $((SECONDS - start)))"
   step "Python tests"
   result ""
-  .venv/bin/python -m pytest tests/python 2>&1 </dev/null | tee "$logs/pytest.log" || die "Python tests failed"
+  .venv/bin/python -m pytest tests/python tests/readme 2>&1 </dev/null | tee "$logs/pytest.log" || die "Python tests failed"
 }
 
 run_tests() {
