@@ -5,9 +5,10 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import penstock
 import pytest
 import zarr
+
+import penstock
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
