@@ -82,7 +82,7 @@ run_tests() {
   esac
   steps=5
   if [ $quick = no ]; then
-    [ ! -e tools/sass_diff.py ] || steps=$((steps + 1))
+    [ ! -e bench/sass_baseline.json ] || steps=$((steps + 1))
     [ ! -e pyproject.toml ] || steps=$((steps + 2))
   fi
   setup_packages build test
@@ -94,7 +94,7 @@ run_tests() {
     run_ctest --label-exclude long
     return
   fi
-  if [ -e tools/sass_diff.py ]; then run_sass; fi
+  if [ -e bench/sass_baseline.json ]; then run_sass; fi
   run_ctest
   if [ -e pyproject.toml ]; then run_pytest; fi
   printf '\nC++ and Python:\n'
