@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 namespace penstock {
 namespace {
@@ -57,8 +58,10 @@ void copy_strided(std::byte* to, std::span<const std::int64_t> to_strides, const
     if (shape[d] > 1) axes[n++] = {shape[d], to_strides[d], from_strides[d]};
   }
   // The target is written in order of its own strides; neighbouring axes that continue each other become one.
-  std::stable_sort(axes.begin(), axes.begin() + static_cast<std::ptrdiff_t>(n),
-                   [](const Axis& a, const Axis& b) { return std::abs(a.to) > std::abs(b.to); });
+  // Insertion: there are few axes, and nothing is allocated.
+  for (std::size_t i = 1; i < n; ++i)
+    for (std::size_t k = i; k > 0 && std::abs(axes[k - 1].to) < std::abs(axes[k].to); --k)
+      std::swap(axes[k - 1], axes[k]);
   std::size_t merged = 0;
   for (std::size_t i = 0; i < n; ++i) {
     const Axis& a = axes[i];
