@@ -22,7 +22,7 @@ Progress: TypeAlias = Callable[[str, int, int], object]
 """Called with (operation, bytes done, bytes in all), at most every 50 ms and once at the end."""
 
 # Below this many decoded bytes a call runs in the caller's thread and cannot be interrupted: it takes milliseconds.
-_WATCH_FROM_BYTES = 16 << 20
+_WATCH_FROM_BYTES = 4 << 20
 
 
 def options(
@@ -154,6 +154,11 @@ class Array:
     def last_report(self) -> _core.Report | None:
         """What the last finished operation on this object did: str() is a table, ``.json`` the same for programs."""
         return self._last_report
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickles as where it is, and is opened again there (in another process, not for memory://)."""
+        store = self._core.store
+        return _reopen, (store.url, self.path, "r+" if store.writable else "r")
 
     def __repr__(self) -> str:
         return f"<penstock.Array {self.url} {self.shape} {self.data_type}>"
@@ -456,6 +461,10 @@ class Array:
         """Flushes, unless an exception is on its way."""
         if kind is None and self._core.store.writable:
             self.flush()
+
+
+def _reopen(url: str, path: str, mode: str) -> Array:
+    return Array(_core.Array.open(_core.Store.open(url, mode), path))
 
 
 def _is_sharded(dataset: _core.Dataset) -> bool:

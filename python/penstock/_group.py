@@ -34,6 +34,10 @@ def wrap(node: _core.Array | _core.Group) -> Array | Group | Image:
     return Image(node, images[0]) if len(images) == 1 else Group(node)
 
 
+def _reopen(url: str, path: str, mode: str) -> Array | Group | Image:
+    return wrap(_core.Group.open(_core.Store.open(url, mode), path))
+
+
 class Group:
     """A group in a store: a mapping of names to its direct members, and of paths ("a/b") to those below."""
 
@@ -130,6 +134,11 @@ class Group:
         """Flushes, unless an exception is on its way."""
         if kind is None and self._core.store.writable:
             self.flush()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickles as where it is, and is opened again there (in another process, not for memory://)."""
+        store = self._core.store
+        return _reopen, (store.url, self.path, "r+" if store.writable else "r")
 
     def __repr__(self) -> str:
         return f"<penstock.Group {self.url}>"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pathlib
+import pickle
 from typing import Any
 
 import numpy as np
@@ -140,6 +141,19 @@ def test_images(tmp_path: pathlib.Path, version: str) -> None:
     assert same(image["s1"][...], image[1][...])
     with pytest.raises(IndexError, match="has 2"):
         image[2]
+
+
+def test_pickled_nodes_are_opened_again(tmp_path: pathlib.Path) -> None:
+    ngff("0.5", tmp_path / "i.zarr")
+    image = penstock.open(tmp_path / "i.zarr")
+    again = pickle.loads(pickle.dumps(image))
+    assert isinstance(again, penstock.Image) and again.url == image.url
+    level = penstock.open(tmp_path / "i.zarr/s1", "r+")
+    copy = pickle.loads(pickle.dumps(level))
+    assert same(copy[...], level[...])
+    copy[0, 0, 0] = 9
+    with pytest.raises(penstock.UnsupportedError):
+        pickle.loads(pickle.dumps(image["s1"]))[0, 0, 0] = 9
 
 
 def test_an_image_without_labels(tmp_path: pathlib.Path) -> None:
