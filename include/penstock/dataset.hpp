@@ -41,7 +41,7 @@ struct Dataset {
   KeyEncoding keys;
   std::vector<CodecSpec> codecs;  ///< encoding order, v3 spelling: array->array..., array->bytes, bytes->bytes...
   /// One element: dtype.size_bytes bytes in native order, or the value's own bytes for variable length.
-  /// Empty: v2 `null`, absent chunks read as zeros.
+  /// Empty: v2 `null`, absent chunks read as zeros (not-a-time for datetime and timedelta), as in zarr-python.
   std::vector<std::byte> fill;
   std::vector<std::optional<std::string>> dimension_names;  ///< empty, or one per dimension
   std::string attributes = "{}";                            ///< JSON object as text

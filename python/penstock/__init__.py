@@ -7,6 +7,7 @@
 >>> print(a.last_report)
 """
 
+from . import _core
 from ._api import copy, create, create_group, write_pyramid
 from ._array import Array, read_many
 from ._core import (
@@ -17,7 +18,6 @@ from ._core import (
     Report,
     StageReport,
     Stream,
-    __version__,
     cuda_unavailable_reason,
     devices,
 )
@@ -33,6 +33,8 @@ from ._errors import (
 from ._future import Future
 from ._group import Group, Image, open
 from ._memory import DeviceArray
+
+__version__ = _core.version()
 
 __all__ = [
     "Array",

@@ -260,7 +260,7 @@ class Array:
         if index is not None:
             return self._device_reader(region, out, index, stream, opts)
         result = np.empty(region.shape, self.dtype) if out is None else out
-        memory = self._memory(result, region, "out", None, writable=True)
+        memory = self._fitting(result, region, "out", None, writable=True)
         target = _core.Target(memory.address, region.strides(memory.strides), memory.keep)
         core = self._core
 
@@ -270,7 +270,7 @@ class Array:
 
         return call
 
-    def _memory(
+    def _fitting(
         self, obj: Any, region: Region, what: str, stream: _core.Stream | None, *, writable: bool
     ) -> _memory.Memory:
         memory = _memory.of(obj, self.dtype, what, stream, writable=writable)
@@ -286,7 +286,7 @@ class Array:
                 f"out is {type(out).__name__}; for data type {self.data_type} it must be a NumPy object array"
             )
         result: npt.NDArray[Any] = np.empty(region.shape, object) if out is None else out
-        memory = self._memory(result, region, "out", None, writable=True)
+        memory = self._fitting(result, region, "out", None, writable=True)
         strides = region.strides(memory.strides)
         core = self._core
 
@@ -310,7 +310,7 @@ class Array:
                 result.address, region.shape, _memory.c_strides(region.shape, self.dtype.itemsize), result
             )
         else:
-            memory = self._memory(out, region, "out", queue, writable=True)
+            memory = self._fitting(out, region, "out", queue, writable=True)
             if memory.wait_for is not None:
                 queue.wait_for(_memory.callers_stream(memory.wait_for, index))
         target = _core.Target(memory.address, region.strides(memory.strides), memory.keep, queue)
@@ -345,7 +345,7 @@ class Array:
         value: broadcast to the selection's shape and cast to the array's dtype, as NumPy's assignment does; CUDA memory
             (``__dlpack__``, ``__cuda_array_interface__``) must have exactly that shape and dtype.
         stream: CUDA only: the stream that makes ``value``.
-        errors: those of ``read``; UnsupportedError when the array was opened read-only.
+        errors: those of ``read``; PermissionError when the array was opened read-only.
         memory: at most ``budget``.  Chunks covered in part are read, changed and written; every object is replaced as a
             whole, and a stopped write leaves old or new objects, never half of one.
         """
@@ -374,7 +374,7 @@ class Array:
         index = _memory.cuda_index(value)
         if index is not None:
             queue = _memory.own_stream(index) if stream is None else _memory.callers_stream(stream, index)
-            memory = self._memory(value, region, "value", queue, writable=False)
+            memory = self._fitting(value, region, "value", queue, writable=False)
             if memory.wait_for is not None:
                 queue.wait_for(_memory.callers_stream(memory.wait_for, index))
             source = _core.Target(memory.address, region.strides(memory.strides), memory.keep, queue)
@@ -512,7 +512,7 @@ def read_many(
         if _device_index(out, None) is not None:
             raise ValueError("read_many reads to host memory")
         result = np.empty(region.shape, array.dtype) if out is None else out
-        memory = array._memory(result, region, "out", None, writable=True)
+        memory = array._fitting(result, region, "out", None, writable=True)
         made.append(
             (array._core, region.ranges, _core.Target(memory.address, region.strides(memory.strides), memory.keep))
         )

@@ -22,7 +22,8 @@ def bfloat16() -> np.dtype[Any]:
         import ml_dtypes
     except ImportError:
         return np.dtype(np.uint16)
-    return np.dtype(ml_dtypes.bfloat16)
+    made: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+    return made
 
 
 def to_numpy(dtype: _core.DType) -> np.dtype[Any]:

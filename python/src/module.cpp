@@ -12,7 +12,7 @@ namespace nb = nanobind;
 NB_MODULE(_core, m) {
   m.doc() = "Bindings of libpenstock; use the package penstock.";
   nb::set_leak_warnings(false);  // a program that ends while it holds arrays has done nothing wrong
-  m.attr("__version__") = PENSTOCK_VERSION;
+  m.def("version", [] { return PENSTOCK_VERSION; });
   penstock::python::bind_errors(m);
   penstock::python::bind_types(m);
   penstock::python::bind_jobs(m);

@@ -33,7 +33,13 @@ Result<std::vector<std::byte>> fill_element(const Dataset& dataset, Arena* arena
   const std::size_t item = dataset.dtype.size_bytes;
   std::vector<std::byte> element(item);
   if (!dataset.dtype.is_vlen()) {
-    if (!dataset.fill.empty()) std::memcpy(element.data(), dataset.fill.data(), item);
+    const Kind kind = dataset.dtype.kind;
+    if (!dataset.fill.empty()) {
+      std::memcpy(element.data(), dataset.fill.data(), item);
+    } else if ((kind == Kind::datetime || kind == Kind::timedelta) && item == sizeof(std::int64_t)) {
+      constexpr auto not_a_time = std::numeric_limits<std::int64_t>::min();
+      std::memcpy(element.data(), &not_a_time, item);
+    }
     return element;
   }
   VlenRef ref;

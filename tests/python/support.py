@@ -76,6 +76,8 @@ def same(a: Any, b: Any) -> bool:
         return False
     if a.dtype == object or b.dtype == object or a.dtype.kind == "T":
         return a.astype(object).ravel().tolist() == b.astype(object).ravel().tolist()
+    if a.shape == () and a.dtype.kind == b.dtype.kind and a.dtype.kind in "SU":
+        return bool(a == b)  # a scalar's data type is as wide as its value
     a, b = a.astype(a.dtype.newbyteorder("=")), b.astype(b.dtype.newbyteorder("="))
     if a.dtype.names is not None and a.dtype.names == b.dtype.names:
         return all(same(a[name], b[name]) for name in a.dtype.names)

@@ -74,6 +74,8 @@ class Failures:
 
 def v3_cases(dtype: Any) -> list[dict[str, Any]]:
     codecs = SPECIFIED_V3 + NUMCODECS_V3
+    if dtype in VLEN:  # shuffle takes whole elements only, on both sides
+        codecs = [chain for chain in codecs if chain[:1] != [support.codec("numcodecs.shuffle", elementsize=4)]]
     return list(
         cases(
             codecs=codecs, shards=[None, SHARDS], order=["C", "F"], big=[False, True] if swappable(dtype) else [False]
@@ -137,7 +139,7 @@ def test_zarr_python_reads_our_v3(tmp_path: pathlib.Path, dtype: Any) -> None:
             return same(support.read_with_zarr(tmp_path / "a"), values)
 
         failures.add(case, check)
-    failures.tell(76)
+    failures.tell(72)
 
 
 @pytest.mark.parametrize("dtype", ALL, ids=IDS)
@@ -158,7 +160,7 @@ def test_we_read_v3_of_zarr_python(tmp_path: pathlib.Path, dtype: Any) -> None:
             return same(penstock.open(tmp_path / "a")[...], values)
 
         failures.add(case, check)
-    failures.tell(76)
+    failures.tell(72)
 
 
 V2_ALL = [*NUMERIC, *FIXED, FLAT_STRUCT, *VLEN]
@@ -389,7 +391,15 @@ def test_tensorstore_v2_both_ways(tmp_path: pathlib.Path, dtype: str) -> None:
     failures.tell(28)
 
 
-ZARRS = [*NUMERIC, "string", "bytes"]
+# zarrs-python has no strings, and zarrs cannot read a part of a blosc chunk whose typesize is not the element's size.
+ZARRS = NUMERIC
+
+
+def with_typesize(codecs: list[dict[str, Any]], size: int) -> list[dict[str, Any]]:
+    return [
+        {**one, "configuration": {**one["configuration"], "typesize": size}} if one["name"] == "blosc" else one
+        for one in codecs
+    ]
 
 
 @pytest.mark.parametrize("dtype", ZARRS)
@@ -406,7 +416,7 @@ def test_zarrs_both_ways(tmp_path: pathlib.Path, dtype: str) -> None:
                     dtype=dtype,
                     chunks=CHUNKS,
                     shards=case["shards"],
-                    codecs=case["codecs"],
+                    codecs=with_typesize(case["codecs"], np.dtype(dtype).itemsize),
                     order=case["order"],
                     overwrite=True,
                 )
