@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "array/chunk_io.hpp"
 #include "array/leaf.hpp"
