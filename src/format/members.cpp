@@ -56,6 +56,16 @@ Status check_chunks(const Dataset& dataset, std::string_view shape_member, std::
   return {};
 }
 
+Status allow_zero_chunks_of_empty(Dataset& dataset, std::string_view chunk_member) {
+  for (std::size_t i = 0; i < dataset.chunk_shape.size(); ++i) {
+    if (dataset.chunk_shape[i] != 0) continue;
+    if (i >= dataset.shape.size() || dataset.shape[i] != 0)
+      return invalid(fmt::format("{}[{}]", chunk_member, i), "must be 1 or more, is 0");
+    dataset.chunk_shape[i] = 1;
+  }
+  return {};
+}
+
 Status check_dataset(const Dataset& dataset) {
   if (dataset.rank() > kMaxRank)
     return unsupported("shape", fmt::format("{} dimensions; penstock has up to {}", dataset.rank(), kMaxRank));

@@ -18,6 +18,9 @@ std::string shown(const Json& value);
 enum class Extents : std::uint8_t { any, positive };
 /// A list of extents, each at most 2^63-1.  Errors: invalid_metadata, unsupported (more than kMaxRank dimensions).
 Result<Shape> parse_shape(const Json& value, std::string_view where, Extents extents);
+/// Some writers give an empty dimension chunks of 0; there are no chunks then, so 1 is put in their place.
+/// Errors: invalid_metadata for a 0 along any other dimension.
+Status allow_zero_chunks_of_empty(Dataset& dataset, std::string_view chunk_member);
 /// Checks a dataset before it is written.  Errors: invalid_metadata naming the member.
 Status check_dataset(const Dataset& dataset);
 /// Checks what several members say together: ranks agree, one chunk fits in 63 bits.

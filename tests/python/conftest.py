@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 import warnings
 
@@ -13,9 +14,14 @@ import penstock
 # zarr-python warns about data types that zarr v3 has no specification of; we test that both sides agree on them.
 warnings.filterwarnings("ignore", category=UserWarning, module="zarr")
 hypothesis.settings.register_profile(
-    "penstock", deadline=None, print_blob=True, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    "penstock",
+    derandomize=True,  # a run says the same twice; HYPOTHESIS_PROFILE=explore draws new examples
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
-hypothesis.settings.load_profile("penstock")
+hypothesis.settings.register_profile("explore", hypothesis.settings.get_profile("penstock"), derandomize=False)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "penstock"))
 
 HAVE_CUDA = any(device.name.startswith("cuda") for device in penstock.devices())
 # Tests that need a GPU are not part of a run without one.

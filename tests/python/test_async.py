@@ -160,7 +160,7 @@ def test_the_stored_array_may_be_resized_and_removed_meanwhile(tmp_path: pathlib
     for pending in (future, second):
         try:
             assert pending.result(60).ndim == 2
-        except (FileNotFoundError, penstock.CorruptDataError):
+        except (FileNotFoundError, penstock.CorruptDataError, IndexError):  # also: begun when it was smaller already
             pass
     assert second.done() and future.done()
 

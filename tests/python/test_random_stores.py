@@ -83,7 +83,8 @@ def specs(draw: st.DrawFn) -> tuple[dict[str, Any], np.ndarray[Any, Any]]:
         "codecs": draw(st.sampled_from(support.SPECIFIED_V3[:3] + support.SPECIFIED_V3[5:])),
         "attributes": draw(attributes()),
     }
-    if zarr_format == 3 and draw(st.booleans()):
+    # zarr-python 3.1.6 cannot read shards of raw bytes: it hashes their fill value.
+    if zarr_format == 3 and name != "V3" and draw(st.booleans()):
         spec["shards"] = [chunk * draw(st.integers(1, 3)) for chunk in chunks]
     values = support.sample(name, shape, draw(st.integers(0, 99)))
     if name not in support.VLEN and draw(st.booleans()):

@@ -40,13 +40,7 @@ Status parse_chunks(const Json& zarray, Dataset& dataset) {
   PENSTOCK_ASSIGN(dataset.shape, metadata::parse_shape(*shape, "shape", metadata::Extents::any));
   PENSTOCK_ASSIGN(const Json* chunks, member(zarray, "chunks"));
   PENSTOCK_ASSIGN(dataset.chunk_shape, metadata::parse_shape(*chunks, "chunks", metadata::Extents::any));
-  for (std::size_t i = 0; i < dataset.chunk_shape.size(); ++i) {
-    if (dataset.chunk_shape[i] != 0) continue;
-    // Some writers give an empty dimension chunks of 0; there are no chunks then, so any extent is right.
-    if (i >= dataset.shape.size() || dataset.shape[i] != 0)
-      return invalid(fmt::format("chunks[{}]", i), "must be 1 or more, is 0");
-    dataset.chunk_shape[i] = 1;
-  }
+  PENSTOCK_TRY(metadata::allow_zero_chunks_of_empty(dataset, "chunks"));
   return metadata::check_chunks(dataset, "shape", "chunks");
 }
 

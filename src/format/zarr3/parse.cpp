@@ -41,7 +41,8 @@ Status parse_grid(const Json& document, Dataset& dataset) {
   PENSTOCK_TRY_IN(only_members(grid.configuration, {"chunk_shape"}), "chunk_grid.configuration");
   PENSTOCK_ASSIGN_IN(const Json* extents, member(grid.configuration, "chunk_shape"), "chunk_grid.configuration");
   constexpr std::string_view where = "chunk_grid.configuration.chunk_shape";
-  PENSTOCK_ASSIGN(dataset.chunk_shape, metadata::parse_shape(*extents, where, metadata::Extents::positive));
+  PENSTOCK_ASSIGN(dataset.chunk_shape, metadata::parse_shape(*extents, where, metadata::Extents::any));
+  PENSTOCK_TRY(metadata::allow_zero_chunks_of_empty(dataset, where));
   return metadata::check_chunks(dataset, "shape", where);
 }
 
