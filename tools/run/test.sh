@@ -43,18 +43,6 @@ run_ctest() {
     die "C++ tests failed" "One of them alone: ctest --preset release -R NAME"
 }
 
-# Compares the kernels' machine code with the stored counts: a slower kernel shows without a GPU.
-run_sass() {
-  step "CUDA machine code"
-  if [ "$cuda" = OFF ]; then
-    result "not compiled: CPU only"
-    return
-  fi
-  logged sass .venv/bin/python tools/sass_diff.py build/release --fetch ||
-    die "a kernel's machine code got worse" "If it is meant: tools/sass_diff.py build/release --update, and say why in the commit."
-  result "$(tail -n 1 "$logs/sass.log")"
-}
-
 # The wheel as users get it, then the tests of the Python package, and both ways with other programs.
 run_pytest() {
   step "Python wheel"
@@ -81,10 +69,7 @@ run_tests() {
     *) die "no such tier: $1" "Say ./run test or ./run test quick." ;;
   esac
   steps=5
-  if [ $quick = no ]; then
-    [ ! -e bench/sass_baseline.json ] || steps=$((steps + 1))
-    [ ! -e pyproject.toml ] || steps=$((steps + 2))
-  fi
+  [ $quick = yes ] || steps=7
   setup_packages build test
   setup_cmake
   setup_cuda
@@ -94,10 +79,9 @@ run_tests() {
     run_ctest --label-exclude long
     return
   fi
-  if [ -e bench/sass_baseline.json ]; then run_sass; fi
   run_ctest
-  if [ -e pyproject.toml ]; then run_pytest; fi
+  run_pytest
   printf '\nC++ and Python:\n'
   grep -E 'tests passed|Total Test time' "$logs/ctest.log"
-  if [ -e pyproject.toml ]; then tail -n 1 "$logs/pytest.log"; fi
+  tail -n 1 "$logs/pytest.log"
 }
