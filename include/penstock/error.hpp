@@ -94,7 +94,8 @@ class [[nodiscard]] Result {
     check();
     return **this;
   }
-  T&& value() && {
+  /// By value, unlike std::expected: `for (auto& x : f().value())` holds on to what it walks over.
+  T value() && {
     check();
     return std::move(**this);
   }

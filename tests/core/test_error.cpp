@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "penstock/bytes.hpp"
 #include "penstock/dtype.hpp"
@@ -26,6 +28,28 @@ TEST(Error, ContextIsPutInFront) {
   EXPECT_EQ(s.error().message(), "c/0/3/7: codec zstd: literals run past the block at byte 4711");
   EXPECT_EQ(s.error().code(), ErrorCode::corrupt_data);
   EXPECT_THROW(s.value(), Exception);
+}
+
+TEST(Result, ValueOfATemporaryOutlivesIt) {
+  struct Watched {
+    bool* gone;
+    std::vector<int> items;
+    Watched(bool* flag, std::vector<int> values) : gone(flag), items(std::move(values)) {}
+    Watched(Watched&& other) noexcept : gone(std::exchange(other.gone, nullptr)), items(std::move(other.items)) {}
+    ~Watched() {
+      if (gone) *gone = true;
+    }
+  };
+  bool gone = false;
+  {
+    auto&& kept = Result<Watched>(Watched(&gone, {1, 2, 3})).value();
+    EXPECT_FALSE(gone);
+    EXPECT_EQ(kept.items.size(), 3u);
+  }
+  EXPECT_TRUE(gone);
+  int sum = 0;
+  for (const int x : Result<std::vector<int>>(std::vector<int>{1, 2, 3}).value()) sum += x;
+  EXPECT_EQ(sum, 6);
 }
 
 TEST(Error, TheTableIsComplete) {
