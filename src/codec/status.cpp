@@ -11,16 +11,38 @@ std::string_view decode_status_text(DecodeStatus status) {
     case DecodeStatus::bad_offset: return "a match starts before the output, or has offset 0";
     case DecodeStatus::bad_end: return "the last sequences break the rules for the end of a block";
     case DecodeStatus::bad_header: return "the size in front of the data is not that of the chunk";
-    case DecodeStatus::too_large: return "larger than the decoder's limit of 2 GiB";
+    case DecodeStatus::too_large: return "larger than the decoder's limit";
+    case DecodeStatus::bad_magic: return "no frame begins here";
+    case DecodeStatus::bad_block: return "the header of a block is wrong";
+    case DecodeStatus::bad_table: return "the description of a code table is wrong";
+    case DecodeStatus::bad_stream: return "an entropy-coded stream does not hold what its block needs";
+    case DecodeStatus::bad_checksum: return "the checksum of the decoded bytes is wrong";
+    case DecodeStatus::needs_dictionary: return "the frame needs a dictionary";
+    case DecodeStatus::unsupported_feature: return "the frame uses a feature that is not supported";
+    case DecodeStatus::scratch_too_small: return "the chunk is cut into more blocks than the decoder has scratch for";
     case DecodeStatus::not_run: return "the decoder did not run";
   }
   return "unknown status";
 }
 
+namespace {
+
+ErrorCode error_code(DecodeStatus status) {
+  switch (status) {
+    case DecodeStatus::not_run: return ErrorCode::internal;
+    case DecodeStatus::needs_dictionary:
+    case DecodeStatus::unsupported_feature:
+    case DecodeStatus::too_large:
+    case DecodeStatus::scratch_too_small: return ErrorCode::unsupported;
+    default: return ErrorCode::corrupt_data;
+  }
+}
+
+}  // namespace
+
 Status to_status(const ChunkStatus& status, std::string_view codec) {
   if (status.status == DecodeStatus::ok) return {};
-  const ErrorCode code = status.status == DecodeStatus::not_run ? ErrorCode::internal : ErrorCode::corrupt_data;
-  return Error(code, "codec " + std::string(codec) + ": " + std::string(decode_status_text(status.status)) +
+  return Error(error_code(status.status), "codec " + std::string(codec) + ": " + std::string(decode_status_text(status.status)) +
                          " at byte " + std::to_string(status.position));
 }
 

@@ -17,7 +17,15 @@ enum class DecodeStatus : std::uint32_t {
   bad_offset,            ///< a match starts before the output, or has offset 0
   bad_end,               ///< the last sequences break the format's rules for the end of a block
   bad_header,            ///< the size in front of the data is not that of the chunk
-  too_large,             ///< larger than the decoder's limit of 2 GiB
+  too_large,             ///< larger than the decoder's limit
+  bad_magic,             ///< what should begin a frame does not
+  bad_block,             ///< the header of a block or section contradicts itself, the block's size or the format
+  bad_table,             ///< the description of a Huffman or FSE table is wrong
+  bad_stream,            ///< an entropy-coded stream does not hold exactly what its section needs
+  bad_checksum,          ///< the decoded bytes are not those that were checksummed
+  needs_dictionary,      ///< the frame was made with a dictionary
+  unsupported_feature,   ///< the format's version or an option of it is not known
+  scratch_too_small,     ///< needs more scratch than a chunk of its size gets: cut into very many small blocks
   not_run = 0xFFFFFFFF,  ///< what the words hold before a device has written them
 };
 
@@ -32,7 +40,12 @@ struct ChunkStatus {
   std::uint64_t output_bytes = 0;  ///< bytes that were made
 };
 
-/// Success, or corrupt_data: "codec lz4: the input ends inside a sequence at byte 4711".
+/// Whether nothing is known to be wrong with the bytes: the chunk is to be decoded on the CPU.
+constexpr bool needs_cpu(DecodeStatus status) {
+  return status == DecodeStatus::too_large || status == DecodeStatus::scratch_too_small;
+}
+
+/// Success, or corrupt_data (unsupported: a dictionary, an unknown feature): "codec lz4: the input ends inside a sequence at byte 4711".
 Status to_status(const ChunkStatus& status, std::string_view codec);
 
 /// One chunk of a batch in device memory: `in_bytes` at `in` become exactly `out_bytes` at `out`.

@@ -1,15 +1,25 @@
 // What device code needs of the machine and C++ does not offer, on every compiler.
 #pragma once
+#include <bit>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
+#if !defined(__CUDA_ARCH__)
+#include <atomic>
+#endif
 
 #if defined(__CUDACC__)
 /// A function that runs on the host and on the device.
 #define PENSTOCK_HD __host__ __device__ __forceinline__
+/// The same, for one that is too large to be copied to where it is called.
+#define PENSTOCK_HD_CALLED inline __host__ __device__ __noinline__
 #define PENSTOCK_UNROLL _Pragma("unroll")
+#define PENSTOCK_NO_UNROLL _Pragma("unroll 1")
 #else
 #define PENSTOCK_HD inline
+#define PENSTOCK_HD_CALLED inline
 #define PENSTOCK_UNROLL
+#define PENSTOCK_NO_UNROLL
 #endif
 
 namespace penstock {
@@ -19,12 +29,56 @@ struct alignas(16) Bytes16 {
   std::uint32_t word[4];
 };
 
-/// Low 32 bits of (high:low) >> shift; shift is 0 to 31.
+/// Low 32 bits of (high:low) >> shift; the shift counts modulo 32.
 PENSTOCK_HD std::uint32_t shift_right(std::uint32_t low, std::uint32_t high, std::uint32_t shift) {
 #if defined(__CUDA_ARCH__)
   return __funnelshift_r(low, high, shift);
 #else
-  return static_cast<std::uint32_t>(((static_cast<std::uint64_t>(high) << 32) | low) >> shift);
+  return static_cast<std::uint32_t>(((static_cast<std::uint64_t>(high) << 32) | low) >> (shift & 31));
+#endif
+}
+/// High 32 bits of (high:low) << shift; the shift counts modulo 32.
+PENSTOCK_HD std::uint32_t shift_left(std::uint32_t low, std::uint32_t high, std::uint32_t shift) {
+#if defined(__CUDA_ARCH__)
+  return __funnelshift_l(low, high, shift);
+#else
+  return static_cast<std::uint32_t>((((static_cast<std::uint64_t>(high) << 32) | low) << (shift & 31)) >> 32);
+#endif
+}
+
+/// Position of the highest bit that is set; `value` is not 0.
+PENSTOCK_HD std::uint32_t high_bit(std::uint32_t value) {
+#if defined(__CUDA_ARCH__)
+  return static_cast<std::uint32_t>(31 - __clz(static_cast<int>(value)));
+#else
+  return static_cast<std::uint32_t>(31 - std::countl_zero(value));
+#endif
+}
+
+/// How far an address is above the last multiple of `alignment`, a power of two.
+PENSTOCK_HD std::uint32_t misalignment(const void* at, std::uint32_t alignment) {
+  return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(at)) & (alignment - 1);
+}
+
+/// Tells the CUDA compiler that `at` is not in shared memory: stores there then do not order with loads of tables.
+template <class T>
+PENSTOCK_HD T* assume_global(T* at) {
+#if defined(__CUDA_ARCH__)
+  __builtin_assume(__isGlobal(at));
+#endif
+  return at;
+}
+
+/// Adds and returns what was there before.  Allowed inside a region of a Team, where nothing may hang on the order.
+template <class T>
+PENSTOCK_HD T atomic_add(T* at, std::type_identity_t<T> add) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (sizeof(T) == 8)
+    return atomicAdd(reinterpret_cast<unsigned long long*>(at), static_cast<unsigned long long>(add));
+  else
+    return atomicAdd(at, add);
+#else
+  return std::atomic_ref<T>(*at).fetch_add(add, std::memory_order_relaxed);
 #endif
 }
 

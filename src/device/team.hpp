@@ -3,7 +3,7 @@
 // A team is N lanes that move together.  An algorithm is a template over a Team and uses nothing else of the machine.
 // There are four executors of one contract:
 //
-//   CudaTeam    device/cuda/team.cuh    one warp                               production, CUDA
+//   CudaTeam    device/cuda/team.cuh    one warp, or a block of threads        production, CUDA
 //   HostTeam    here                    a loop over the lanes, in order        any compiler
 //   PermTeam    device/test_teams.hpp   a loop in a scattered order            tests: shows races inside a region
 //   FiberTeam   device/test_teams.hpp   N fibres, each runs the whole code     tests: shows divergence
@@ -12,7 +12,8 @@
 //   1. Code outside a region is UNIFORM: every lane computes the same values and takes the same branches.  Regions are
 //      reached by all lanes or by none, with the same arguments.
 //   2. for_each, each_lane and map are REGIONS: the function runs once per index or lane, in no order.  Inside one
-//      region no index reads or writes what another index of it writes.
+//      region no index reads or writes what another index of it writes, but by atomic_add with a result that does not
+//      hang on the order.
 //   3. A region ends with a barrier of the team: what it wrote, later code sees.
 //   4. A value per lane is a `Team::var<T>`: made by map, read with at(value, lane) inside a region, or turned into a
 //      uniform value by broadcast, first, or a scan.
@@ -27,6 +28,7 @@
 //   broadcast(var, lane) -> T             uniform: the value of one lane
 //   first(var<bool>) -> uint32_t          uniform: the first lane that holds true; N when none does
 //   inclusive_sum(var) -> var             sum over the lanes up to and with each lane
+// The last three take a warp: a team of a whole block of threads does not have them.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -79,5 +81,12 @@ struct HostTeam {
     return values;
   }
 };
+
+/// Takes `n` from a counter that many teams share; uniform: what it held before.
+template <class Team>
+PENSTOCK_HD std::uint32_t team_take(const Team& team, std::uint32_t* counter, std::uint32_t n) {
+  auto taken = team.map([&](std::uint32_t lane) { return lane == 0 ? atomic_add(counter, n) : 0u; });
+  return team.broadcast(taken, 0);
+}
 
 }  // namespace penstock

@@ -1,4 +1,5 @@
-// The Team of a CUDA warp; the only file with warp intrinsics.  The contract is in device/team.hpp.
+// The Teams of CUDA: a warp, or a block of threads; the only file with warp intrinsics.  The contract is in
+// device/team.hpp.
 #pragma once
 #include <cstdint>
 
@@ -6,9 +7,10 @@
 
 namespace penstock {
 
-/// One warp.  All 32 lanes must be alive.
-struct CudaTeam {
-  static constexpr std::uint32_t lanes = 32;
+/// What a warp and a block of N threads have in common.
+template <class Self, std::uint32_t N>
+struct CudaLanes {
+  static constexpr std::uint32_t lanes = N;
   template <class T>
   using var = T;  // one per lane: a register
 
@@ -17,7 +19,7 @@ struct CudaTeam {
   template <class F>
   __device__ __forceinline__ void for_each(std::uint32_t n, F f) const {
     for (std::uint32_t i = lane(); i < n; i += lanes) f(i);
-    __syncwarp();
+    Self::barrier();
   }
   template <int U, class Load, class Store>
   __device__ __forceinline__ void for_each_batched(std::uint32_t n, Load load, Store store) const {
@@ -30,23 +32,35 @@ struct CudaTeam {
       for (int u = 0; u < U; ++u)
         if (i + u * lanes < n) store(i + u * lanes, values[u]);
     }
-    __syncwarp();
+    Self::barrier();
   }
   template <class F>
   __device__ __forceinline__ void each_lane(F f) const {
     f(lane());
-    __syncwarp();
+    Self::barrier();
   }
   template <class F>
   __device__ __forceinline__ auto map(F f) const {
     auto value = f(lane());
-    __syncwarp();
+    Self::barrier();
     return value;
   }
   template <class T>
   __device__ __forceinline__ static T& at(T& value, std::uint32_t) {
     return value;
   }
+};
+
+/// All N threads of a block, which must be alive.  Without the collectives of a warp.
+template <std::uint32_t N>
+struct CudaBlockTeam : CudaLanes<CudaBlockTeam<N>, N> {
+  __device__ __forceinline__ static void barrier() { __syncthreads(); }
+};
+
+/// One warp.  All 32 lanes must be alive.
+struct CudaTeam : CudaLanes<CudaTeam, 32> {
+  __device__ __forceinline__ static void barrier() { __syncwarp(); }
+
   template <class T>
   __device__ __forceinline__ T broadcast(T value, std::uint32_t from) const {
     return __shfl_sync(~0u, value, static_cast<int>(from));
