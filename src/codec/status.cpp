@@ -42,8 +42,9 @@ ErrorCode error_code(DecodeStatus status) {
 
 Status to_status(const ChunkStatus& status, std::string_view codec) {
   if (status.status == DecodeStatus::ok) return {};
-  return Error(error_code(status.status), "codec " + std::string(codec) + ": " + std::string(decode_status_text(status.status)) +
-                         " at byte " + std::to_string(status.position));
+  return Error(error_code(status.status), "codec " + std::string(codec) + ": " +
+                                              std::string(decode_status_text(status.status)) + " at byte " +
+                                              std::to_string(status.position));
 }
 
 }  // namespace penstock

@@ -45,7 +45,8 @@ constexpr bool needs_cpu(DecodeStatus status) {
   return status == DecodeStatus::too_large || status == DecodeStatus::scratch_too_small;
 }
 
-/// Success, or corrupt_data (unsupported: a dictionary, an unknown feature): "codec lz4: the input ends inside a sequence at byte 4711".
+/// Success, or corrupt_data (unsupported: a dictionary, an unknown feature): "codec lz4: the input ends inside a
+/// sequence at byte 4711".
 Status to_status(const ChunkStatus& status, std::string_view codec);
 
 /// One chunk of a batch in device memory: `in_bytes` at `in` become exactly `out_bytes` at `out`.
