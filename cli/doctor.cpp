@@ -1,6 +1,7 @@
 // penstock doctor
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include "cli/command.hpp"
 #include "cli/list.hpp"
@@ -8,6 +9,7 @@
 #include "cli/table.hpp"
 #include "cli/version.hpp"
 #include "codec/list.hpp"
+#include "core/config.hpp"
 #include "core/settings.hpp"
 #include "core/units.hpp"
 
@@ -80,8 +82,15 @@ class Doctor : public Command {
     if (json_)
       session.out.json(document);
     else
-      session.out.print(table.text());
+      session.out.print(table.text() + config_line());
     return 0;
+  }
+
+  static std::string config_line() {
+    const std::string path = config_path();
+    if (path.empty()) return "no configuration file is looked for\n";
+    const bool absent = ::access(path.c_str(), F_OK) != 0;  // where it is there, it has been read by now
+    return fmt::format("configuration file: {}{}\n", path, absent ? " (not there)" : "");
   }
 
   static Finding cpu() {

@@ -1,5 +1,7 @@
 #include "core/settings.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -8,6 +10,7 @@
 #include <fstream>
 
 #include "core/checked.hpp"
+#include "core/config.hpp"
 #include "core/units.hpp"
 
 namespace penstock {
@@ -41,54 +44,112 @@ std::uint64_t usable_cpus() {
   return std::max<std::uint64_t>(cpus, 1);
 }
 
-Result<std::uint64_t> from_environment(const char* variable, Result<std::uint64_t> (*parse)(std::string_view),
-                                       std::uint64_t (*built_in)()) {
-  const char* text = std::getenv(variable);
-  if (text == nullptr) return built_in();
-  PENSTOCK_ASSIGN_IN(const std::uint64_t value, parse(text), variable);
-  if (value == 0) return Error(ErrorCode::invalid_argument, std::string(variable) + ": must be more than 0");
-  return value;
+std::uint64_t built_in_budget() { return free_memory() / 4; }
+std::uint64_t built_in_pinned() { return std::uint64_t{512} << 20; }
+
+constexpr std::string_view kDecodePlaces[] = {"auto", "cpu", "device"};  // as in DecodePlace
+
+Result<std::uint64_t> parse_decode(std::string_view text) {
+  for (std::size_t i = 0; i < std::size(kDecodePlaces); ++i)
+    if (text == kDecodePlaces[i]) return i;
+  return Error(ErrorCode::invalid_argument, fmt::format("'{}' is none of {}", text, fmt::join(kDecodePlaces, ", ")));
+}
+std::uint64_t built_in_decode() { return 0; }
+std::string format_decode(std::uint64_t place) { return std::string(kDecodePlaces[place]); }
+std::string format_plain(std::uint64_t number) { return std::to_string(number); }
+
+/// One setting: how its text is read, and what it is when nobody says.
+struct Row {
+  std::string_view name;
+  const char* variable;
+  std::string_view what;
+  std::uint64_t low, high;
+  Result<std::uint64_t> (*parse)(std::string_view);
+  std::uint64_t (*built_in)();
+  std::string (*format)(std::uint64_t);
+};
+
+enum : std::size_t { kBudget, kThreads, kPinned, kDecode };
+constexpr Row kRows[] = {
+    {"budget", "PENSTOCK_BUDGET", "working memory of one operation beyond its output", 1, UINT64_MAX, parse_bytes,
+     built_in_budget, format_bytes},
+    {"threads", "PENSTOCK_THREADS", "threads of one operation", 1, 4096, parse_count, usable_cpus, format_plain},
+    {"pinned", "PENSTOCK_PINNED", "staging memory between storage and a device, shared by all operations", 1,
+     UINT64_MAX, parse_bytes, built_in_pinned, format_bytes},
+    {"decode", "PENSTOCK_DECODE", "where chunks for a device are decoded: auto, cpu or device", 0, UINT64_MAX,
+     parse_decode, built_in_decode, format_decode},
+};
+
+struct Value {
+  std::uint64_t number;
+  std::string origin;
+};
+
+Result<std::uint64_t> parse(const Row& row, std::string_view text) {
+  PENSTOCK_ASSIGN(const std::uint64_t number, row.parse(text));
+  if (number < row.low)
+    return Error(ErrorCode::invalid_argument, fmt::format("'{}': must be more than {}", text, row.low - 1));
+  if (number > row.high)
+    return Error(ErrorCode::invalid_argument, fmt::format("'{}': must be {} at most", text, row.high));
+  return number;
 }
 
-std::string origin_of(const char* variable) { return std::getenv(variable) ? "environment" : "built in"; }
+/// The configuration, every value of which is one that the setting of its name takes.
+Result<std::shared_ptr<const Config>> checked_config() {
+  PENSTOCK_ASSIGN(std::shared_ptr<const Config> config, read_config());
+  for (const auto& [name, text] : config->values) {
+    const auto row = std::ranges::find(kRows, name, &Row::name);
+    if (row == std::end(kRows)) {
+      std::vector<std::string_view> names;
+      for (const Row& r : kRows) names.push_back(r.name);
+      return Error(ErrorCode::invalid_argument,
+                   fmt::format("{}: there is no setting '{}'; there are {}", config->path, name, fmt::join(names, ", ")));
+    }
+    PENSTOCK_TRY_IN(parse(*row, text), fmt::format("{}: {}", config->path, name));
+  }
+  return config;
+}
+
+/// The environment, else the configuration file, else what is built in.  A mistake in the file is an error even where
+/// the environment says otherwise.
+Result<Value> look_up(const Row& row) {
+  PENSTOCK_ASSIGN(const std::shared_ptr<const Config> config, checked_config());
+  if (const char* text = std::getenv(row.variable); text != nullptr) {
+    PENSTOCK_ASSIGN_IN(const std::uint64_t number, parse(row, text), row.variable);
+    return Value{number, "environment"};
+  }
+  if (const auto it = config->values.find(std::string(row.name)); it != config->values.end()) {
+    PENSTOCK_ASSIGN(const std::uint64_t number, parse(row, it->second));
+    return Value{number, config->path};
+  }
+  return Value{row.built_in(), "built in"};
+}
+
+Result<std::uint64_t> number_of(const Row& row) {
+  PENSTOCK_ASSIGN(const Value value, look_up(row));
+  return value.number;
+}
 
 }  // namespace
 
-Result<std::uint64_t> default_budget_bytes() {
-  return from_environment("PENSTOCK_BUDGET", parse_bytes, [] { return free_memory() / 4; });
-}
+Result<std::uint64_t> default_budget_bytes() { return number_of(kRows[kBudget]); }
 
-Result<std::uint64_t> default_threads() { return from_environment("PENSTOCK_THREADS", parse_count, usable_cpus); }
+Result<std::uint64_t> default_threads() { return number_of(kRows[kThreads]); }
 
-Result<std::uint64_t> default_pinned_bytes() {
-  return from_environment("PENSTOCK_PINNED", parse_bytes, [] { return std::uint64_t{512} << 20; });
-}
+Result<std::uint64_t> default_pinned_bytes() { return number_of(kRows[kPinned]); }
 
 Result<DecodePlace> decode_place() {
-  const char* text = std::getenv("PENSTOCK_DECODE");
-  const std::string_view value = text == nullptr ? "auto" : text;
-  if (value == "auto") return DecodePlace::automatic;
-  if (value == "cpu") return DecodePlace::cpu;
-  if (value == "device") return DecodePlace::device;
-  return Error(ErrorCode::invalid_argument,
-               "PENSTOCK_DECODE: '" + std::string(value) + "' is none of auto, cpu, device");
+  PENSTOCK_ASSIGN(const std::uint64_t place, number_of(kRows[kDecode]));
+  return static_cast<DecodePlace>(place);
 }
 
 Result<std::vector<Setting>> all_settings() {
-  PENSTOCK_TRY(decode_place());
-  const char* decode = std::getenv("PENSTOCK_DECODE");
-  PENSTOCK_ASSIGN(const std::uint64_t budget, default_budget_bytes());
-  PENSTOCK_ASSIGN(const std::uint64_t threads, default_threads());
-  PENSTOCK_ASSIGN(const std::uint64_t pinned, default_pinned_bytes());
-  return std::vector<Setting>{
-      {"budget", "working memory of one operation beyond its output", format_bytes(budget),
-       origin_of("PENSTOCK_BUDGET")},
-      {"threads", "threads of one operation", std::to_string(threads), origin_of("PENSTOCK_THREADS")},
-      {"pinned", "staging memory between storage and a device, shared by all operations", format_bytes(pinned),
-       origin_of("PENSTOCK_PINNED")},
-      {"decode", "where chunks for a device are decoded: auto, cpu or device", decode ? decode : "auto",
-       origin_of("PENSTOCK_DECODE")},
-  };
+  std::vector<Setting> settings;
+  for (const Row& row : kRows) {
+    PENSTOCK_ASSIGN(Value value, look_up(row));
+    settings.push_back({row.name, row.what, row.format(value.number), std::move(value.origin)});
+  }
+  return settings;
 }
 
 }  // namespace penstock

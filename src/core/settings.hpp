@@ -1,4 +1,5 @@
-// Settings: every default of the library, with where its value came from.
+// Settings: every default of the library, with where its value came from: the environment, else the configuration file
+// (core/config.hpp), else what is built in.  An option of a command or an argument of a call goes before all of them.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -10,24 +11,25 @@
 
 namespace penstock {
 
-/// One setting.  Its environment variable is PENSTOCK_<NAME> in capitals.
+/// One setting.  Its environment variable is PENSTOCK_<NAME> in capitals; in the file it is <name>.
 struct Setting {
   std::string_view name;  ///< "budget", "threads"
   std::string_view what;  ///< for `penstock doctor --defaults`
   std::string value;      ///< as text, with units
-  std::string origin;     ///< "built in", "environment"
+  std::string origin;     ///< "environment", the path of the configuration file, or "built in"
 };
 
-/// Working memory of an operation: PENSTOCK_BUDGET ("2GiB"), else a quarter of the memory that is free now.
+/// Working memory of an operation: budget ("2GiB"), else a quarter of the memory that is free now.
 Result<std::uint64_t> default_budget_bytes();
-/// PENSTOCK_THREADS, else the CPUs of this process' affinity mask and cgroup quota.
+/// threads, else the CPUs of this process' affinity mask and cgroup quota.
 Result<std::uint64_t> default_threads();
-/// Staging memory between storage and a device, shared by all operations: PENSTOCK_PINNED, else 512 MiB.
+/// Staging memory between storage and a device, shared by all operations: pinned, else 512 MiB.
 Result<std::uint64_t> default_pinned_bytes();
-/// Where chunks for a device are decoded when it could do it: PENSTOCK_DECODE = auto, cpu or device.
+/// Where chunks for a device are decoded when it could do it: decode = auto, cpu or device.
 enum class DecodePlace : std::uint8_t { automatic, cpu, device };
 Result<DecodePlace> decode_place();
-/// Every setting with its present value.  Errors: invalid_argument naming the variable.
+/// Every setting with its present value.
+/// Errors of all of these: invalid_argument naming the variable, or the file and the setting; those of read_config.
 Result<std::vector<Setting>> all_settings();
 
 }  // namespace penstock

@@ -111,6 +111,7 @@ def main():
         PATH=f"{args.penstock.resolve().parent}:{environment['PATH']}",
         LANG="C.UTF-8",
         TERM="xterm",
+        XDG_CONFIG_HOME=os.devnull,  # no settings of the one who runs this
         STORES=str(SOURCE / "tests/golden/stores"),
         SOURCE=str(SOURCE),
         HERE=str(HERE),

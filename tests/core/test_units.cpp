@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 
-#include "core/settings.hpp"
 #include "core/units.hpp"
 
 using namespace penstock;
@@ -37,17 +36,4 @@ TEST(Units, PeopleCanReadThem) {
   EXPECT_EQ(format_count(999), "999");
   EXPECT_EQ(format_rate(9'800'000'000, 1), "9.80 GB/s");
   EXPECT_EQ(format_seconds(161), "2 min 41 s");
-}
-
-TEST(Settings, EnvironmentIsCheckedAndItsOriginTold) {
-  ::setenv("PENSTOCK_BUDGET", "4M", 1);
-  const auto bad = default_budget_bytes();
-  ASSERT_FALSE(bad);
-  EXPECT_NE(bad.error().message().find("PENSTOCK_BUDGET"), std::string::npos);
-  ::setenv("PENSTOCK_BUDGET", "4MiB", 1);
-  EXPECT_EQ(default_budget_bytes().value(), 4u << 20);
-  EXPECT_EQ(all_settings().value().front().origin, "environment");
-  ::unsetenv("PENSTOCK_BUDGET");
-  EXPECT_GT(default_budget_bytes().value(), 1u << 20);
-  EXPECT_GE(default_threads().value(), 1u);
 }

@@ -23,6 +23,8 @@ hypothesis.settings.register_profile(
 hypothesis.settings.register_profile("explore", hypothesis.settings.get_profile("penstock"), derandomize=False)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "penstock"))
 
+os.environ["PENSTOCK_CONFIG"] = ""  # no settings of the one who runs this
+
 HAVE_CUDA = any(device.name.startswith("cuda") for device in penstock.devices())
 # Tests that need a GPU are not part of a run without one.
 collect_ignore = [] if HAVE_CUDA else ["test_cuda.py"]
