@@ -15,7 +15,7 @@ class Output {
   void print(std::string_view text) { write(as_bytes(text)); }
   void write(ByteView bytes);
   /// Indented, with a newline.
-  void json(const Json& document) { print(dump_json(document, 2) + "\n"); }
+  void json(const Json& document) { print(dump_json(document, 2, NonFinite::quoted) + "\n"); }
   /// Errors: io_error, no_space; errno EPIPE when the reader has gone.
   [[nodiscard]] Status flush();
   /// The failure so far, without writing.

@@ -65,7 +65,7 @@ def attributes_json(attributes: Mapping[str, Any] | None) -> str:
             return value.tolist()
         raise TypeError(f"attribute of type {type(value).__name__} has no form in JSON")
 
-    return json.dumps(dict(attributes or {}), default=plain, allow_nan=False)
+    return json.dumps(dict(attributes or {}), default=plain)
 
 
 class Array:

@@ -70,6 +70,18 @@ Status check_rank(const Shape& shape, const Dataset& dataset, std::string_view w
                                                         shape.size(), dataset.rank()));
 }
 
+/// Zarr v3 has one byte order for all fields of a structure; v2 may have one for each.
+Status take_one_byte_order(std::vector<CodecSpec>& codecs) {
+  for (CodecSpec& codec : codecs) {
+    if (codec.name != "bytes") continue;
+    PENSTOCK_ASSIGN(Json configuration, parse_json(codec.configuration));
+    if (!configuration.value("endian", Json()).is_array()) continue;
+    configuration["endian"] = "little";
+    codec.configuration = dump_json(configuration);
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Dataset> copied_dataset(const Dataset& from, const CopyChanges& changes) {
@@ -84,6 +96,7 @@ Result<Dataset> copied_dataset(const Dataset& from, const CopyChanges& changes) 
     to.keys =
         to.zarr_format == 3 ? KeyEncoding{KeyEncoding::Kind::standard, '/'} : KeyEncoding{KeyEncoding::Kind::v2, '.'};
     to.extra.clear();
+    if (to.zarr_format == 3) PENSTOCK_TRY(take_one_byte_order(layers.codecs));
   }
   if (changes.dimension_separator) {
     if (*changes.dimension_separator != "." && *changes.dimension_separator != "/")

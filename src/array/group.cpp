@@ -64,7 +64,7 @@ Result<std::vector<Group::Member>> Group::members() const {
   if (!consolidated.empty()) {
     for (const auto& [name, node] : consolidated)
       if (!name.empty() && name.find('/') == std::string::npos)
-        members.push_back({name, std::holds_alternative<Dataset>(node)});
+        members.push_back({name, !node || std::holds_alternative<Dataset>(*node)});
     return members;
   }
   PENSTOCK_ASSIGN(const std::vector<StoreEntry> entries, state_->store->list_dir(state_->path));

@@ -3,7 +3,11 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
+#include <optional>
+#include <span>
 #include <unordered_set>
+#include <vector>
 
 namespace penstock {
 namespace {
@@ -12,12 +16,54 @@ constexpr int kMaxDepth = 64;
 
 Error bad(std::string message) { return {ErrorCode::invalid_metadata, std::move(message)}; }
 
-/// Builds a document like nlohmann's own, but refuses depth and repeated keys, and keeps the first error as text.
+/// Python's json module writes NaN, Infinity and -Infinity as bare words; standard JSON has no such thing.
+struct Word {
+  std::string_view text;
+  double value;
+};
+constexpr Word kWords[] = {{"NaN", std::numeric_limits<double>::quiet_NaN()},
+                           {"Infinity", std::numeric_limits<double>::infinity()},
+                           {"-Infinity", -std::numeric_limits<double>::infinity()}};
+
+/// A text whose bare words have become strings of the same length, so that every byte keeps its place.
+struct QuotedWords {
+  struct Place {
+    std::size_t string_number;  ///< the how-manieth string of the text it is, from 0
+    double value;
+  };
+  std::string text;
+  std::vector<Place> places;
+};
+
+QuotedWords quote_bare_words(std::string_view text) {
+  QuotedWords out{std::string(text), {}};
+  std::size_t strings = 0;
+  for (std::size_t i = 0; i < text.size();) {
+    if (text[i] == '"') {
+      ++strings;
+      for (++i; i < text.size() && text[i] != '"'; ++i) i += text[i] == '\\' ? 1 : 0;
+      ++i;
+      continue;
+    }
+    std::size_t step = 1;
+    for (const Word& word : kWords) {
+      if (text.substr(i, word.text.size()) != word.text) continue;
+      step = word.text.size();
+      out.text.replace(i, step, '"' + std::string(step - 2, ' ') + '"');
+      out.places.push_back({strings++, word.value});
+    }
+    i += step;
+  }
+  return out;
+}
+
+/// Builds a document like nlohmann's own, but refuses depth and repeated keys, takes the strings that stand for bare
+/// words as the numbers they are, and keeps the first error as text.
 class StrictBuilder : public nlohmann::detail::json_sax_dom_parser<Json> {
   using Base = nlohmann::detail::json_sax_dom_parser<Json>;
 
  public:
-  explicit StrictBuilder(Json& out) : Base(out, false) {}
+  StrictBuilder(Json& out, std::span<const QuotedWords::Place> words) : Base(out, false), words_(words) {}
   std::string problem;
 
   bool start_object(std::size_t n) {
@@ -34,7 +80,15 @@ class StrictBuilder : public nlohmann::detail::json_sax_dom_parser<Json> {
     --depth_;
     return Base::end_array();
   }
+  bool string(std::string& value) {
+    const auto number = take_word();
+    return number ? Base::number_float(*number, {}) : Base::string(value);
+  }
   bool key(std::string& name) {
+    if (take_word()) {
+      problem = "not JSON: a bare word as the name of a member";
+      return false;
+    }
     if (!keys_.back().insert(name).second) {
       problem = fmt::format("the member \"{}\" is there twice in one object", name);
       return false;
@@ -54,58 +108,81 @@ class StrictBuilder : public nlohmann::detail::json_sax_dom_parser<Json> {
     problem = fmt::format("JSON nested deeper than {} levels", kMaxDepth);
     return false;
   }
+  /// To be asked once for every string: the number that it stands for, if it does.
+  std::optional<double> take_word() {
+    if (words_.empty() || words_.front().string_number != strings_++) return std::nullopt;
+    const double value = words_.front().value;
+    words_ = words_.subspan(1);
+    return value;
+  }
   int depth_ = 0;
+  std::size_t strings_ = 0;
+  std::span<const QuotedWords::Place> words_;
   std::vector<std::unordered_set<std::string>> keys_;
 };
 
-/// Python's json module writes NaN, Infinity and -Infinity as bare words; standard JSON has no such thing.  Outside
-/// strings they are replaced by the strings that zarr v3 uses for them, so that nothing is lost.
-std::string quote_bare_words(std::string_view text) {
-  std::string out;
-  out.reserve(text.size() + 16);
-  bool in_string = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_string) {
-      out += c;
-      if (c == '\\' && i + 1 < text.size())
-        out += text[++i];
-      else if (c == '"')
-        in_string = false;
-      continue;
-    }
-    if (c == '"') in_string = true;
-    bool replaced = false;
-    for (const std::string_view word :
-         {std::string_view("-Infinity"), std::string_view("Infinity"), std::string_view("NaN")}) {
-      if (text.substr(i, word.size()) != word) continue;
-      out.append("\"").append(word).append("\"");
-      i += word.size() - 1;
-      replaced = true;
-      break;
-    }
-    if (!replaced) out += c;
+/// nlohmann writes `null` for numbers that JSON has no word for; all else is left to it.
+class Writer {
+ public:
+  Writer(std::string& out, int indent, NonFinite non_finite) : out_(out), indent_(indent), non_finite_(non_finite) {}
+
+  void write(const Json& json, int level) {  // NOLINT(misc-no-recursion): documents are at most kMaxDepth deep
+    if (json.is_structured() && !json.empty())
+      write_members(json, level);
+    else if (json.is_number_float() && !std::isfinite(json.get<double>()))
+      write_word(json.get<double>());
+    else
+      out_ += text(json);
   }
-  return out;
-}
+
+ private:
+  void write_members(const Json& json, int level) {  // NOLINT(misc-no-recursion)
+    out_ += json.is_object() ? '{' : '[';
+    bool first = true;
+    for (const auto& [key, value] : json.items()) {
+      if (!first) out_ += ',';
+      first = false;
+      new_line(level + 1);
+      if (json.is_object()) out_ += text(Json(key)) + (indent_ < 0 ? ":" : ": ");
+      write(value, level + 1);
+    }
+    new_line(level);
+    out_ += json.is_object() ? '}' : ']';
+  }
+  void write_word(double value) {
+    const std::string_view quote = non_finite_ == NonFinite::quoted ? "\"" : "";
+    const Word& word = kWords[std::isnan(value) ? 0 : value > 0 ? 1 : 2];
+    out_.append(quote).append(word.text).append(quote);
+  }
+  void new_line(int level) {
+    if (indent_ >= 0) out_ += '\n' + std::string(static_cast<std::size_t>(indent_ * level), ' ');
+  }
+  static std::string text(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+  std::string& out_;
+  int indent_;
+  NonFinite non_finite_;
+};
 
 }  // namespace
 
 Result<Json> parse_json(std::string_view text) {
-  Json out;
-  StrictBuilder builder(out);
-  std::string quoted;
+  QuotedWords quoted;
   if (text.find("NaN") != std::string_view::npos || text.find("Infinity") != std::string_view::npos) {
     quoted = quote_bare_words(text);
-    text = quoted;
+    text = quoted.text;
   }
+  Json out;
+  StrictBuilder builder(out, quoted.places);
   if (!Json::sax_parse(text.begin(), text.end(), &builder))
     return bad(builder.problem.empty() ? "not JSON" : builder.problem);
   return out;
 }
 
-std::string dump_json(const Json& json, int indent) {
-  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+std::string dump_json(const Json& json, int indent, NonFinite non_finite) {
+  std::string out;
+  Writer(out, indent, non_finite).write(json, 0);
+  return out;
 }
 
 Result<const Json*> member(const Json& object, std::string_view key) {

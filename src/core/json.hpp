@@ -10,13 +10,17 @@ namespace penstock {
 
 using Json = nlohmann::ordered_json;
 
-/// Parses one JSON document.  Bare NaN, Infinity and -Infinity (Python writes them in zarr v2 documents) become the
-/// strings of those names. Errors: invalid_metadata with the byte position: not JSON, deeper than 64 levels, a key
-/// twice in one object, not UTF-8.
+/// Parses one JSON document.  Bare NaN, Infinity and -Infinity, which Python writes, are the numbers of those names.
+/// Errors: invalid_metadata with the byte position: not JSON, deeper than 64 levels, a key twice in one object, not
+/// UTF-8.
 Result<Json> parse_json(std::string_view text);
 
+/// How numbers that JSON has no word for are written: as Python does (NaN, Infinity, -Infinity), which metadata of zarr
+/// need, or as strings of these names, which every JSON parser reads.
+enum class NonFinite : std::uint8_t { bare, quoted };
+
 /// Text of a document: indent < 0 gives one line.
-std::string dump_json(const Json& json, int indent = -1);
+std::string dump_json(const Json& json, int indent = -1, NonFinite non_finite = NonFinite::bare);
 
 /// Member access with errors that name the member: `where` is put in front ("codecs[1].configuration").
 /// Errors: invalid_metadata (absent or of another type).

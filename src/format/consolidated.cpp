@@ -21,22 +21,31 @@ using Nodes = std::map<std::string, NodeInfo>;
 // Deeper than any hierarchy; a directory that links to one of its parents would never end.
 constexpr int kMaxDepth = 64;
 
-Result<Nodes> parse_v3(const Json& group) {
+/// What consolidated metadata say of a node: one that cannot be read must not hide the others.
+using ReadNodes = std::map<std::string, Result<NodeInfo>>;
+
+Result<NodeInfo> named(Result<NodeInfo> node, std::string_view name) {
+  if (!node) node.error().add_context(name);
+  return node;
+}
+
+Result<NodeInfo> parse_v3_node(const std::string& path, const Json& document) {
+  if (const Status valid = check_key(path); !valid) return Error(ErrorCode::invalid_metadata, valid.error().message());
+  return zarr3::parse(document);
+}
+
+Result<ReadNodes> parse_v3(const Json& group) {
   const Json consolidated = group.is_object() ? group.value("consolidated_metadata", Json()) : Json();
-  if (consolidated.is_null()) return Nodes();
+  if (consolidated.is_null()) return ReadNodes();
   constexpr std::string_view where = "consolidated_metadata";
   PENSTOCK_ASSIGN_IN(const std::string kind, string_member(consolidated, "kind"), where);
-  if (kind != "inline") return Nodes();  // another kind may be ignored: the documents themselves are there
+  if (kind != "inline") return ReadNodes();  // another kind may be ignored: the documents themselves are there
   PENSTOCK_ASSIGN_IN(const Json* documents, member(consolidated, "metadata"), where);
   if (!documents->is_object())
     return invalid("consolidated_metadata.metadata", fmt::format("must be an object, is {}", shown(*documents)));
-  Nodes nodes;
-  for (const auto& [path, document] : documents->items()) {
-    const std::string name = fmt::format("consolidated_metadata.metadata[\"{}\"]", path);
-    if (const Status valid = check_key(path); !valid) return invalid(name, valid.error().message());
-    PENSTOCK_ASSIGN_IN(NodeInfo node, zarr3::parse(document), name);
-    nodes.emplace(path, std::move(node));
-  }
+  ReadNodes nodes;
+  for (const auto& [path, document] : documents->items())
+    nodes.emplace(path, named(parse_v3_node(path, document), fmt::format("{}.metadata[\"{}\"]", where, path)));
   return nodes;
 }
 
@@ -47,26 +56,32 @@ std::optional<std::string> node_of(const std::string& key, std::string_view name
   return key.substr(0, key.size() - name.size() - 1);
 }
 
-Result<Nodes> parse_v2(const Json& zmetadata) {
+Result<NodeInfo> parse_v2_node(const std::string& key, const Json& document, const Json& zattrs, bool is_array) {
+  if (const Status valid = check_key(key); !valid) return Error(ErrorCode::invalid_metadata, valid.error().message());
+  if (is_array) {
+    PENSTOCK_ASSIGN(Dataset dataset, zarr2::parse_array(document, zattrs));
+    return NodeInfo(std::move(dataset));
+  }
+  PENSTOCK_ASSIGN(GroupInfo info, zarr2::parse_group(document, zattrs));
+  return NodeInfo(std::move(info));
+}
+
+Result<ReadNodes> parse_v2(const Json& zmetadata) {
   PENSTOCK_TRY(int_member(zmetadata, "zarr_consolidated_format", 1, 1));
   PENSTOCK_ASSIGN(const Json* documents, member(zmetadata, "metadata"));
   if (!documents->is_object()) return invalid("metadata", fmt::format("must be an object, is {}", shown(*documents)));
-  Nodes nodes;
+  ReadNodes nodes;
   for (const auto& [key, document] : documents->items()) {
-    const std::string name = fmt::format("metadata[\"{}\"]", key);
-    if (const Status valid = check_key(key); !valid) return invalid(name, valid.error().message());
     const auto array = node_of(key, ".zarray");
     const auto group = node_of(key, ".zgroup");
     const std::string path = array ? *array : group ? *group : "";
     if (path.empty()) continue;  // the group itself, or attributes
     const Json zattrs = documents->value(path + "/.zattrs", Json(Json::object()));
-    if (array) {
-      PENSTOCK_ASSIGN_IN(Dataset dataset, zarr2::parse_array(document, zattrs), name);
-      nodes.insert_or_assign(path, NodeInfo(std::move(dataset)));
-    } else if (!nodes.contains(path)) {
-      PENSTOCK_ASSIGN_IN(GroupInfo info, zarr2::parse_group(document, zattrs), name);
-      nodes.emplace(path, NodeInfo(std::move(info)));
-    }
+    auto node = named(parse_v2_node(key, document, zattrs, array.has_value()), fmt::format("metadata[\"{}\"]", key));
+    if (array)
+      nodes.insert_or_assign(path, std::move(node));
+    else
+      nodes.emplace(path, std::move(node));
   }
   return nodes;
 }
@@ -142,20 +157,16 @@ Status write_v2(Store& store, std::string_view path, const GroupInfo& group, con
 
 }  // namespace
 
-Result<std::map<std::string, NodeInfo>> read_consolidated(const Store& store, std::string_view path) {
+Result<std::map<std::string, Result<NodeInfo>>> read_consolidated(const Store& store, std::string_view path) {
   if (!path.empty()) PENSTOCK_TRY(check_key(path));
   PENSTOCK_ASSIGN(const auto zarr_json, read_text(store, path, "zarr.json"));
-  const std::string name = zarr_json ? "zarr.json" : ".zmetadata";
-  const std::string where = metadata::where(store, child(path, name));
-  if (zarr_json) {
-    PENSTOCK_ASSIGN_IN(const Json document, parse_json(*zarr_json), where);
-    PENSTOCK_ASSIGN_IN(Nodes nodes, parse_v3(document), where);
-    return nodes;
-  }
-  PENSTOCK_ASSIGN(const auto zmetadata, read_text(store, path, ".zmetadata"));
-  if (!zmetadata) return Nodes();
-  PENSTOCK_ASSIGN_IN(const Json document, parse_json(*zmetadata), where);
-  PENSTOCK_ASSIGN_IN(Nodes nodes, parse_v2(document), where);
+  PENSTOCK_ASSIGN(const auto text, zarr_json ? Result(zarr_json) : read_text(store, path, ".zmetadata"));
+  if (!text) return ReadNodes();
+  const std::string where = metadata::where(store, child(path, zarr_json ? "zarr.json" : ".zmetadata"));
+  PENSTOCK_ASSIGN_IN(const Json document, parse_json(*text), where);
+  PENSTOCK_ASSIGN_IN(ReadNodes nodes, zarr_json ? parse_v3(document) : parse_v2(document), where);
+  for (auto& [name, node] : nodes)
+    if (!node) node.error().add_context(where);
   return nodes;
 }
 

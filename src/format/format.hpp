@@ -41,8 +41,8 @@ Result<NodeInfo> read_node(const Store& store, std::string_view path);
 /// Writes the metadata documents of a node.
 Status write_node(Store& store, std::string_view path, const NodeInfo& node);
 /// All metadata below `path` from consolidated metadata (v2 `.zmetadata`, v3 `consolidated_metadata` in the group's
-/// zarr.json): path relative to the group -> node.  Empty when there is none.
-Result<std::map<std::string, NodeInfo>> read_consolidated(const Store& store, std::string_view path);
+/// zarr.json): path relative to the group -> node, or why it cannot be read.  Empty when there is none.
+Result<std::map<std::string, Result<NodeInfo>>> read_consolidated(const Store& store, std::string_view path);
 /// Collects the metadata of everything below the group and writes it as consolidated metadata of the group.
 Status write_consolidated(Store& store, std::string_view path);
 

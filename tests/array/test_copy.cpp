@@ -56,6 +56,30 @@ TEST(Copy, RechunksReshardsAndConverts) {
   EXPECT_FALSE(copied_dataset(s.d, uneven));
 }
 
+TEST(Copy, FieldsOfMixedByteOrderGetOneInZarr3) {
+  const std::vector<Field> fields = {Field{"a", DType::uint16(), 0, {}}, Field{"b", DType::uint16(), 2, {}}};
+  Dataset d =
+      dataset({4}, {2}, {{"bytes", R"({"endian":["big","little"]})"}}, DType{Kind::structure, 4, {}, 1, fields});
+  d.zarr_format = 2;
+  d.keys = {KeyEncoding::Kind::v2, '.'};
+  const auto store = memory();
+  Array from = Array::create(store, "from", d, Array::IfExists::fail).value();
+  std::vector<std::byte> values(16);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::byte>(i);
+  ASSERT_TRUE(test::write(from, whole(d.shape), values));
+  for (const bool sharded : {false, true}) {
+    CopyChanges changes;
+    changes.zarr_format = 3;
+    if (sharded) changes.shard_shape = Shape{4};
+    const std::string to = sharded ? "sharded" : "plain";
+    const auto report = copy(from, store, to, changes, Array::IfExists::fail, Resume::no, threads(1));
+    ASSERT_TRUE(report) << report.error().message();
+    const Array array = Array::open(store, to).value();
+    EXPECT_EQ(array.dataset().codecs[0].configuration.find(R"(["big")"), std::string::npos);
+    EXPECT_EQ(test::read(array, whole(d.shape)).value(), values);
+  }
+}
+
 TEST(Copy, ABrokenCopyIsNoArrayAndCanBeResumed) {
   const Source s;
   auto to = memory();

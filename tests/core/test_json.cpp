@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "core/json.hpp"
 
 using namespace penstock;
@@ -9,9 +12,28 @@ TEST(Json, KeepsOrderAndNumbers) {
             R"({"b":1,"a":[1.5,18446744073709551615]})");
 }
 
-TEST(Json, PythonsBareWordsBecomeStrings) {
-  EXPECT_EQ(dump_json(parse_json(R"({"x": [NaN, -Infinity, Infinity], "y": "NaN \" NaN"})").value()),
-            R"({"x":["NaN","-Infinity","Infinity"],"y":"NaN \" NaN"})");
+TEST(Json, PythonsBareWordsAreNumbers) {
+  const std::string text = R"({"NaN":[NaN,-Infinity,Infinity],"y":"NaN \" NaN","z":["Infinity",NaN,"\\"],"w":NaN})";
+  const Json json = parse_json(text).value();
+  EXPECT_TRUE(std::isnan(json["NaN"][0].get<double>()));
+  EXPECT_EQ(json["NaN"][1].get<double>(), -std::numeric_limits<double>::infinity());
+  EXPECT_EQ(json["y"], "NaN \" NaN");
+  EXPECT_EQ(dump_json(json), text);
+  EXPECT_EQ(dump_json(json, -1, NonFinite::quoted),
+            R"({"NaN":["NaN","-Infinity","Infinity"],"y":"NaN \" NaN","z":["Infinity","NaN","\\"],"w":"NaN"})");
+  EXPECT_EQ(dump_json(parse_json("NaN").value()), "NaN");
+  for (const char* bad : {"{NaN:1}", "{\"a\":1,Infinity:2}", "NaNx", "-NaN", "[NaN NaN]", "nan", "Infinit", "\"NaN"})
+    EXPECT_FALSE(parse_json(bad)) << bad;
+  EXPECT_NE(parse_json("[NaN, Infinity, x]").error().message().find("byte 17"), std::string::npos);
+  EXPECT_FALSE(int_member(json, "w", 0, 9));
+  EXPECT_FALSE(to_u64(json["w"], "w"));
+}
+
+TEST(Json, IsWrittenAsNlohmannWritesIt) {
+  const Json json = parse_json(R"({"a": [], "b": {}, "c": [1, {"d": "\u00fc\n"}, null, true], "": -1.5e300})").value();
+  EXPECT_EQ(dump_json(json), json.dump());
+  EXPECT_EQ(dump_json(json, 2), json.dump(2));
+  EXPECT_EQ(dump_json(json, 0), json.dump(0));
 }
 
 TEST(Json, RefusesWithAPlace) {

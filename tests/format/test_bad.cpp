@@ -135,6 +135,10 @@ TEST(BadZarr3, EveryErrorNamesTheMember) {
       {bytes, bytes + R"(, {"name": "zstd", "must_understand": 1})", kInvalid, "codecs[1].must_understand"},
       {bytes, bytes + R"(, {"name": 1})", kInvalid, "codecs[1]: \"name\" must be a string"},
       {R"("endian": "little")", R"("endian": ["little"])", kInvalid, "codecs[0].configuration.endian: must be"},
+      {bytes,
+       R"({"name": "sharding_indexed", "configuration": {"chunk_shape": [1, 1], "index_codecs": [], "codecs": [
+           "transpose", {"name": "bytes", "configuration": {"endian": ["big", "little"]}}]}})",
+       kInvalid, "codecs[0].configuration.codecs[1].configuration.endian: must be"},
       {R"("attributes": {})", R"("attributes": [])", kInvalid, "attributes: must be an object, is []"},
       {R"("attributes": {})", R"("dimension_names": ["y"])", kInvalid, "dimension_names: 1 names for 2 dimensions"},
       {R"("attributes": {})", R"("dimension_names": ["y", 1])", kInvalid,

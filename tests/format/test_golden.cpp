@@ -132,12 +132,12 @@ TEST(Golden, ConsolidatedMetadata) {
     ASSERT_TRUE(nodes) << nodes.error().message();
     std::string names;
     for (const auto& [path, node] : *nodes) {
-      names += path + (std::holds_alternative<Dataset>(node) ? " array, " : " group, ");
-      EXPECT_EQ(std::visit([](const auto& info) { return info.zarr_format; }, node), version);
+      names += path + (std::holds_alternative<Dataset>(node.value()) ? " array, " : " group, ");
+      EXPECT_EQ(std::visit([](const auto& info) { return info.zarr_format; }, node.value()), version);
     }
     EXPECT_EQ(names, "g group, g/empty group, g/x array, y array, ");
-    EXPECT_EQ(std::get<GroupInfo>(nodes->at("g")).attributes, R"({"in":"g"})");
-    EXPECT_EQ(std::get<Dataset>(nodes->at("y")).attributes, R"({"in":"y"})");
-    EXPECT_EQ(std::get<Dataset>(nodes->at("y")).fill, bytes_of<std::uint32_t>(0x7FC00000));
+    EXPECT_EQ(std::get<GroupInfo>(nodes->at("g").value()).attributes, R"({"in":"g"})");
+    EXPECT_EQ(std::get<Dataset>(nodes->at("y").value()).attributes, R"({"in":"y"})");
+    EXPECT_EQ(std::get<Dataset>(nodes->at("y").value()).fill, bytes_of<std::uint32_t>(0x7FC00000));
   }
 }

@@ -15,6 +15,13 @@ std::shared_ptr<Store> memory() { return open_store("memory://", StoreMode::crea
 
 void put(Store& store, std::string_view key, std::string_view text) { store.set(key, as_bytes(text)).value(); }
 
+std::string get(const Store& store, std::string_view key) {
+  const auto object = store.open(key).value();
+  std::string text(object->size_bytes(), '\0');
+  object->read(0, std::as_writable_bytes(std::span(text.data(), text.size()))).value();
+  return text;
+}
+
 Dataset array_of(int zarr_format) {
   Dataset d;
   d.zarr_format = zarr_format;
@@ -116,8 +123,8 @@ TEST(Consolidated, BothVersionsAreWrittenAndRead) {
     for (int times = 0; times < 2; ++times) write_consolidated(*store, "top").value();
     const auto nodes = read_consolidated(*store, "top").value();
     ASSERT_TRUE(nodes.contains("g") && nodes.contains("g/x") && nodes.contains("y")) << version;
-    EXPECT_EQ(std::get<GroupInfo>(nodes.at("g")).attributes, R"({"b":2})");
-    EXPECT_EQ(describe(std::get<Dataset>(nodes.at("g/x"))), describe(array_of(version)));
+    EXPECT_EQ(std::get<GroupInfo>(nodes.at("g").value()).attributes, R"({"b":2})");
+    EXPECT_EQ(describe(std::get<Dataset>(nodes.at("g/x").value())), describe(array_of(version)));
     EXPECT_EQ(std::get<GroupInfo>(read_node(*store, "top").value()).attributes, R"({"a":1})");
   }
 }
@@ -126,14 +133,42 @@ TEST(Consolidated, RefusesPathsThatLeaveTheGroup) {
   const auto store = memory();
   put(*store, "zarr.json", R"({"zarr_format": 3, "node_type": "group", "consolidated_metadata": {"kind": "inline",
       "must_understand": false, "metadata": {"../x": {"zarr_format": 3, "node_type": "group"}}}})");
-  const auto r = read_consolidated(*store, "");
-  ASSERT_FALSE(r);
-  EXPECT_EQ(r.error().code(), ErrorCode::invalid_metadata);
-  EXPECT_NE(r.error().message().find("zarr.json: consolidated_metadata.metadata[\"../x\"]"), std::string::npos)
-      << r.error().message();
+  const auto nodes = read_consolidated(*store, "").value();
+  const Error& error = nodes.at("../x").error();
+  EXPECT_EQ(error.code(), ErrorCode::invalid_metadata);
+  EXPECT_NE(error.message().find("zarr.json: consolidated_metadata.metadata[\"../x\"]"), std::string::npos)
+      << error.message();
   const auto v2 = memory();
   put(*v2, ".zmetadata", R"({"zarr_consolidated_format": 1, "metadata": {"a/../../.zgroup": {"zarr_format": 2}}})");
-  EXPECT_FALSE(read_consolidated(*v2, ""));
+  EXPECT_FALSE(read_consolidated(*v2, "").value().at("a/../.."));
+}
+
+TEST(Consolidated, ANodeThatCannotBeReadDoesNotHideTheOthers) {
+  for (const int version : {2, 3}) {
+    const auto store = memory();
+    for (const char* path : {"top", "top/g"}) write_node(*store, path, GroupInfo{version, "{}", ""}).value();
+    for (const char* path : {"top/bad", "top/g/x"}) write_node(*store, path, array_of(version)).value();
+    write_consolidated(*store, "top").value();
+    const std::string key = version == 2 ? "top/.zmetadata" : "top/zarr.json";
+    std::string text = get(*store, key);
+    const std::string good = version == 2 ? R"("dtype": "<u2")" : R"("data_type": "uint16")";
+    const std::size_t at = text.find(good);
+    ASSERT_NE(at, std::string::npos) << text;
+    text.replace(at, good.size(), version == 2 ? R"("dtype": "zz")" : R"("data_type": "zz")");
+    put(*store, key, text);
+
+    const auto nodes = read_consolidated(*store, "top").value();
+    ASSERT_EQ(nodes.size(), 3u);
+    EXPECT_TRUE(nodes.at("g") && nodes.at("g/x"));
+    ASSERT_FALSE(nodes.at("bad"));
+    EXPECT_NE(nodes.at("bad").error().message().find(key), std::string::npos);
+    EXPECT_NE(nodes.at("bad").error().message().find("bad"), std::string::npos) << "names the node";
+  }
+  for (const char* text : {R"({"zarr_consolidated_format": 1, "metadata": []})", R"({"metadata": {}})"}) {
+    const auto store = memory();
+    put(*store, ".zmetadata", text);
+    EXPECT_FALSE(read_consolidated(*store, "")) << text;
+  }
 }
 
 TEST(Locate, FindsTheStoreInAPath) {

@@ -48,6 +48,46 @@ def test_zarr_python_reads_our_groups(tmp_path: pathlib.Path, zarr_format: Any) 
 
 
 @pytest.mark.parametrize("zarr_format", [2, 3])
+def test_numbers_that_json_has_no_word_for(tmp_path: pathlib.Path, zarr_format: Any) -> None:
+    wanted = {"nan": float("nan"), "more": [float("inf"), -float("inf")], "text": "NaN"}
+    zarr.create_group(str(tmp_path / "theirs"), zarr_format=zarr_format, attributes=wanted)
+    theirs = penstock.open(tmp_path / "theirs")
+    assert repr(theirs.attrs) == repr(wanted)
+    theirs.set_attributes(theirs.attrs)
+    assert repr(dict(zarr.open_group(str(tmp_path / "theirs"), mode="r").attrs)) == repr(wanted)
+    ours = penstock.create(tmp_path / "a", shape=(2,), dtype="f4", zarr_format=zarr_format, attributes=wanted)
+    assert repr(ours.attrs) == repr(wanted)
+    document = tmp_path / "a" / (".zattrs" if zarr_format == 2 else "zarr.json")
+    assert '"nan": NaN' in document.read_text() and '"text": "NaN"' in document.read_text()
+    assert repr(dict(zarr.open_array(str(tmp_path / "a"), mode="r").attrs)) == repr(wanted)
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_a_member_that_cannot_be_read_does_not_hide_the_others(tmp_path: pathlib.Path, zarr_format: Any) -> None:
+    root = zarr.create_group(str(tmp_path / "g"), zarr_format=zarr_format)
+    for name in ("bad", "good"):
+        root.create_array(name, shape=(3,), dtype="u1")[...] = 1
+    zarr.consolidate_metadata(str(tmp_path / "g"))
+    both = [tmp_path / "g" / ".zmetadata", tmp_path / "g" / "bad" / ".zarray"]
+    if zarr_format == 3:
+        both = [tmp_path / "g" / "zarr.json", tmp_path / "g" / "bad" / "zarr.json"]
+    for path in both:
+        document = json.loads(path.read_text())
+        node = document
+        if path is both[0] and zarr_format == 2:
+            node = document["metadata"]["bad/.zarray"]
+        elif path is both[0]:
+            node = document["consolidated_metadata"]["metadata"]["bad"]
+        node["dtype" if zarr_format == 2 else "data_type"] = "of tomorrow"
+        path.write_text(json.dumps(document))
+    g = penstock.open(tmp_path / "g")
+    assert isinstance(g, penstock.Group)
+    assert list(g) == ["bad", "good"] and g["good"][...].tolist() == [1, 1, 1]
+    with pytest.raises(penstock.PenstockError, match="bad.*of tomorrow"):
+        g["bad"]
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
 def test_consolidated_metadata(tmp_path: pathlib.Path, zarr_format: Any) -> None:
     root = zarr.create_group(str(tmp_path / "g"), zarr_format=zarr_format)
     root.create_array("a", shape=(3,), dtype="u1")[...] = 1

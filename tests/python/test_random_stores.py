@@ -27,7 +27,7 @@ def attributes() -> st.SearchStrategy[dict[str, Any]]:
         st.none()
         | st.booleans()
         | st.integers(-(2**63), 2**64 - 1)
-        | st.floats(allow_nan=False, allow_infinity=False)
+        | st.floats(allow_nan=False)
         | text
     )
     values = st.recursive(leaves, lambda inner: st.lists(inner) | st.dictionaries(text, inner), max_leaves=3)

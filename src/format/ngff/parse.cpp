@@ -65,7 +65,8 @@ Result<std::vector<double>> parse_vector(const Json& transform, const char* key,
     return invalid(name, fmt::format("must be a list of {} numbers, one per axis, is {}", rank, shown(*it)));
   std::vector<double> values;
   for (const Json& item : *it) {
-    if (!item.is_number()) return invalid(name, fmt::format("must be a list of numbers, is {}", shown(*it)));
+    if (!item.is_number() || !std::isfinite(item.get<double>()))
+      return invalid(name, fmt::format("must be a list of numbers, is {}", shown(*it)));
     values.push_back(item.get<double>());
   }
   return values;

@@ -86,9 +86,8 @@ Result<std::vector<CodecSpec>> parse_codecs(const Json& document, const DType& d
   std::vector<CodecSpec> codecs;
   for (const Json& item : *value) {
     PENSTOCK_ASSIGN(Named named, parse_named(item, fmt::format("codecs[{}]", codecs.size())));
-    if (named.name == "bytes" && named.configuration.value("endian", Json()).is_array())
-      return invalid(fmt::format("codecs[{}].configuration.endian", codecs.size()),
-                     "must be \"little\" or \"big\"; a list is only for zarr v2");
+    if (const auto place = find_listed_order(named.name, named.configuration, fmt::format("codecs[{}]", codecs.size())))
+      return invalid(*place, "must be \"little\" or \"big\"; a list is only for zarr v2");
     if (dtype.kind == Kind::structure) complete_endian(named.name, named.configuration);
     codecs.push_back({named.name, dump_json(named.configuration)});
   }
@@ -162,6 +161,26 @@ Result<Named> parse_named(const Json& value, std::string_view where) {
   }
   if (named.name.empty()) return invalid(where, "the name is empty");
   return named;
+}
+
+std::optional<std::string> find_listed_order(std::string_view codec,
+                                             const Json& configuration,  // NOLINT(misc-no-recursion)
+                                             const std::string& where) {
+  if (!configuration.is_object()) return std::nullopt;
+  if (codec == "bytes" && configuration.value("endian", Json()).is_array()) return where + ".configuration.endian";
+  if (codec != "sharding_indexed") return std::nullopt;
+  for (const char* list : {"codecs", "index_codecs"}) {
+    const Json inner = configuration.value(list, Json::array());
+    for (std::size_t i = 0; i < (inner.is_array() ? inner.size() : 0); ++i) {
+      if (!inner[i].is_object() || !inner[i].contains("configuration") || !inner[i].contains("name")) continue;
+      const Json& name = inner[i]["name"];
+      if (!name.is_string()) continue;
+      auto place = find_listed_order(name.get_ref<const std::string&>(), inner[i]["configuration"],
+                                     fmt::format("{}.configuration.{}[{}]", where, list, i));
+      if (place) return place;
+    }
+  }
+  return std::nullopt;
 }
 
 Result<NodeInfo> parse(const Json& document) {

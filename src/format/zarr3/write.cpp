@@ -45,10 +45,10 @@ Result<Json> fill_value(const Dataset& dataset, const Json& data_type_json) {
 Result<Json> codecs_json(const Dataset& dataset) {
   Json list = Json::array();
   for (const CodecSpec& codec : dataset.codecs) {
-    const std::string where = fmt::format("codecs[{}].configuration", list.size());
-    PENSTOCK_ASSIGN(Json config, parse_object(codec.configuration, where));
-    if (codec.name == "bytes" && config.value("endian", Json()).is_array())
-      return metadata::unsupported(where,
+    const std::string where = fmt::format("codecs[{}]", list.size());
+    PENSTOCK_ASSIGN(Json config, parse_object(codec.configuration, where + ".configuration"));
+    if (const auto place = find_listed_order(codec.name, config, where))
+      return metadata::unsupported(*place,
                                    "zarr v3 has no structures of mixed byte order; use one order for all fields");
     Json item = Json::object();
     item["name"] = codec.name;

@@ -1,5 +1,7 @@
 // Inside of the zarr v3 reader and writer.
 #pragma once
+#include <optional>
+
 #include "core/json.hpp"
 #include "format/fill.hpp"
 #include "format/format.hpp"
@@ -20,6 +22,11 @@ Result<DType> parse_dtype(const Json& value, std::string_view where);
 Result<Json> write_dtype(const DType& dtype);
 /// How fill values of a data type spelled like this are written.
 FillStyle fill_style(const Json& data_type);
+
+/// Where a codec has a list of byte orders, one per field, which only zarr v2 knows: "codecs[0].configuration.endian".
+/// Looks into shards; nullopt when it has none.
+std::optional<std::string> find_listed_order(std::string_view codec, const Json& configuration,
+                                             const std::string& where);
 
 /// The same as parse_zarr3 and write_zarr3, for documents inside consolidated metadata.
 Result<NodeInfo> parse(const Json& document);
