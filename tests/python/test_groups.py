@@ -51,7 +51,7 @@ def test_zarr_python_reads_our_groups(tmp_path: pathlib.Path, zarr_format: Any) 
 def test_numbers_that_json_has_no_word_for(tmp_path: pathlib.Path, zarr_format: Any) -> None:
     wanted = {"nan": float("nan"), "more": [float("inf"), -float("inf")], "text": "NaN"}
     zarr.create_group(str(tmp_path / "theirs"), zarr_format=zarr_format, attributes=wanted)
-    theirs = penstock.open(tmp_path / "theirs")
+    theirs = penstock.open(tmp_path / "theirs", mode="r+")
     assert repr(theirs.attrs) == repr(wanted)
     theirs.set_attributes(theirs.attrs)
     assert repr(dict(zarr.open_group(str(tmp_path / "theirs"), mode="r").attrs)) == repr(wanted)

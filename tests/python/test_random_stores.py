@@ -23,13 +23,7 @@ from support import same
 def attributes() -> st.SearchStrategy[dict[str, Any]]:
     """JSON objects.  Text is valid Unicode: half of a surrogate pair, which Python's json lets pass, is refused."""
     text = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
-    leaves = (
-        st.none()
-        | st.booleans()
-        | st.integers(-(2**63), 2**64 - 1)
-        | st.floats(allow_nan=False)
-        | text
-    )
+    leaves = st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False) | text
     values = st.recursive(leaves, lambda inner: st.lists(inner) | st.dictionaries(text, inner), max_leaves=3)
     return st.dictionaries(text, values)
 
