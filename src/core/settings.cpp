@@ -102,8 +102,8 @@ Result<std::shared_ptr<const Config>> checked_config() {
     if (row == std::end(kRows)) {
       std::vector<std::string_view> names;
       for (const Row& r : kRows) names.push_back(r.name);
-      return Error(ErrorCode::invalid_argument,
-                   fmt::format("{}: there is no setting '{}'; there are {}", config->path, name, fmt::join(names, ", ")));
+      return Error(ErrorCode::invalid_argument, fmt::format("{}: there is no setting '{}'; there are {}", config->path,
+                                                            name, fmt::join(names, ", ")));
     }
     PENSTOCK_TRY_IN(parse(*row, text), fmt::format("{}: {}", config->path, name));
   }
