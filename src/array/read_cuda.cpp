@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <map>
 
 #include "array/budget.hpp"
 #include "array/chunk_io.hpp"
@@ -19,6 +18,7 @@
 #include "core/settings.hpp"
 #include "core/units.hpp"
 #include "device/pinned_ring.hpp"
+#include "device/staging.hpp"
 
 namespace penstock {
 namespace {
@@ -29,18 +29,6 @@ constexpr std::uint64_t kAlign = 256;
 constexpr std::size_t kWavesInFlight = 2;
 
 constexpr std::uint64_t aligned(std::uint64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
-
-/// Device memory that outlives one read: allocating it anew each time would cost more than small reads do.
-Result<std::shared_ptr<Memory>> staging_memory(Device device) {
-  static std::mutex mutex;
-  static std::map<int, std::shared_ptr<Memory>> pools;
-  const std::scoped_lock lock(mutex);
-  auto& pool = pools[device.index];
-  if (!pool) {
-    PENSTOCK_ASSIGN(pool, Memory::create(device, 0));
-  }
-  return pool;
-}
 
 /// What one region needs on its way; shared by all workers, constant while they run.
 struct Request {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "array/budget.hpp"
+#include "array/write_device.hpp"
 #include "array/writer.hpp"
 #include "core/checked.hpp"
 #include "core/units.hpp"
@@ -9,8 +10,7 @@
 namespace penstock {
 
 Result<Report> Array::write(const Region& region, const Target& source, const Options& options) {
-  if (source.device.type != Device::Type::cpu)
-    return Error(ErrorCode::unsupported, "write takes host memory; copy the data to the host first");
+  if (source.device.type != Device::Type::cpu) return write_from_device(*this, region, source, options);
   PENSTOCK_ASSIGN(const RegionWriter writer, RegionWriter::make(*this, region, source));
   const Dataset& dataset = writer.view().dataset;
   PENSTOCK_ASSIGN(const std::uint64_t count, element_count(shape_of(region)));
