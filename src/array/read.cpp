@@ -85,16 +85,29 @@ Result<Report> read_host(std::span<const ReadItem> items, const Options& options
 
 Result<Report> read_many(std::span<const ReadItem> items, const Options& options, Arena* arena) {
   std::vector<ReadItem> host;
-  Report device;
+  std::optional<Report> report;
+  double seconds = 0;
+  const auto add = [&](Report part) {
+    seconds += part.wall_seconds;
+    if (report)
+      report->merge(part);
+    else
+      report = std::move(part);
+    report->wall_seconds = seconds;
+  };
   for (const ReadItem& item : items) {
     if (item.target.device.type == Device::Type::cpu) {
       host.push_back(item);
     } else {
-      PENSTOCK_ASSIGN(device, read_cuda(item, options));
+      PENSTOCK_ASSIGN(Report part, read_cuda(item, options));
+      add(std::move(part));
     }
   }
-  if (host.empty() && !items.empty()) return device;
-  return read_host(host, options, arena);
+  if (!host.empty() || !report) {
+    PENSTOCK_ASSIGN(Report part, read_host(host, options, arena));
+    add(std::move(part));
+  }
+  return *std::move(report);
 }
 
 Result<Report> Array::read(const Region& region, const Target& target, const Options& options, Arena* arena) const {
