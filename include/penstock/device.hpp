@@ -89,6 +89,9 @@ class Buffer {
   [[nodiscard]] std::byte* data() const { return data_; }
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] const Stream& stream() const { return stream_; }
+  /// Lets the memory be freed in the order of another stream of its device, which the caller has made wait for its
+  /// users.
+  void free_on(Stream stream) { stream_ = std::move(stream); }
 
  private:
   friend class Memory;

@@ -9,7 +9,7 @@
 
 from . import _core
 from ._api import copy, create, create_group, write_pyramid
-from ._array import Array, read_many
+from ._array import Array
 from ._core import (
     Axis,
     ChunkProblem,
@@ -33,6 +33,7 @@ from ._errors import (
 from ._future import Future
 from ._group import Group, Image, open
 from ._memory import DeviceArray
+from ._read import read_many
 
 __version__ = _core.version()
 

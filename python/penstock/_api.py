@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from . import _core, _selection
-from ._array import Array, Bytes, Progress, attributes_json, options
+from ._array import Array
 from ._create import DEFAULT, ArraySpec, Codec, codec_texts
 from ._dtype import DTypeLike
 from ._group import Group
+from ._node import attributes_json
+from ._options import Bytes, Progress, options
 from ._selection import Selection
 
 

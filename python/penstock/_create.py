@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from . import _core, _dtype
-from ._array import attributes_json
+from ._node import attributes_json
 
 Codec: TypeAlias = str | Mapping[str, Any]
 """A codec's name, or {"name": ..., "configuration": {...}} as in zarr v3 metadata."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import concurrent.futures
 import os
 import threading
@@ -38,6 +37,8 @@ class Future(concurrent.futures.Future[T]):
         return False
 
     def __await__(self) -> Generator[Any, None, T]:
+        import asyncio  # not needed by whoever does not await
+
         return asyncio.wrap_future(self).__await__()
 
 

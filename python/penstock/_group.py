@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from types import TracebackType
 from typing import Any, Literal, TypeAlias
 
 from . import _core
-from ._array import Array, attributes_json
+from ._array import Array
 from ._create import ArraySpec
+from ._node import Node, attributes_json
 
 Mode: TypeAlias = Literal["r", "r+"]
 
@@ -34,15 +34,12 @@ def wrap(node: _core.Array | _core.Group) -> Array | Group | Image:
     return Image(node, images[0]) if len(images) == 1 else Group(node)
 
 
-def _reopen(url: str, path: str, mode: str) -> Array | Group | Image:
-    return wrap(_core.Group.open(_core.Store.open(url, mode), path))
-
-
-class Group:
+class Group(Node[_core.Group]):
     """A group in a store: a mapping of names to its direct members, and of paths ("a/b") to those below."""
 
-    def __init__(self, core: _core.Group) -> None:
-        self._core = core
+    @classmethod
+    def _open(cls, store: _core.Store, path: str) -> Array | Group | Image:
+        return wrap(_core.Group.open(store, path))
 
     def __getitem__(self, path: str) -> Array | Group | Image:
         """The member at a path relative to this group.  errors: KeyError; those of ``open``."""
@@ -83,27 +80,8 @@ class Group:
         return [self[name] for name in self.keys()]
 
     @property
-    def attrs(self) -> dict[str, Any]:
-        """A copy of the attributes; ``set_attributes`` writes."""
-        attributes: dict[str, Any] = json.loads(self._core.attributes)
-        return attributes
-
-    def set_attributes(self, attributes: Mapping[str, Any]) -> None:
-        """Replaces all attributes.  Errors: TypeError, ValueError for what JSON does not have (NaN)."""
-        self._core.set_attributes(attributes_json(attributes))
-
-    @property
     def zarr_format(self) -> int:
         return self._core.zarr_format
-
-    @property
-    def url(self) -> str:
-        return self._core.url
-
-    @property
-    def path(self) -> str:
-        """Path in its store; "" is the root."""
-        return self._core.path
 
     @property
     def images(self) -> list[Image]:
@@ -120,25 +98,6 @@ class Group:
         """Makes a group below this one.  errors: FileExistsError."""
         text = attributes_json(attributes)
         return Group(_core.Group.create(self._core.store, self._join(path), self.zarr_format, text, overwrite))
-
-    def flush(self) -> None:
-        """Makes what was written durable and complete; a zip archive gets its directory here, and only here."""
-        self._core.store.flush()
-
-    def __enter__(self) -> Group:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Flushes, unless an exception is on its way."""
-        if kind is None and self._core.store.writable:
-            self.flush()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickles as where it is, and is opened again there (in another process, not for memory://)."""
-        store = self._core.store
-        return _reopen, (store.url, self.path, "r+" if store.writable else "r")
 
     def __repr__(self) -> str:
         return f"<penstock.Group {self.url}>"

@@ -69,14 +69,17 @@ def cuda_index(obj: Any) -> int | None:
     if hasattr(obj, "__dlpack_device__"):
         kind, index = obj.__dlpack_device__()
         return int(index) if kind in (_CUDA, _CUDA_MANAGED) else None
-    return 0 if hasattr(obj, "__cuda_array_interface__") else None
+    if hasattr(obj, "__cuda_array_interface__"):
+        address: int = obj.__cuda_array_interface__["data"][0]
+        return _core.device_of(address) if address else 0  # no address: no elements
+    return None
 
 
 def _check_dtype(given: np.dtype[Any], dtype: np.dtype[Any], what: str) -> None:
     if given == dtype:
         return
     if given.kind == dtype.kind == "b" or (
-        given.itemsize == dtype.itemsize and dtype.name == "bfloat16" and given.kind == "u"
+        given.itemsize == dtype.itemsize and dtype.name == "bfloat16" and given.kind in "uV"
     ):
         return
     raise TypeError(f"{what} holds {given}, the array {dtype}: they must be the same")
@@ -117,7 +120,7 @@ def _of_cuda_interface(obj: Any, dtype: np.dtype[Any], what: str, *, writable: b
         raise ValueError(f"{what} is read-only")
     shape = tuple(interface["shape"])
     strides = interface.get("strides") or c_strides(shape, given.itemsize)
-    return Memory(address, shape, strides, (obj, interface), 0, interface.get("stream"))
+    return Memory(address, shape, strides, (obj, interface), cuda_index(obj), interface.get("stream"))
 
 
 def c_strides(shape: Sequence[int], item_bytes: int) -> list[int]:
@@ -150,7 +153,15 @@ def own_stream(index: int) -> _core.Stream:
 
 
 def callers_stream(stream: Any, index: int) -> _core.Stream:
-    """The caller's stream: an address, or an object of torch, CuPy, cuda.core or penstock."""
+    """The caller's stream: an address, or an object of torch, CuPy, cuda.core or penstock.
+
+    Errors: TypeError (something else), ValueError (of another device).
+    """
+    # torch's streams have a device_index, CuPy's a device_id (-1: the default streams).
+    given = stream.index if isinstance(stream, _core.Stream) else getattr(stream, "device_index", None)
+    given = getattr(stream, "device_id", -1) if given is None else given
+    if given not in (index, -1):
+        raise ValueError(f"the stream is one of cuda:{given}, the memory is on cuda:{index}")
     if isinstance(stream, _core.Stream):
         return stream
     handle = stream
@@ -172,20 +183,28 @@ class DeviceArray:
     """Elements in CUDA memory: what ``read(device="cuda")`` gives.
 
     Hand it over without a copy: ``torch.from_dlpack(x)``, ``cupy.from_dlpack(x)``, ``cupy.asarray(x)``.  C order.  The
-    memory is freed, in the order of its stream, with the last object that uses it.
+    memory is freed with the last object that uses it, after the work that is then in the stream of the read, in the
+    device's default stream and in all streams that wait for that; work in other streams must be done before.
     """
 
     def __init__(
-        self, shape: tuple[int, ...], dtype: np.dtype[Any], index: int, stream: _core.Stream, ordered: bool
+        self, shape: tuple[int, ...], dtype: np.dtype[Any], index: int, stream: _core.Stream, callers: Any = None
     ) -> None:
+        """`callers`: the caller's object of `stream`; None: the stream is our own, and the read is complete on return."""
         self.shape = shape
         self.dtype = dtype
         self.nbytes = dtype.itemsize * int(np.prod(shape, dtype=object))
         self._index = index
         self._stream = stream
-        # True: complete only in the order of the caller's stream; False: complete when the read returned.
-        self._ordered = ordered
-        self._memory = _core.DeviceMemory.allocate(index, max(self.nbytes, 1), stream)
+        # True: complete only in the order of `stream`.
+        self._ordered = callers is not None
+        self._memory = _core.DeviceMemory.allocate(index, max(self.nbytes, 1), stream, callers)
+
+    def _follow(self, stream: _core.Stream) -> None:
+        """Work of `stream` puts elements here: whoever uses or frees the memory comes after it."""
+        if stream.handle != self._stream.handle:
+            self._stream.wait_for(stream)
+        self._ordered = True
 
     @property
     def device(self) -> str:
@@ -215,7 +234,12 @@ class DeviceArray:
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
-        """Errors: BufferError (a data type that DLPack does not have, another device, copy=True)."""
+        """``dl_device`` (1, 0) gives a copy in host memory.
+
+        Errors: BufferError (a data type that DLPack does not have, another device, copy=True on the device).
+        """
+        if dl_device is not None and dl_device[0] == _CPU and copy is not False:
+            return self.numpy().__dlpack__(max_version=max_version)
         code = _dlpack_dtype(self.dtype, "this array")
         if self._ordered and stream != -1:
             # 1 is the legacy default stream, which cudaStream_t writes as 0; 2 the per-thread one.
@@ -236,8 +260,9 @@ class DeviceArray:
         }
 
     def numpy(self) -> npt.NDArray[Any]:
-        """A copy in host memory."""
+        """A copy in host memory; after the work that is in the device's default stream now."""
         out = np.empty(self.shape, self.dtype)
         if self.nbytes:
+            self._stream.wait_for(_core.Stream.wrap(self._index, 0))
             _core.copy_to_host(out.__array_interface__["data"][0], self.address, self.nbytes, self._stream)
         return out

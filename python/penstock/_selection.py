@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from types import EllipsisType
 from typing import Any, NamedTuple, SupportsIndex, TypeAlias
 
+LONG_BYTES = 4 << 20
+"""Below this many decoded bytes a call takes milliseconds: it runs in the caller's thread and is not interrupted."""
+
 Index: TypeAlias = SupportsIndex | slice | EllipsisType
 Selection: TypeAlias = Index | tuple[Index, ...]
 """What an array can be indexed with: integers, slices with any step, ``...``, and tuples of them."""

@@ -39,75 +39,65 @@ std::string place(const Store& store, const std::string& path) {
 }
 std::string place(const Array& array) { return place(*array.store_ptr(), array.path()); }
 
-/// Memory as Python describes it; `keep` holds its owner while a call runs.
+/// Memory as Python describes it; `keep` holds its owner while a call runs.  Objects: PyObject* of str or bytes.
 struct PyTarget {
+  enum class Holds : std::uint8_t { elements, objects };
   Target target;
   nb::object keep;
-};
+  Holds holds = Holds::elements;
 
-/// One item of read_many.
-struct PyReadItem {
-  const Array* array;
-  Ranges ranges;
-  const PyTarget* target;
+  [[nodiscard]] ObjectMemory objects(const Region& region) const {
+    return {reinterpret_cast<std::uintptr_t>(target.data), shape_of(region), target.strides};
+  }
 };
+using PyReadItem = std::tuple<const Array*, Ranges, const PyTarget*>;
 
-Report read(const Array& array, const Ranges& ranges, const PyTarget& target, const JobOptions& job) {
-  const Region region = to_region(ranges);
-  const Array held = array;  // the Python object may be dropped or reopened meanwhile
-  return unwrap(run_job(job, [&](const Options& o) { return held.read(region, target.target, o); }), place(array));
+/// Several reads as one job.  Elements of variable length are made into objects when the job is done.
+Report read_several(const std::vector<PyReadItem>& items, const JobOptions& job) {
+  std::vector<Array> held;  // the Python objects may be dropped or reopened meanwhile
+  std::vector<ReadItem> made;
+  std::vector<std::vector<VlenRef>> refs(items.size());
+  Arena arena;
+  held.reserve(items.size());
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const auto& [array, ranges, to] = items[i];
+    held.push_back(*array);
+    made.push_back({&held.back(), to_region(ranges), to->target});
+    if (to->holds == PyTarget::Holds::elements) continue;
+    refs[i].resize(unwrap(element_count(shape_of(made.back().region))));
+    made.back().target = Target{};
+    made.back().target.data = refs[i].data();
+  }
+  auto report = unwrap(run_job(job, [&](const Options& o) { return read_many(made, o, &arena); }),
+                       held.size() == 1 ? place(held.front()) : std::string());
+  for (std::size_t i = 0; i < items.size(); ++i)
+    if (const PyTarget& to = *std::get<2>(items[i]); to.holds == PyTarget::Holds::objects)
+      store_objects(refs[i], held[i].dataset().dtype.kind, to.objects(made[i].region));
+  return report;
 }
 
 Report write(Array& array, const Ranges& ranges, const PyTarget& source, const JobOptions& job) {
   const Region region = to_region(ranges);
   Array held = array;
-  return unwrap(run_job(job, [&](const Options& o) { return held.write(region, source.target, o); }), place(array));
-}
-
-Report read_objects(const Array& array, const Ranges& ranges, std::uintptr_t address, const Strides& strides,
-                    const JobOptions& job) {
-  const Region region = to_region(ranges);
-  const Array held = array;
-  const ObjectMemory memory{address, shape_of(region), strides};
-  std::vector<VlenRef> refs(unwrap(element_count(memory.shape)));
-  Arena arena;
-  Target target;
-  target.data = refs.data();
-  auto report =
-      unwrap(run_job(job, [&](const Options& o) { return held.read(region, target, o, &arena); }), place(array));
-  store_objects(refs, held.dataset().dtype.kind, memory);
-  return report;
-}
-
-Report write_objects(Array& array, const Ranges& ranges, std::uintptr_t address, const Strides& strides,
-                     const JobOptions& job) {
-  const Region region = to_region(ranges);
-  Array held = array;
+  Target from = source.target;
   std::vector<nb::object> keep;
-  auto refs = load_objects({address, shape_of(region), strides}, held.dataset().dtype.kind, keep);
-  Target source;
-  source.data = refs.data();
-  return unwrap(run_job(job, [&](const Options& o) { return held.write(region, source, o); }), place(array));
-}
-
-Report read_several(const std::vector<std::tuple<const Array*, Ranges, const PyTarget*>>& items,
-                    const JobOptions& job) {
-  std::vector<Array> held;
-  std::vector<ReadItem> made;
-  held.reserve(items.size());
-  for (const auto& [array, ranges, target] : items) {
-    held.push_back(*array);
-    made.push_back({&held.back(), to_region(ranges), target->target});
+  std::vector<VlenRef> refs;
+  if (source.holds == PyTarget::Holds::objects) {
+    refs = load_objects(source.objects(region), held.dataset().dtype.kind, keep);
+    from = Target{};
+    from.data = refs.data();
   }
-  return unwrap(run_job(job, [&](const Options& o) { return read_many(made, o); }));
+  return unwrap(run_job(job, [&](const Options& o) { return held.write(region, from, o); }), place(array));
 }
 
 void bind_target(nb::module_& m) {
   nb::class_<PyTarget>(m, "Target", "Memory that elements go to or come from.")
       .def(
           "__init__",
-          [](PyTarget* self, std::uintptr_t address, Strides strides, nb::object keep, std::optional<Stream> stream) {
+          [](PyTarget* self, std::uintptr_t address, Strides strides, nb::object keep, std::optional<Stream> stream,
+             bool objects) {
             PyTarget t;
+            t.holds = objects ? PyTarget::Holds::objects : PyTarget::Holds::elements;
             t.target.data = reinterpret_cast<void*>(address);
             t.target.strides = std::move(strides);
             if (stream) {
@@ -118,8 +108,9 @@ void bind_target(nb::module_& m) {
             new (self) PyTarget(std::move(t));
           },
           nb::arg("address"), nb::arg("strides"), nb::arg("keep").none(), nb::arg("stream") = nb::none(),
+          nb::arg("objects") = false,
           "Host memory, or with a stream that of its CUDA device.  Strides in bytes; `keep` stays alive with the "
-          "target.");
+          "target.  `objects`: references to str or bytes.");
 }
 
 StoreMode store_mode(const std::string& mode) {
@@ -172,11 +163,8 @@ void bind_array_class(nb::module_& m) {
       .def_prop_ro("path", &Array::path)
       .def_prop_ro("url", [](const Array& a) { return place(a); })
       .def_prop_ro("store", [](const Array& a) { return PyStore{a.store_ptr()}; })
-      .def("read", &read, nb::arg("region"), nb::arg("target"), nb::arg("options"))
+      .def_prop_ro("attributes", [](const Array& a) { return a.dataset().attributes; })
       .def("write", &write, nb::arg("region"), nb::arg("source"), nb::arg("options"))
-      .def("read_objects", &read_objects, nb::arg("region"), nb::arg("address"), nb::arg("strides"), nb::arg("options"))
-      .def("write_objects", &write_objects, nb::arg("region"), nb::arg("address"), nb::arg("strides"),
-           nb::arg("options"))
       .def(
           "plan",
           [](const Array& a, const Ranges& ranges, bool is_cuda, int index, const JobOptions& job) {
@@ -294,7 +282,7 @@ void bind_functions(nb::module_& m) {
         return unwrap(without_gil(Threads::none, [&] { return open_node(s.store, path); }), place(*s.store, path));
       },
       nb::arg("store"), nb::arg("path"), "The array or group at a path of a store.");
-  m.def("read_many", &read_several, nb::arg("items"), nb::arg("options"));
+  m.def("read_many", &read_several, nb::arg("items"), nb::arg("options"), "Items: (array, region, target).");
   m.def(
       "copy",
       [](const Array& from, const PyStore& to, const std::string& path, const std::optional<Ranges>& region,

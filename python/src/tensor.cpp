@@ -5,13 +5,16 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "device/backend.hpp"
 #include "errors.hpp"
 
 namespace penstock::python {
@@ -40,24 +43,54 @@ struct ForeignTensor {
   [[nodiscard]] std::tuple<int, int> device() const { return {tensor.device_type(), tensor.device_id()}; }
 };
 
+/// The process's stream of a device that does nothing but free memory.
+Result<Stream> freeing_stream(Device device) {
+  static std::mutex& mutex = *new std::mutex;  // never destroyed: at exit the driver may already be gone
+  static auto& streams = *new std::map<int, Stream>;
+  std::lock_guard lock(mutex);
+  if (const auto known = streams.find(device.index); known != streams.end()) return known->second;
+  PENSTOCK_ASSIGN(Stream made, Stream::create(device));
+  return streams.emplace(device.index, std::move(made)).first->second;
+}
+
 /// Device memory that a read made.
 struct DeviceMemory {
+  nb::object keep;  ///< owner of the caller's stream, which must outlive the buffer
   Buffer buffer;
   Device device;
+
+  DeviceMemory(nb::object owner, Buffer made, Device where)
+      : keep(std::move(owner)), buffer(std::move(made)), device(where) {}
+  DeviceMemory(DeviceMemory&&) = default;
+  /// Others used the memory too: who says nothing else, on the default stream.  It is freed after what is there now, on
+  /// a stream of its own, so that a next read need not wait for their work.
+  ~DeviceMemory() {
+    if (buffer.data() != nullptr) (void)free_later();
+  }
+  Status free_later() {
+    PENSTOCK_ASSIGN(const Stream later, freeing_stream(device));
+    PENSTOCK_ASSIGN(const Stream theirs, Stream::wrap(device, nullptr));
+    for (const Stream& stream : {theirs, buffer.stream()}) {
+      PENSTOCK_ASSIGN(const Event mark, Event::record(stream));
+      PENSTOCK_TRY(mark.wait_on(later));
+    }
+    buffer.free_on(later);
+    return {};
+  }
 
   [[nodiscard]] std::uintptr_t address() const { return reinterpret_cast<std::uintptr_t>(buffer.data()); }
 };
 
 /// The library's own pool of a device, made at first use and kept: no cap, the driver's limit is the limit.
 Result<std::shared_ptr<Memory>> pool(Device device) {
-  static std::mutex mutex;
-  static std::vector<std::pair<Device, std::shared_ptr<Memory>>> pools;
+  static std::mutex& mutex = *new std::mutex;
+  static auto& pools = *new std::map<int, std::shared_ptr<Memory>>;
   std::lock_guard lock(mutex);
-  for (const auto& [d, memory] : pools)
-    if (d == device) return memory;
-  PENSTOCK_ASSIGN(auto made, Memory::create(device, 0));
-  pools.emplace_back(device, made);
-  return made;
+  auto& memory = pools[device.index];
+  if (!memory) {
+    PENSTOCK_ASSIGN(memory, Memory::create(device, 0));
+  }
+  return memory;
 }
 
 Device cuda(int index) { return {Device::Type::cuda, index}; }
@@ -113,11 +146,12 @@ void bind_memory(nb::module_& m) {
   nb::class_<DeviceMemory>(m, "DeviceMemory", "Owned memory of a CUDA device, freed in the order of its stream.")
       .def_static(
           "allocate",
-          [](int index, std::uint64_t bytes, const Stream& stream) {
+          [](int index, std::uint64_t bytes, const Stream& stream, nb::object keep) {
             auto memory = unwrap(pool(cuda(index)));
-            return DeviceMemory{unwrap(memory->allocate(bytes, 256, stream)), cuda(index)};
+            return DeviceMemory(std::move(keep), unwrap(memory->allocate(bytes, 256, stream)), cuda(index));
           },
-          nb::arg("index"), nb::arg("bytes"), nb::arg("stream"))
+          nb::arg("index"), nb::arg("bytes"), nb::arg("stream"), nb::arg("keep").none(),
+          "`keep`: owner of the stream, alive as long as the memory.")
       .def_prop_ro("address", &DeviceMemory::address)
       .def_prop_ro("size", [](const DeviceMemory& d) { return d.buffer.size(); });
   m.def(
@@ -164,6 +198,14 @@ void bind_tensor(nb::module_& m) {
       .def("__repr__", [](const DeviceInfo& d) { return "<" + d.device.name() + ": " + d.description + ">"; });
   m.def("devices", &devices, "All devices that can be used now, the CPU last.");
   m.def("cuda_unavailable_reason", &cuda_unavailable_reason, "Why there is no CUDA device; empty when there is one.");
+  m.def(
+      "device_of",
+      [](std::uintptr_t address) {
+        Backend* backend = find_backend(Device::Type::cuda);
+        if (backend == nullptr) raise(Error(ErrorCode::no_device, cuda_unavailable_reason()));
+        return unwrap(backend->index_of(reinterpret_cast<const void*>(address)));
+      },
+      nb::arg("address"), "CUDA device whose memory it is.");
   m.def(
       "parse_device",
       [](const std::string& text) {

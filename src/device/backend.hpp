@@ -20,6 +20,8 @@ class Backend {
   /// Why there is none; empty when there is one.
   [[nodiscard]] virtual std::string unavailable_reason() const = 0;
 
+  /// Device that `memory` is on.  Errors: invalid_argument (not memory of such a device).
+  [[nodiscard]] virtual Result<int> index_of(const void* memory) = 0;
   [[nodiscard]] virtual Result<std::shared_ptr<void>> create_stream(int index) = 0;
   [[nodiscard]] virtual Status synchronize(int index, void* stream) = 0;
   [[nodiscard]] virtual Result<std::shared_ptr<void>> record_event(int index, void* stream) = 0;

@@ -28,6 +28,7 @@ class FakeBackend final : public Backend {
   [[nodiscard]] int count() const override { return 1; }
   [[nodiscard]] std::vector<DeviceInfo> devices() const override { return cpu_backend().devices(); }
   [[nodiscard]] std::string unavailable_reason() const override { return {}; }
+  Result<int> index_of(const void*) override { return 0; }
   Result<std::shared_ptr<void>> create_stream(int) override { return std::shared_ptr<void>(); }
   Status synchronize(int, void*) override { return {}; }
   Result<std::shared_ptr<void>> record_event(int, void*) override { return std::shared_ptr<void>(); }

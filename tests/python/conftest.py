@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import pathlib
 import warnings
@@ -26,12 +27,14 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "penstock"
 os.environ["PENSTOCK_CONFIG"] = ""  # no settings of the one who runs this
 
 HAVE_CUDA = any(device.name.startswith("cuda") for device in penstock.devices())
-# Tests that need a GPU are not part of a run without one.
+# Tests that need a GPU are not part of a run without one, nor those of libraries for it without any of them.
 collect_ignore = [] if HAVE_CUDA else ["test_cuda.py"]
+if not HAVE_CUDA or not any(importlib.util.find_spec(library) for library in ("cupy", "torch")):
+    collect_ignore.append("test_cuda_libraries.py")
 
 
 def pytest_report_header() -> str:
-    cuda = "with CUDA" if HAVE_CUDA else f"no CUDA ({penstock.cuda_unavailable_reason()}): test_cuda.py is not run"
+    cuda = "with CUDA" if HAVE_CUDA else f"no CUDA ({penstock.cuda_unavailable_reason()}): no test_cuda*.py"
     return f"penstock {penstock.__version__} from {pathlib.Path(penstock.__file__).parent}, {cuda}"
 
 

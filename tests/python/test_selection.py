@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import penstock
 
-from support import same
+from support import same, sample
 
 SHAPE = (7, 5, 6)
 VALUES = np.arange(np.prod(SHAPE), dtype="i4").reshape(SHAPE)
@@ -106,3 +106,24 @@ def test_read_many(array: penstock.Array, tmp_path: pathlib.Path) -> None:
     assert got[2] is out and same(out, VALUES[3])
     assert same(got[3], np.arange(9.0))
     assert array.last_report is other.last_report
+
+
+def test_read_many_of_all_types(array: penstock.Array, tmp_path: pathlib.Path) -> None:
+    kinds = ["string", "bytes", "M8[ns]", "V3", "U4", "string"]
+    values = [sample(kind, (4, 5), seed) for seed, kind in enumerate(kinds)]
+    arrays = []
+    for i, (kind, value) in enumerate(zip(kinds, values, strict=True)):
+        arrays.append(penstock.create(tmp_path / str(i), shape=(4, 5), dtype=kind, chunks=(3, 2)))
+        arrays[-1][...] = value
+    out = np.full((4, 10), "old", object)
+    index = np.s_[::-1, 1::2]
+    got = penstock.read_many(
+        [*((a, index) for a in arrays), (array, 2), (arrays[0], ..., out[:, ::-2]), (arrays[1], (1, 2))]
+    )
+    for a, want in zip(got, values, strict=False):
+        assert same(a, want[index])
+    assert same(got[6], VALUES[2]) and same(out[:, ::-2], values[0]) and (out[:, ::2] == "old").all()
+    assert got[8] == values[1][1, 2] and type(got[8]) is bytes
+    with pytest.raises(penstock.CorruptDataError, match="c/0/0"):
+        (tmp_path / "1" / "c/0/0").write_bytes(b"nonsense")
+        penstock.read_many([(array, ...), (arrays[1], ...)])

@@ -72,6 +72,7 @@ class CpuBackend final : public Backend {
   }
   [[nodiscard]] std::string unavailable_reason() const override { return {}; }
 
+  Result<int> index_of(const void*) override { return 0; }
   // Work is done when a call returns, so a queue and a mark in it hold nothing.
   Result<std::shared_ptr<void>> create_stream(int) override { return std::shared_ptr<void>(); }
   Status synchronize(int, void*) override { return {}; }

@@ -80,6 +80,13 @@ class CudaBackend final : public Backend {
     return all;
   }
 
+  Result<int> index_of(const void* memory) override {
+    cudaPointerAttributes attributes{};
+    PENSTOCK_TRY(cuda_status(cudaPointerGetAttributes(&attributes, memory), "cudaPointerGetAttributes"));
+    if (attributes.type == cudaMemoryTypeDevice || attributes.type == cudaMemoryTypeManaged) return attributes.device;
+    return Error(ErrorCode::invalid_argument,
+                 "the address " + std::to_string(reinterpret_cast<std::uintptr_t>(memory)) + " is not CUDA memory");
+  }
   Result<std::shared_ptr<void>> create_stream(int index) override {
     const DeviceGuard guard(index);
     PENSTOCK_TRY(guard.status());

@@ -1,0 +1,80 @@
+"""What arrays and groups have in common: a place in a store, attributes, and a store to flush."""
+
+from __future__ import annotations
+
+import abc
+import json
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar
+
+import numpy as np
+
+from . import _core
+
+Core = TypeVar("Core", _core.Array, _core.Group)
+
+
+def attributes_json(attributes: Mapping[str, Any] | None) -> str:
+    """Attributes as JSON text; NumPy scalars and arrays become numbers and lists."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, np.generic | np.ndarray):
+            return value.tolist()
+        raise TypeError(f"attribute of type {type(value).__name__} has no form in JSON")
+
+    return json.dumps(dict(attributes or {}), default=plain)
+
+
+class Node(abc.ABC, Generic[Core]):
+    """An array or a group."""
+
+    def __init__(self, core: Core) -> None:
+        self._core: Core = core
+
+    @classmethod
+    @abc.abstractmethod
+    def _open(cls, store: _core.Store, path: str) -> Any:
+        """The node at a path of a store."""
+
+    @property
+    def attrs(self) -> dict[str, Any]:
+        """A copy of the attributes; ``set_attributes`` writes."""
+        attributes: dict[str, Any] = json.loads(self._core.attributes)
+        return attributes
+
+    def set_attributes(self, attributes: Mapping[str, Any]) -> None:
+        """Replaces all attributes.  Errors: TypeError for what JSON does not have."""
+        self._core.set_attributes(attributes_json(attributes))
+
+    @property
+    def url(self) -> str:
+        return self._core.url
+
+    @property
+    def path(self) -> str:
+        """Path in its store; "" is the root."""
+        return self._core.path
+
+    def flush(self) -> None:
+        """Makes what was written durable and complete; a zip archive gets its directory here, and only here."""
+        self._core.store.flush()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Flushes, unless an exception is on its way."""
+        if kind is None and self._core.store.writable:
+            self.flush()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickles as where it is, and is opened again there (in another process, not for memory://)."""
+        store = self._core.store
+        return _reopen, (type(self), store.url, self.path, "r+" if store.writable else "r")
+
+
+def _reopen(kind: type[Node[Any]], url: str, path: str, mode: str) -> Any:
+    return kind._open(_core.Store.open(url, mode), path)

@@ -1,0 +1,47 @@
+"""How an operation may use the machine: what every call that takes time accepts."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Literal, TypeAlias
+
+from . import _core
+
+Bytes: TypeAlias = int | str
+"""A size: bytes, or text with a unit ("2GiB", "500MB")."""
+OnError: TypeAlias = Literal["fail", "fill"]
+Progress: TypeAlias = Callable[[str, int, int], object]
+"""Called with (operation, bytes done, bytes in all), at most every 50 ms and once at the end."""
+
+
+def options(
+    budget: Bytes | None,
+    threads: int | None,
+    on_error: OnError = "fail",
+    progress: Progress | None = None,
+    cancel: _core.CancelToken | None = None,
+    *,
+    watch: bool = True,
+) -> _core.Options:
+    """The library's options.  `watch`: answer Ctrl-C while waiting (the main thread does)."""
+    if threads is not None and threads < 1:
+        raise ValueError(f"threads must be at least 1, not {threads}")
+    return _core.Options(
+        size_bytes(budget, "budget"),
+        threads or 0,
+        on_error,
+        cancel if cancel is not None else _core.CancelToken(),
+        progress,
+        watch and threading.current_thread() is threading.main_thread(),
+    )
+
+
+def size_bytes(size: Bytes | None, what: str) -> int:
+    """Bytes of a size; 0 for None."""
+    if size is None:
+        return 0
+    made = _core.parse_bytes(size) if isinstance(size, str) else int(size)
+    if made <= 0:
+        raise ValueError(f"{what} must be more than nothing, not {size!r}")
+    return made

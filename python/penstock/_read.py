@@ -1,0 +1,127 @@
+"""From arrays into memory: reads prepared, with everything checked that can be checked before, then run together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import _core, _memory, _selection
+from ._options import Bytes, OnError, Progress, options
+from ._selection import Region, Selection
+
+if TYPE_CHECKING:
+    from ._array import Array
+
+
+class Read:
+    """One region on its way into `out`, or into new memory."""
+
+    def __init__(self, array: Array, selection: Selection, out: Any, device: str | None, stream: Any) -> None:
+        self.array = array
+        self.region = _selection.parse(selection, array.shape)
+        self._new = out is None
+        self._own: _core.Stream | None = None  # to wait for before the result is given away
+        self.result: Any = out
+        index = device_index(out, device)
+        if index is None:
+            if stream is not None:
+                raise ValueError("stream is for CUDA devices; this read goes to host memory")
+            self._to_host()
+        else:
+            if array._vlen:
+                raise TypeError(f"data type {array.data_type} has variable length, which lives in host memory only")
+            self._to_device(index, stream)
+
+    def _to_host(self) -> None:
+        array = self.array
+        if self._new:
+            self.result = np.empty(self.region.shape, array.dtype)
+        elif array._vlen and not isinstance(self.result, np.ndarray):
+            name = type(self.result).__name__
+            raise TypeError(f"out is {name}; for data type {array.data_type} it must be a NumPy object array")
+        memory = fitting(self.result, array.dtype, self.region, "out", None, writable=True)
+        strides = self.region.strides(memory.strides)
+        self.target = _core.Target(memory.address, strides, memory.keep, None, array._vlen)
+
+    def _to_device(self, index: int, stream: Any) -> None:
+        own = stream is None
+        queue = _memory.own_stream(index) if own else _memory.callers_stream(stream, index)
+        shape, dtype = self.region.shape, self.array.dtype
+        if self._new:
+            made = _memory.DeviceArray(shape, dtype, index, queue, stream)
+            memory = _memory.Memory(made.address, shape, _memory.c_strides(shape, dtype.itemsize), made)
+            self.result = made
+        else:
+            memory = fitting(self.result, dtype, self.region, "out", queue, writable=True)
+            if memory.wait_for is not None:
+                queue.wait_for(_memory.callers_stream(memory.wait_for, index))
+        self._own = queue if own else None
+        self._queue = queue
+        self.target = _core.Target(memory.address, self.region.strides(memory.strides), memory.keep, queue)
+
+    def finished(self) -> Any:
+        """The result; called when the library has done its part."""
+        if self._own is not None:
+            self._own.synchronize()
+        elif isinstance(self.result, _memory.DeviceArray):
+            self.result._follow(self._queue)
+        if self._new and self.region.scalar and isinstance(self.result, np.ndarray):
+            return self.result[()]
+        return self.result
+
+
+def run(reads: Sequence[Read], opts: _core.Options) -> list[Any]:
+    """Runs prepared reads as one job.  What they refer to stays alive until it is done."""
+    report = _core.read_many([(r.array._core, r.region.ranges, r.target) for r in reads], opts)
+    for r in reads:
+        r.array._last_report = report
+    return [r.finished() for r in reads]
+
+
+def read_many(
+    items: Sequence[tuple[Array, Selection] | tuple[Array, Selection, Any]],
+    *,
+    device: str | None = None,
+    stream: Any = None,
+    budget: Bytes | None = None,
+    threads: int | None = None,
+    on_error: OnError = "fail",
+    progress: Progress | None = None,
+) -> list[Any]:
+    """Several regions, of one array or many, in one call: their chunks share workers and budget.
+
+    items: (array, selection) or (array, selection, out); arrays, results and ``out`` as in ``Array.read``.
+    device, stream: of all items.
+    returns: as ``Array.read``, in the order of the items.
+    errors: those of ``Array.read``; the first one ends the whole call.
+    memory: the results plus at most ``budget``.
+    """
+    reads = [Read(array, selection, rest[0] if rest else None, device, stream) for array, selection, *rest in items]
+    return run(reads, options(budget, threads, on_error, progress))
+
+
+def fitting(
+    obj: Any, dtype: np.dtype[Any], region: Region, what: str, stream: _core.Stream | None, *, writable: bool
+) -> _memory.Memory:
+    """The memory of `obj`, which must have the data type and the shape of the region."""
+    memory = _memory.of(obj, dtype, what, stream, writable=writable)
+    if tuple(memory.shape) != region.shape:
+        raise ValueError(f"{what} has shape {tuple(memory.shape)}, the selection {region.shape}")
+    return memory
+
+
+def device_index(out: Any, device: str | None) -> int | None:
+    """CUDA device of a read; None: the host.  Errors: ValueError when `out` is on another device; DeviceError."""
+    wanted: int | None = None
+    if device is not None:
+        is_cuda, number = _core.parse_device(device)
+        wanted = number if is_cuda else None
+    if out is None:
+        return wanted
+    index = _memory.cuda_index(out)
+    if device is not None and index != wanted:
+        place = "host memory" if index is None else f"cuda:{index}"
+        raise ValueError(f"device={device!r}, but out is in {place}")
+    return index
