@@ -28,6 +28,7 @@ struct Options {
   std::uint64_t budget_bytes = 0;  ///< working memory beyond the output; default a quarter of free memory
   std::uint64_t threads = 0;       ///< default: the CPUs this process may use
   OnError on_error = OnError::fail;
+  bool store_fill_chunks = false;  ///< writing: also store chunks that hold only the fill value (not inside shards)
   CancelToken cancel;
   ProgressFn progress;
 };
@@ -65,6 +66,9 @@ class Array {
   /// Opens the array at `path` ("" = the root of the store).
   /// Errors: not_found, invalid_metadata, unsupported (codec, dtype or extension, by name).
   static Result<Array> open(std::shared_ptr<Store> store, std::string_view path);
+  /// As open, for a caller that has the metadata already: nothing is read, and nothing says that the array is there.
+  /// Errors: unsupported (codec, by name), invalid_metadata (codecs that do not fit together).
+  static Result<Array> with_metadata(std::shared_ptr<Store> store, std::string_view path, Dataset dataset);
   /// Writes the metadata of a new array.  `overwrite` removes what is at `path` first.  Errors: already_exists, ...
   enum class IfExists : std::uint8_t { fail, overwrite };
   static Result<Array> create(std::shared_ptr<Store> store, std::string_view path, Dataset dataset, IfExists if_exists);
@@ -89,7 +93,8 @@ class Array {
   [[nodiscard]] Result<Report> read(const Region& region, const Target& target, const Options& options,
                                     Arena* arena = nullptr) const;
   /// Writes `source` to `region`.  Chunks covered in part are read, changed and written.  Every object is replaced as a
-  /// whole.  Chunks that hold only the fill value are not stored (an existing one is removed).
+  /// whole.  Chunks that hold only the fill value are not stored (an existing one is removed) unless the
+  /// options say so.
   [[nodiscard]] Result<Report> write(const Region& region, const Target& source, const Options& options);
   /// Decodes every chunk; what is wrong is listed in Report::problems.
   [[nodiscard]] Result<Report> verify(const Options& options) const;

@@ -13,10 +13,12 @@
 #include <utility>
 #include <vector>
 
+#include "codec/chain.hpp"
 #include "errors.hpp"
 #include "format/format.hpp"
 #include "jobs.hpp"
 #include "penstock/array.hpp"
+#include "store.hpp"
 #include "vlen.hpp"
 
 namespace penstock::python {
@@ -120,12 +122,6 @@ StoreMode store_mode(const std::string& mode) {
   throw nb::value_error("mode must be 'r' (read only), 'r+' (read and write) or 'a' (create the store if absent)");
 }
 
-using SharedStore = std::shared_ptr<Store>;
-/// A store handle that Python can hold.
-struct PyStore {
-  SharedStore store;
-};
-
 void bind_store(nb::module_& m) {
   nb::class_<PyStore>(m, "Store", "Bytes by key.")
       .def_static(
@@ -142,6 +138,27 @@ void bind_store(nb::module_& m) {
       });
 }
 
+/// The array that a metadata document describes, checked to be one that can be read.
+Result<Dataset> parse_array(int zarr_format, const std::string& text) {
+  Dataset dataset;
+  if (zarr_format == 2) {
+    PENSTOCK_ASSIGN(dataset, parse_zarr2_array(text, "{}"));
+  } else {
+    PENSTOCK_ASSIGN(NodeInfo node, parse_zarr3(text));
+    if (!std::holds_alternative<Dataset>(node)) return Error(ErrorCode::invalid_argument, "the metadata of a group");
+    dataset = std::get<Dataset>(std::move(node));
+  }
+  PENSTOCK_TRY(CodecChain::make(dataset.codecs, {dataset.chunk_shape, dataset.dtype, dataset.fill}));
+  return dataset;
+}
+
+Result<Array> with_metadata(const SharedStore& store, const std::string& path, int zarr_format, const std::string& text,
+                            const Shape& shape) {
+  PENSTOCK_ASSIGN(Dataset dataset, parse_array(zarr_format, text));
+  dataset.shape = shape;
+  return Array::with_metadata(store, path, std::move(dataset));
+}
+
 void bind_array_class(nb::module_& m) {
   nb::class_<Array>(m, "Array", "An array in a store.")
       .def_static(
@@ -151,6 +168,14 @@ void bind_array_class(nb::module_& m) {
                           place(*s.store, path));
           },
           nb::arg("store"), nb::arg("path"))
+      .def_static(
+          "with_metadata",
+          [](const PyStore& s, const std::string& path, int zarr_format, const std::string& metadata,
+             const Shape& shape) {
+            return unwrap(with_metadata(s.store, path, zarr_format, metadata, shape), place(*s.store, path));
+          },
+          nb::arg("store"), nb::arg("path"), nb::arg("zarr_format"), nb::arg("metadata"), nb::arg("shape"),
+          "An array whose metadata document the caller has; `shape` replaces the document's.")
       .def_static(
           "create",
           [](const PyStore& s, const std::string& path, const Dataset& dataset, bool overwrite) {
@@ -269,6 +294,9 @@ CopyChanges copy_changes(const std::optional<Ranges>& region, std::optional<int>
 }
 
 void bind_functions(nb::module_& m) {
+  m.def(
+      "parse_array", [](int zarr_format, const std::string& text) { return unwrap(parse_array(zarr_format, text)); },
+      nb::arg("zarr_format"), nb::arg("metadata"), "The array of a metadata document (zarr.json, .zarray).");
   m.def(
       "open",
       [](const std::string& url, const std::string& mode) {

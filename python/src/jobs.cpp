@@ -129,15 +129,20 @@ void bind_jobs(nb::module_& m) {
       .def(
           "__init__",
           [](JobOptions* self, std::uint64_t budget_bytes, std::uint64_t threads, const std::string& on_error,
-             const CancelToken& cancel, nb::object progress, bool watch_signals) {
+             const CancelToken& cancel, nb::object progress, bool watch_signals, bool store_fill_chunks) {
             if (on_error != "fail" && on_error != "fill") throw nb::value_error("on_error must be 'fail' or 'fill'");
+            Options options;
+            options.budget_bytes = budget_bytes;
+            options.threads = threads;
+            options.on_error = on_error == "fill" ? OnError::fill : OnError::fail;
+            options.store_fill_chunks = store_fill_chunks;
+            options.cancel = cancel;
             new (self)
-                JobOptions{{budget_bytes, threads, on_error == "fill" ? OnError::fill : OnError::fail, cancel, {}},
-                           std::move(progress),
-                           watch_signals ? Watch::signals : Watch::none};
+                JobOptions{std::move(options), std::move(progress), watch_signals ? Watch::signals : Watch::none};
           },
           nb::arg("budget_bytes") = 0, nb::arg("threads") = 0, nb::arg("on_error") = "fail",
-          nb::arg("cancel") = CancelToken(), nb::arg("progress").none() = nb::none(), nb::arg("watch_signals") = false);
+          nb::arg("cancel") = CancelToken(), nb::arg("progress").none() = nb::none(), nb::arg("watch_signals") = false,
+          nb::arg("store_fill_chunks") = false);
 }
 
 }  // namespace penstock::python

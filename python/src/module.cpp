@@ -6,6 +6,8 @@
 #include "jobs.hpp"
 #include "tensor.hpp"
 #include "types.hpp"
+#include "zarr_batch.hpp"
+#include "zarr_store.hpp"
 
 namespace nb = nanobind;
 
@@ -18,4 +20,6 @@ NB_MODULE(_core, m) {
   penstock::python::bind_jobs(m);
   penstock::python::bind_tensor(m);
   penstock::python::bind_array(m);
+  penstock::python::bind_zarr_store(m);
+  penstock::python::bind_zarr_batch(m);
 }

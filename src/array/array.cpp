@@ -91,7 +91,12 @@ Result<Array> Array::open(std::shared_ptr<Store> store, std::string_view path) {
   if (!std::holds_alternative<Dataset>(node))
     return Error(ErrorCode::invalid_argument, fmt::format("{} is a group, not an array", display(*store, where)))
         .set_hint("Name one of its arrays; `penstock tree` lists them.");
-  PENSTOCK_ASSIGN_IN(auto view, bind(std::get<Dataset>(std::move(node))), display(*store, where));
+  return with_metadata(std::move(store), where, std::get<Dataset>(std::move(node)));
+}
+
+Result<Array> Array::with_metadata(std::shared_ptr<Store> store, std::string_view path, Dataset dataset) {
+  const std::string where = normalised(path);
+  PENSTOCK_ASSIGN_IN(auto view, bind(std::move(dataset)), display(*store, where));
   auto state = std::make_shared<State>();
   state->store = std::move(store);
   state->path = where;

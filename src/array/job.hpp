@@ -80,6 +80,7 @@ class Job {
   void fill_report(Report& report);
   [[nodiscard]] double stage_seconds(Stage stage) const;
   [[nodiscard]] std::uint64_t worker_count() const { return count_; }
+  [[nodiscard]] const Options& options() const { return options_; }
 
  private:
   const Options& options_;

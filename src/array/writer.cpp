@@ -178,7 +178,7 @@ Status RegionWriter::write_chunk(Job& job, const std::string& key, std::span<con
     if (!have_old && !full) PENSTOCK_TRY(fill_chunk(worker.raw.span()));
     PENSTOCK_TRY(gather(segments, chain, from, worker.raw.span()));
   }
-  if (is_all_fill(worker.raw)) {
+  if (!job.options().store_fill_chunks && is_all_fill(worker.raw)) {
     worker.absent += 1;
     return store.erase(key);
   }

@@ -1,0 +1,435 @@
+"""zarr-python with penstock underneath: ``zarr.config.set({"codec_pipeline.path": "penstock.zarr.CodecPipeline"})``.
+
+A selection becomes one native call: planning, I/O, shards, decoding and placement, on all cores, to host or (with
+``zarr.config.enable_gpu()``) CUDA memory.  What penstock cannot do goes to zarr-python's own pipeline: a warning says
+so once for each reason, ``fallbacks()`` counts, and ``codec_pipeline.strict`` forbids it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+import importlib
+import math
+import re
+import threading
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import zarr.abc.codec
+from zarr.abc.store import Store
+from zarr.codecs._v2 import V2Codec
+from zarr.core.codec_pipeline import BatchedCodecPipeline
+from zarr.core.config import config
+from zarr.core.metadata import ArrayV2Metadata
+from zarr.registry import register_pipeline
+
+from . import _core, _dtype, _memory
+from ._array import Array
+from ._selection import Region
+from ._zarr_store import native_store
+
+__all__ = ["CodecPipeline", "FallbackWarning", "fallbacks", "native_calls"]
+
+Batch = list[tuple[Any, Any, Any, Any, bool]]
+
+# Decoded bytes that a selection with index arrays may hold at a time beyond its result.
+_BOXES_BYTES = 256 << 20
+
+
+class FallbackWarning(UserWarning):
+    """A selection went to zarr-python's own pipeline."""
+
+
+class UnsupportedError(ValueError):
+    """What the native pipeline cannot do; with ``codec_pipeline.strict`` it is raised instead of warned about."""
+
+
+class _Counts:
+    """How many selections went which way, in this process."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.native: collections.Counter[str] = collections.Counter()
+        self.fallback: collections.Counter[str] = collections.Counter()
+
+    def add(self, which: collections.Counter[str], what: str) -> bool:
+        """Returns whether this is the first one."""
+        with self.lock:
+            which[what] += 1
+            return which[what] == 1
+
+
+_counts = _Counts()
+
+
+def native_calls() -> dict[str, int]:
+    """Selections that were read and written natively in this process: {"read": n, "write": n}."""
+    with _counts.lock:
+        return dict(_counts.native)
+
+
+def fallbacks() -> dict[str, int]:
+    """Reason -> number of selections that went to zarr-python's own pipeline in this process."""
+    with _counts.lock:
+        return dict(_counts.fallback)
+
+
+@dataclass(eq=True)
+class CodecPipeline(zarr.abc.codec.CodecPipeline):
+    """A codec pipeline of zarr-python (3.1 and later) that reads and writes through penstock.
+
+    Options, from ``zarr.config``: ``codec_pipeline.strict`` (True: raise where zarr-python's pipeline would step in),
+    ``threading.max_workers`` (threads; None: all CPUs of the process).
+    """
+
+    metadata: Any
+    store: Any
+    _arrays: dict[tuple[str, bool], Array] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _own: Any = field(default=None, init=False, repr=False, compare=False)
+    _refused: str = field(default="", init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        metadata = self.metadata
+        codecs: Iterable[Any]
+        if isinstance(metadata, ArrayV2Metadata):
+            codecs = [V2Codec(filters=metadata.filters, compressor=metadata.compressor)]
+        else:
+            codecs = metadata.codecs
+        self._own = BatchedCodecPipeline.from_codecs(codecs)
+        try:
+            _check_codecs(codecs)
+            self._text = _document(metadata)
+            self._dataset = _core.parse_array(metadata.zarr_format, self._text)
+        except (ValueError, TypeError, OSError) as error:
+            self._refused = str(error)
+
+    # How zarr-python makes one.
+
+    @classmethod
+    def from_array_metadata_and_store(cls, array_metadata: Any, store: Store) -> CodecPipeline:
+        return cls(array_metadata, store)
+
+    @classmethod
+    def from_codecs(cls, codecs: Iterable[Any]) -> Any:
+        """Chains without an array (the inside of a shard, consolidated helpers) are zarr-python's own."""
+        return BatchedCodecPipeline.from_codecs(codecs)
+
+    def evolve_from_array_spec(self, array_spec: Any) -> CodecPipeline:
+        self._own = self._own.evolve_from_array_spec(array_spec)
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"metadata": self.metadata, "store": self.store}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(state["metadata"], state["store"])  # type: ignore[misc]
+
+    def __iter__(self) -> Iterator[Any]:
+        yield from self._own
+
+    # What goes through chunk by chunk is zarr-python's own.
+
+    @property
+    def supports_partial_decode(self) -> bool:
+        return bool(self._own.supports_partial_decode)
+
+    @property
+    def supports_partial_encode(self) -> bool:
+        return bool(self._own.supports_partial_encode)
+
+    def validate(self, **kwargs: Any) -> None:
+        self._own.validate(**kwargs)
+
+    def compute_encoded_size(self, byte_length: int, array_spec: Any) -> int:
+        return int(self._own.compute_encoded_size(byte_length, array_spec))
+
+    async def decode(self, chunk_bytes_and_specs: Iterable[Any]) -> Any:
+        return await self._own.decode(chunk_bytes_and_specs)
+
+    async def encode(self, chunk_arrays_and_specs: Iterable[Any]) -> Any:
+        return await self._own.encode(chunk_arrays_and_specs)
+
+    # What is done here.
+
+    async def read(self, batch_info: Iterable[Any], out: Any, drop_axes: tuple[int, ...] = ()) -> Any:
+        """Reads the chunks' selections into ``out``; the results say "present" or "missing" for each chunk."""
+        batch: Batch = list(batch_info)
+        if not batch:
+            return ()
+        try:
+            report = await asyncio.to_thread(self._read, batch, out, drop_axes)
+        except UnsupportedError as refusal:
+            self._announce(refusal)
+            return await self._own_evolved(batch).read(batch, out, drop_axes)
+        if report.absent_chunks and not batch[0][1].config.__dict__.get("read_missing_chunks", True):
+            return await self._own_evolved(batch).read(batch, out, drop_axes)  # knows which ones
+        return tuple({"status": "present"} for _ in batch)
+
+    async def write(self, batch_info: Iterable[Any], value: Any, drop_axes: tuple[int, ...] = ()) -> None:
+        """Writes ``value`` to the chunks' selections."""
+        batch: Batch = list(batch_info)
+        if not batch:
+            return
+        if self.store.read_only is True:
+            raise ValueError(f"{self.store} was opened read-only and does not take writes")
+        try:
+            await asyncio.to_thread(self._write, batch, value, drop_axes)
+        except UnsupportedError as refusal:
+            self._announce(refusal)
+            await self._own_evolved(batch).write(batch, value, drop_axes)
+
+    def _own_evolved(self, batch: Batch) -> Any:
+        return self._own.evolve_from_array_spec(batch[0][1])
+
+    def _announce(self, refusal: UnsupportedError) -> None:
+        if config.get("codec_pipeline.strict", False):
+            raise refusal
+        reason = str(refusal)
+        if _counts.add(_counts.fallback, reason):
+            warnings.warn(f"penstock leaves this to zarr-python: {reason}", FallbackWarning, stacklevel=2)
+
+    def _read(self, batch: Batch, out: Any, drop_axes: tuple[int, ...]) -> _core.Report:
+        memory = self._memory_of(out, batch)
+        array, first = self._array_of(batch, writable=False)
+        region = None if drop_axes else _region(array, batch, first, memory.shape)
+        if region is not None:
+            array = self._reaching(array, region, writable=False)
+            report = self._read_region(array, region, memory)
+        else:
+            report = self._read_boxes(array, batch, memory, drop_axes)
+        _counts.add(_counts.native, "read")
+        return report
+
+    def _read_region(self, array: Array, region: Region, memory: _Memory) -> _core.Report:
+        if array._vlen:
+            memory.array[...] = array._reader(region, None, None, None, _options())()
+        else:
+            array._reader(region, memory.native, None, memory.stream, _options())()
+            memory.finish()
+        assert array._last_report is not None
+        return array._last_report
+
+    def _read_boxes(self, array: Array, batch: Batch, memory: _Memory, drop_axes: tuple[int, ...]) -> _core.Report:
+        """Index arrays: the box around each chunk's selection is read, and the selection taken from it."""
+        if array._vlen or memory.swapped or memory.stream is not None:
+            raise UnsupportedError("index arrays with this data type or in device memory")
+        wanted = [_Box(array, item) for item in batch]
+        array = self._reaching_far(array, [box.stop for box in wanted], writable=False)
+        report = None
+        group: list[_Box] = []
+        held = 0
+        for box in [*wanted, None]:
+            if group and (box is None or held + box.nbytes > _BOXES_BYTES):
+                report = _read_group(array, group, memory.array, drop_axes)
+                group, held = [], 0
+            if box is not None:
+                group.append(box)
+                held += box.nbytes
+        assert report is not None
+        return report
+
+    def _write(self, batch: Batch, value: Any, drop_axes: tuple[int, ...]) -> None:
+        memory = self._memory_of(value, batch)
+        if memory.stream is not None:
+            raise UnsupportedError("writing from device memory")
+        array, first = self._array_of(batch, writable=True)
+        region = None if drop_axes else _region(array, batch, first, memory.shape or _extent(batch))
+        if region is None:
+            raise UnsupportedError("writing through index arrays")
+        array = self._reaching(array, region, writable=True)
+        opts = _options(store_fill_chunks=bool(batch[0][1].config.write_empty_chunks))
+        array._writer(region, memory.array, None, opts)()
+        _counts.add(_counts.native, "write")
+
+    # Arrays as the native side knows them.
+
+    def _memory_of(self, buffer: Any, batch: Batch) -> _Memory:
+        if self._refused:
+            raise UnsupportedError(self._refused)
+        try:
+            _core.check_process()
+        except RuntimeError:
+            raise UnsupportedError(
+                "this process was forked from one in which penstock had threads; 'spawn' and 'forkserver' keep it native"
+            ) from None
+        prototype = batch[0][1].prototype
+        for kind in (prototype.buffer, prototype.nd_buffer):
+            if not kind.__module__.startswith("zarr."):
+                raise UnsupportedError(f"buffers of class {kind.__module__}.{kind.__qualname__}")
+        memory = _Memory(buffer.as_ndarray_like())
+        wanted = _dtype.to_numpy(self._dataset.dtype)
+        found = memory.array.dtype
+        if self._dataset.dtype.is_vlen:
+            if found.kind not in "OT" or memory.stream is not None:
+                raise UnsupportedError(f"data type {self._dataset.dtype.name} in memory of type {found}")
+        elif found.newbyteorder("=") != wanted.newbyteorder("="):
+            raise UnsupportedError(f"data type {self._dataset.dtype.name} in memory of type {found}")
+        if not hasattr(batch[0][0], "path"):
+            raise UnsupportedError(f"chunks from {type(batch[0][0]).__name__}")
+        return memory
+
+    def _array_of(self, batch: Batch, *, writable: bool) -> tuple[Array, list[int]]:
+        """The array, and the grid position of the batch's first chunk."""
+        prefix, first = _split_key(batch[0][0].path, self._dataset)
+        # Whole chunks: what zarr-python's metadata says of the shape may be newer than ours, and a chunk at the edge is
+        # then changed in part, never replaced.
+        return self._array(prefix, self.metadata.shape, writable=writable), first
+
+    def _array(self, prefix: str, shape: Sequence[int], *, writable: bool) -> Array:
+        chunk = self._dataset.chunk_shape
+        known = self._arrays.get((prefix, writable))
+        if known is not None and all(a <= b for a, b in zip(shape, known.shape, strict=True)):
+            return known
+        rounded = [max(1, math.ceil(n / c)) * c for n, c in zip(shape, chunk, strict=True)]
+        ranged = any(name == "sharding_indexed" for name, _ in self._dataset.codecs)
+        store = native_store(self.store, writable=writable, ranged=ranged)
+        core = _core.Array.with_metadata(store, prefix, self.metadata.zarr_format, self._text, rounded)
+        array = Array(core)
+        self._arrays[prefix, writable] = array
+        return array
+
+    def _reaching(self, array: Array, region: Region, *, writable: bool) -> Array:
+        return self._reaching_far(array, [[a + (n - 1) * s + 1 for a, n, s in region.ranges]], writable=writable)
+
+    def _reaching_far(self, array: Array, stops: list[list[int]], *, writable: bool) -> Array:
+        """The array, with a shape that holds these stops: zarr-python may have resized it."""
+        stop = [max(column) for column in zip(array.shape, *stops, strict=True)] if array.shape else []
+        return self._array(array.path, stop, writable=writable)
+
+
+class _Memory:
+    """The memory of a buffer of zarr-python as the native side takes it."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+        self.shape = tuple(array.shape)
+        self.stream: Any = None
+        self.swapped = not array.dtype.isnative
+        self.native = array
+        if _memory.cuda_index(array) is not None:
+            self.stream = importlib.import_module("cupy").cuda.get_current_stream()
+            if self.swapped:
+                raise UnsupportedError("foreign byte order in device memory")
+        elif not isinstance(array, np.ndarray):
+            raise UnsupportedError(f"buffers of type {type(array).__name__}")
+        elif self.swapped:
+            self.native = array.view(array.dtype.newbyteorder("="))
+
+    def finish(self) -> None:
+        """The elements arrived in native order; puts them in the order of the memory."""
+        if self.swapped:
+            self.native.byteswap(inplace=True)
+
+
+class _Box:
+    """The box around one chunk's selection, and the selection within it."""
+
+    def __init__(self, array: Array, item: tuple[Any, Any, Any, Any, bool]) -> None:
+        getter, _, selection, self.out, _ = item
+        _, chunk = _split_key(getter.path, array._dataset)
+        parts = selection if isinstance(selection, tuple) else (selection,)
+        if len(parts) != array.ndim:
+            raise UnsupportedError("a selection of another rank than the array's")
+        self.ranges: list[tuple[int, int, int]] = []
+        self.stop: list[int] = []
+        within: list[Any] = []
+        for part, at, extent in zip(parts, chunk, array._dataset.chunk_shape, strict=True):
+            low, high, inside = _bounds(part, extent)
+            self.ranges.append((at * extent + low, high - low, 1))
+            self.stop.append(at * extent + high)
+            within.append(inside)
+        self.within = tuple(within)
+        self.shape = tuple(count for _, count, _ in self.ranges)
+        self.nbytes = math.prod(self.shape) * array.dtype.itemsize
+
+
+def _bounds(part: Any, extent: int) -> tuple[int, int, Any]:
+    """First index and end of a selection in a chunk's dimension, and the selection from there."""
+    if isinstance(part, slice):
+        start, stop, step = part.indices(extent)
+        if step < 1 or stop <= start:
+            raise UnsupportedError("a selection that is empty or runs backwards")
+        return start, stop, slice(0, stop - start, step)
+    index = np.asarray(part)
+    if index.dtype == bool or index.dtype.kind not in "iu" or index.size == 0:
+        raise UnsupportedError(f"selections of {type(part).__name__}, {index.dtype}")
+    low, high = int(index.min()), int(index.max()) + 1
+    if low < 0 or high > extent:
+        raise UnsupportedError("indices outside of their chunk")
+    return low, high, index - low if index.ndim else int(index) - low
+
+
+def _read_group(array: Array, group: list[_Box], out: Any, drop_axes: tuple[int, ...]) -> _core.Report:
+    """Reads the boxes in one native call and scatters their selections."""
+    boxes = [np.empty(box.shape, array.dtype) for box in group]
+    items = [
+        (array._core, box.ranges, _core.Target(memory.ctypes.data, list(memory.strides), memory))
+        for box, memory in zip(group, boxes, strict=True)
+    ]
+    report = _core.read_many(items, _options())
+    for box, memory in zip(group, boxes, strict=True):
+        taken = memory[box.within]
+        out[box.out] = taken.squeeze(axis=drop_axes) if drop_axes else taken
+    return report
+
+
+def _options(*, store_fill_chunks: bool = False) -> _core.Options:
+    workers = config.get("threading.max_workers", None)
+    return _core.Options(threads=workers or 0, store_fill_chunks=store_fill_chunks)
+
+
+def _extent(batch: Batch) -> tuple[int, ...]:
+    """Shape that a scalar is spread over: chunks come in C order, so the last one ends it."""
+    parts = batch[-1][3]
+    return tuple(part.stop for part in parts if isinstance(part, slice)) if isinstance(parts, tuple) else ()
+
+
+def _region(array: Array, batch: Batch, first: list[int], shape: tuple[int, ...]) -> Region | None:
+    """The rectangle that the batch makes up, if it is one."""
+    found = _core.rectangle(array._core, batch, first, list(shape))
+    if found is None:
+        return None
+    ranges, dropped = found
+    return Region(ranges, shape, tuple(dropped), scalar=False)
+
+
+def _split_key(path: str, dataset: _core.Dataset) -> tuple[str, list[int]]:
+    """Path of the array and grid position of a chunk, from the chunk's path in the store."""
+    rank, separator = len(dataset.shape), re.escape(dataset.separator)
+    numbers = separator.join([r"(\d+)"] * rank)
+    if dataset.key_kind == "default":
+        name = f"c{separator}{numbers}" if rank else "c"
+    else:
+        name = numbers if rank else "0"
+    match = re.fullmatch(rf"(?:(?P<array>.*)/)?{name}", path)
+    if match is None:
+        raise UnsupportedError(f"chunk key {path!r}")
+    chunk = [int(text) for text in match.groups()[1:]]
+    return match.group("array") or "", chunk
+
+
+def _check_codecs(codecs: Iterable[Any]) -> None:
+    """Errors: UnsupportedError for codec classes that are not zarr-python's: somebody wants just those."""
+    for codec in codecs:
+        kind = type(codec)
+        if kind.__module__.partition(".")[0] not in ("zarr", "numcodecs"):
+            raise UnsupportedError(f"codec class {kind.__module__}.{kind.__qualname__}")
+        _check_codecs(getattr(codec, "codecs", ()))
+        if getattr(codec, "subchunk_write_order", "morton") != "morton":
+            raise UnsupportedError(f"order {codec.subchunk_write_order} of the chunks within a shard")
+
+
+def _document(metadata: Any) -> str:
+    """The metadata document as zarr-python would store it."""
+    from zarr.core.buffer import default_buffer_prototype
+
+    documents = metadata.to_buffer_dict(default_buffer_prototype())
+    name = "zarr.json" if metadata.zarr_format == 3 else ".zarray"
+    return bytes(documents[name].to_bytes()).decode()
+
+
+register_pipeline(CodecPipeline)  # as the entry point does, for programs that import this module first
