@@ -179,9 +179,9 @@ std::optional<std::tuple<std::vector<RangeTuple>, std::vector<bool>>> rectangle(
 
 void bind_zarr_batch(nb::module_& m) {
   m.def("rectangle", &rectangle, nb::arg("array"), nb::arg("batch"), nb::arg("first_chunk"), nb::arg("out_shape"),
-        nb::sig(
-            "def rectangle(array: Array, batch: Sequence[object], first_chunk: Sequence[int], out_shape: Sequence[int]) -> "
-            "tuple[list[tuple[int, int, int]], list[bool]] | None"),
+        nb::sig("def rectangle(array: Array, batch: Sequence[object], first_chunk: Sequence[int], out_shape: "
+                "Sequence[int]) -> "
+                "tuple[list[tuple[int, int, int]], list[bool]] | None"),
         "The region ((start, count, step) and whether it is dropped, of every dimension) that a codec pipeline's batch "
         "makes up; None when it is no rectangle.  first_chunk: grid position of the first element.");
 }
