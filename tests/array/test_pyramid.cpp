@@ -108,3 +108,74 @@ TEST(Pyramid, AxesCanBeTimeAndChannel) {
   ASSERT_TRUE(write_pyramid(array, store, "i", options, Array::IfExists::fail, {}));
   EXPECT_EQ(Array::open(store, "i/1").value().dataset().shape, (Shape{2, 3, 4, 8, 8}));
 }
+
+namespace {
+
+std::vector<std::pair<std::string, std::vector<std::byte>>> objects(const Store& store) {
+  std::vector<std::pair<std::string, std::vector<std::byte>>> all;
+  for (const std::string& key : store.list("img").value()) {
+    Bytes value;
+    EXPECT_TRUE(store.get(key, value).value());
+    all.emplace_back(key, std::vector<std::byte>(value.data(), value.data() + value.size()));
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST(Pyramid, GoesOnWhereverItWasBrokenOff) {
+  const Dataset d = dataset({48, 40, 40}, {8, 8, 8});
+  auto from = memory();
+  Array array = Array::create(from, "a", d, Array::IfExists::fail).value();
+  std::mt19937_64 random(1);
+  ASSERT_TRUE(test::write(array, whole(d.shape), random_values(whole(d.shape), 2, random)));
+  PyramidOptions pyramid;
+  pyramid.levels = 3;
+  Options small = threads(1);
+  small.budget_bytes = 40000;  // many blocks
+  auto whole_one = memory();
+  const auto complete = write_pyramid(array, whole_one, "img", pyramid, Array::IfExists::fail, small);
+  ASSERT_TRUE(complete) << complete.error().message();
+  const auto wanted = objects(*whole_one);
+
+  bool broken = true;
+  int breaks = 0;
+  for (int calls = 1; broken; calls += 5, ++breaks) {
+    SCOPED_TRACE("stopped after " + std::to_string(calls) + " calls of the progress function");
+    auto to = memory();
+    Options options = small;
+    options.cancel = CancelToken();
+    int left = calls;
+    options.progress = [&](const Progress&) {
+      if (--left <= 0) options.cancel.cancel();
+    };
+    const auto first = write_pyramid(array, to, "img", pyramid, Array::IfExists::fail, options);
+    broken = !first;
+    if (!broken) continue;
+    ASSERT_EQ(first.error().code(), ErrorCode::cancelled) << first.error().message();
+    EXPECT_NE(objects(*to), wanted);
+    PyramidOptions resumed = pyramid;
+    resumed.resume = Resume::yes;
+    const auto second = write_pyramid(array, to, "img", resumed, Array::IfExists::fail, small);
+    ASSERT_TRUE(second) << second.error().message();
+    EXPECT_LE(second->requests, complete->requests);
+    EXPECT_EQ(objects(*to), wanted);
+  }
+  EXPECT_GT(breaks, 5);
+}
+
+TEST(Pyramid, ResumesNoOther) {
+  const Dataset d = dataset({16, 16}, {8, 8}, {bytes_codec()});
+  auto store = memory();
+  Array array = Array::create(store, "img/0", d, Array::IfExists::fail).value();
+  PyramidOptions pyramid;
+  pyramid.levels = 2;
+  pyramid.resume = Resume::yes;
+  ASSERT_TRUE(store->set("img/.penstock-pyramid.json", as_bytes("{}")));
+  const auto other = write_pyramid(array, store, "img", pyramid, Array::IfExists::fail, {});
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().code(), ErrorCode::invalid_argument);
+  pyramid.resume = Resume::no;
+  ASSERT_TRUE(write_pyramid(array, store, "img", pyramid, Array::IfExists::overwrite, {}));
+  EXPECT_FALSE(store->exists("img/.penstock-pyramid.json").value());
+}
