@@ -159,5 +159,15 @@ def write_pyramid(
     opts = options(budget, threads, progress=progress)
     store = _make_store(url)
     return _core.write_pyramid(
-        source._core, store, path.strip("/"), method, levels or 0, list(axes), list(scale), name, overwrite, resume, opts
+        source._core,
+        store,
+        path.strip("/"),
+        method,
+        levels or 0,
+        list(axes),
+        list(scale),
+        name,
+        overwrite,
+        resume,
+        opts,
     )
