@@ -51,10 +51,7 @@ class Cat : public Command {
     const ProgressEnd end;
     PENSTOCK_ASSIGN(const Array array, open_array(store_));
     const Dataset dataset = array.dataset();
-    Region region = whole(dataset.shape);
-    if (region_) {
-      PENSTOCK_ASSIGN_IN(region, parse_region(*region_, dataset.shape), "--region");
-    }
+    PENSTOCK_ASSIGN(const Region region, region_option(region_, dataset.shape));
     Device device;
     if (device_) {
       PENSTOCK_ASSIGN_IN(device, Device::parse(*device_), "--device");

@@ -5,38 +5,14 @@
 
 #include "cli/command.hpp"
 #include "cli/demo_page.hpp"
+#include "cli/demo_source.hpp"
 #include "cli/list.hpp"
 #include "cli/outfile.hpp"
 #include "cli/png.hpp"
-#include "cli/walk.hpp"
 #include "penstock/ops.hpp"
 
 namespace penstock::cli {
 namespace {
-
-/// The array at `url`, or the finest level of the image there, with the image's axes and scale.
-struct Source {
-  Array array;
-  PyramidOptions image;
-};
-
-Result<Source> open_source(const std::string& url) {
-  PENSTOCK_ASSIGN(const Node node, penstock::open(url));
-  if (const Array* array = std::get_if<Array>(&node)) return Source{*array, {}};
-  const Group& group = std::get<Group>(node);
-  PENSTOCK_ASSIGN(const std::vector<Multiscale> images, group.multiscales());
-  if (images.empty() || images[0].levels.empty())
-    return Error(ErrorCode::invalid_argument, url + " is a group and not an OME-NGFF image")
-        .set_hint("Name one of its arrays; `penstock tree` lists them.");
-  const ImageLevel& finest = images[0].levels[0];
-  const std::string path = group.path().empty() ? finest.path : group.path() + "/" + finest.path;
-  Source source;
-  PENSTOCK_ASSIGN(source.array, Array::open(group.store_ptr(), path));
-  source.image.axes = images[0].axes;
-  source.image.scale = finest.scale;
-  source.image.name = images[0].name;
-  return source;
-}
 
 /// The image options without one axis.
 PyramidOptions without_axis(PyramidOptions image, std::size_t axis) {
@@ -78,12 +54,11 @@ class Demo : public Command {
  public:
   void usage(Usage& usage) override {
     usage.about(
-        "Reads the array (or the finest level of the image) to the best processor and takes the maximum along the "
-        "first "
-        "axis of space there; writes the projection and a multiscale pyramid of the whole as OME-Zarr, the projection "
-        "as "
-        "a PNG, and a page that says which way the bytes took. The array has 3 to 5 dimensions.");
-    usage.argument("STORE", store_, "array or OME-NGFF image");
+        "Reads the array (of an image the finest level, of a group the largest array) to the best processor and takes "
+        "the maximum along the first axis of space there; writes the projection and a multiscale pyramid of the whole "
+        "as OME-Zarr, the projection as a PNG, and a page that says which way the bytes took. The array has 3 to 5 "
+        "dimensions of numbers.");
+    usage.argument("STORE", store_, "array, OME-NGFF image or group");
     usage.argument("OUT", folder_, "folder for the results");
     usage.option("--device", "D", device_, "where to project: cpu, cuda, cuda:1 or auto; default auto");
     usage.flag("--force", force_, "replace earlier results");
@@ -95,12 +70,12 @@ class Demo : public Command {
   Result<int> run(Session& session) override {
     PENSTOCK_ASSIGN(const Options options, resources_.options());
     const ProgressEnd end;
-    PENSTOCK_ASSIGN(const Source source, open_source(store_));
+    PENSTOCK_ASSIGN(const DemoSource source, open_demo_source(store_));
     PENSTOCK_ASSIGN_IN(const Device device, Device::parse(device_.value_or("auto")), "--device");
     const Dataset dataset = source.array.dataset();
     if (dataset.rank() < 3 || dataset.rank() > 5)
       return Error(ErrorCode::invalid_argument,
-                   fmt::format("{} has {} dimensions; the demo takes 3 to 5", store_, dataset.rank()));
+                   fmt::format("{} has {} dimensions; the demo takes 3 to 5", source.url, dataset.rank()));
     const std::size_t axis = dataset.rank() - 3;
     const auto if_exists = force_ ? Array::IfExists::overwrite : Array::IfExists::fail;
 
@@ -111,15 +86,20 @@ class Demo : public Command {
     PENSTOCK_ASSIGN(parts[1], write_pyramid(source.array, pyramid, "", source.image, if_exists, options));
     PENSTOCK_TRY(write_projection(source, axis, projection, if_exists, options));
     PENSTOCK_TRY(write_picture(dataset, projection));
-    const std::string page = demo_page("penstock demo", store_, "projection.png", parts);
+    const std::string page = demo_page("penstock demo", source.url, "projection.png", parts);
     PENSTOCK_TRY(write_file(folder_ + "/report.html", as_bytes(page)));
-    print(session, parts);
+    PENSTOCK_ASSIGN(const Json document, report_json(source, parts));
+    PENSTOCK_TRY(write_file(folder_ + "/report.json", as_bytes(dump_json(document, 2, NonFinite::quoted) + "\n")));
+    if (json_)
+      session.out.json(document);
+    else
+      print(session, source, parts);
     return 0;
   }
 
  private:
-  Status write_projection(const Source& source, std::size_t axis, const Bytes& projection, Array::IfExists if_exists,
-                          const Options& options) const {
+  Status write_projection(const DemoSource& source, std::size_t axis, const Bytes& projection,
+                          Array::IfExists if_exists, const Options& options) const {
     PENSTOCK_ASSIGN(std::shared_ptr<Store> store, open_store(folder_ + "/projection.ome.zarr", StoreMode::create));
     PENSTOCK_ASSIGN(Array level, Array::create(store, "0", projected_dataset(source.array.dataset(), axis), if_exists));
     const Target elements{const_cast<std::byte*>(projection.data()), {}, {}, {}};
@@ -138,18 +118,20 @@ class Demo : public Command {
     return write_file(folder_ + "/projection.png", png);
   }
 
-  void print(Session& session, const std::vector<Report>& parts) const {
-    if (json_) {
-      Json document = Json::object();
-      for (const Report& r : parts)
-        if (auto json = parse_json(r.json())) document[r.operation] = *std::move(json);
-      document["results"] = folder_;
-      session.out.json(document);
-      return;
+  Result<Json> report_json(const DemoSource& source, const std::vector<Report>& parts) const {
+    Json document = {{"source", source.url}, {"results", folder_}};
+    for (const Report& r : parts) {
+      PENSTOCK_ASSIGN(document[r.operation], parse_json(r.json()));
     }
+    return document;
+  }
+
+  void print(Session& session, const DemoSource& source, const std::vector<Report>& parts) const {
+    if (source.url != store_) session.out.print(fmt::format("source {}\n", source.url));
     for (const Report& r : parts) session.out.print(r.text() + "\n");
     session.out.print(fmt::format(
-        " wrote {0}/pyramid.ome.zarr, {0}/projection.ome.zarr, {0}/projection.png, {0}/report.html\n", folder_));
+        " wrote {0}/pyramid.ome.zarr, {0}/projection.ome.zarr, {0}/projection.png, {0}/report.html, {0}/report.json\n",
+        folder_));
   }
 };
 

@@ -31,7 +31,8 @@ std::string table(const Report& r) {
   if (r.peak_device_bytes > 0) memory += ", " + format_bytes(r.peak_device_bytes) + " device";
   return fmt::format(
       "<h2>{}</h2>\n<p>{} in {}: {}. {} chunks, {} requests, working memory {}.</p>\n"
-      "<table><tr><th>stage</th><th>path</th><th>why</th><th>bytes</th><th>time, summed over threads</th></tr>\n{}"
+      "<table><tr><th>stage</th><th>path</th><th>why</th><th class=n>bytes</th><th class=n>time of all "
+      "threads</th></tr>\n{}"
       "</table>\n",
       escaped(r.operation), format_bytes(r.decoded_bytes), format_seconds(r.wall_seconds),
       format_rate(r.decoded_bytes, r.wall_seconds), format_count(r.chunks), format_count(r.requests), memory, rows);
@@ -45,7 +46,7 @@ std::string demo_page(const std::string& title, const std::string& source, const
   for (const Report& r : parts) body += table(r);
   return fmt::format(
       "<!doctype html>\n<html lang=en><head><meta charset=utf-8><title>{0}</title>\n"
-      "<meta name=viewport content=\"width=device-width\">\n"
+      "<meta name=viewport content=\"width=device-width\"><link rel=icon href=\"data:,\">\n"
       "<style>body{{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}}"
       "img{{max-width:100%;background:#000}}table{{border-collapse:collapse;width:100%}}"
       "th,td{{text-align:left;padding:.25rem .75rem .25rem 0;border-bottom:1px solid #ddd;vertical-align:top}}"

@@ -31,10 +31,7 @@ class Explain : public Command {
     const ProgressEnd end;
     PENSTOCK_ASSIGN(const Array array, open_array(store_));
     const Dataset dataset = array.dataset();
-    Region region = whole(dataset.shape);
-    if (region_) {
-      PENSTOCK_ASSIGN_IN(region, parse_region(*region_, dataset.shape), "--region");
-    }
+    PENSTOCK_ASSIGN(const Region region, region_option(region_, dataset.shape));
     PENSTOCK_ASSIGN_IN(const Device device, Device::parse(device_.value_or("auto")), "--device");
     PENSTOCK_ASSIGN(const Plan plan, array.plan(region, device, options));
     if (json_) {

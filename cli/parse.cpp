@@ -31,7 +31,7 @@ void declare(CLI::App& app, const Option& o) {
 std::optional<std::string> unknown_option(const Usage& usage, const std::vector<std::string>& words) {
   for (const std::string& word : words) {
     if (word.size() < 2 || word[0] != '-') continue;
-    const std::string name = word.substr(0, word.find('='));
+    std::string name = word.substr(0, word.find('='));
     bool known = false;
     for (const Option& o : usage.options()) known = known || o.name == name;
     if (!known) return name;

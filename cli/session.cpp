@@ -30,6 +30,12 @@ Result<Options> Resources::options() const {
   return options;
 }
 
+Result<Region> region_option(const std::optional<std::string>& text, const Shape& shape) {
+  if (!text) return whole(shape);
+  PENSTOCK_ASSIGN_IN(Region region, parse_region(*text, shape), "--region");
+  return region;
+}
+
 ProgressEnd::~ProgressEnd() { progress_done(); }
 
 }  // namespace penstock::cli

@@ -23,6 +23,9 @@ struct Resources {
   [[nodiscard]] Result<Options> options() const;
 };
 
+/// What --region says of an array of this shape; all of it when it is not given.
+Result<Region> region_option(const std::optional<std::string>& text, const Shape& shape);
+
 /// Ends the progress display when a piece of work ends, however it ends.
 struct ProgressEnd {
   ProgressEnd() = default;

@@ -10,6 +10,7 @@
 """
 
 import argparse
+import json
 import struct
 import sys
 from pathlib import Path
@@ -30,15 +31,19 @@ def open_node(url: str):
     return zarr.open(zarr.storage.ZipStore(url, mode="r") if url.endswith(".zip") else url, mode="r")
 
 
-def finest(node) -> zarr.Array:
-    """The array itself, or level 0 of the image that a group holds."""
+def finest(store: str, out: Path) -> zarr.Array:
+    """The array itself; of an image level 0; of another group the array that the report names."""
+    node = open_node(store)
     if isinstance(node, zarr.Array):
         return node
     attributes = node.attrs.asdict()
     images = attributes.get("ome", attributes).get("multiscales")
-    if not images:
-        raise CheckFailed(f"{node.store_path}: a group without an OME-NGFF image")
-    return node[images[0]["datasets"][0]["path"]]
+    if images:
+        return node[images[0]["datasets"][0]["path"]]
+    url = json.loads((out / "report.json").read_text())["source"]
+    if not url.startswith(store + "/"):
+        raise CheckFailed(f"the report's source {url} is not in {store}")
+    return node[url.removeprefix(store + "/")]
 
 
 def blocks(array: zarr.Array):
@@ -76,7 +81,7 @@ def first_difference(want: np.ndarray, got: np.ndarray, offset: int) -> str:
 
 def check(store: str, out: Path) -> str:
     """Raises CheckFailed, or says what was found good."""
-    source = finest(open_node(store))
+    source = finest(store, out)
     levels = {}
     for name in ("pyramid", "projection"):
         path = out / f"{name}.ome.zarr"
@@ -113,7 +118,7 @@ def check(store: str, out: Path) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("store", help="what penstock read: an array, or a group with an OME-NGFF image")
+    parser.add_argument("store", help="what penstock read: an array, an OME-NGFF image, or another group")
     parser.add_argument("out", type=Path, help="where `penstock demo` wrote")
     args = parser.parse_args()
     try:

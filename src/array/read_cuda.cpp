@@ -184,7 +184,7 @@ Status send_slab(const Request& r, Job& job, Lane& lane, std::uint64_t first, st
     else
       loaded = load_raw(r, worker, leaf, parts.back(), {slab.data() + at, each});
     if (!loaded) {
-      const Error error = r.named(std::move(loaded).error(), leaf);
+      const Error error = r.named(loaded.error(), leaf);
       if (r.on_error == OnError::fail || error.code() == ErrorCode::cancelled) return error;
       job.add_problem(leaf.name, error.message());
     }
@@ -341,7 +341,7 @@ Status fly_waves(const Request& r, Job& job, Lane& lane, std::deque<Wave>& flyin
 Status decode_on_device(const Request& r, Job& job, Lane& lane, const CancelToken& cancel) {
   PENSTOCK_TRY(lane.start(r, 0));
   std::deque<Wave> flying;
-  const Status done = fly_waves(r, job, lane, flying, cancel);
+  Status done = fly_waves(r, job, lane, flying, cancel);
   // Before the slabs of unfinished waves are used again, the device must be done with them.
   if (!done) PENSTOCK_TRY(lane.stream.synchronize());
   return done;

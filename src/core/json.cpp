@@ -66,6 +66,8 @@ class StrictBuilder : public nlohmann::detail::json_sax_dom_parser<Json> {
   StrictBuilder(Json& out, std::span<const QuotedWords::Place> words) : Base(out, false), words_(words) {}
   std::string problem;
 
+  // sax_parse calls the members of the type that it is given: nothing here is virtual.
+  // NOLINTBEGIN(bugprone-derived-method-shadowing-base-method)
   bool start_object(std::size_t n) {
     keys_.emplace_back();
     return deeper() && Base::start_object(n);
@@ -95,6 +97,7 @@ class StrictBuilder : public nlohmann::detail::json_sax_dom_parser<Json> {
     }
     return Base::key(name);
   }
+  // NOLINTEND(bugprone-derived-method-shadowing-base-method)
   template <class E>
   bool parse_error(std::size_t position, const std::string& token, const E& error) {
     if (problem.empty()) problem = fmt::format("not JSON at byte {} (near '{}')", position, token.substr(0, 20));
@@ -126,7 +129,7 @@ class Writer {
  public:
   Writer(std::string& out, int indent, NonFinite non_finite) : out_(out), indent_(indent), non_finite_(non_finite) {}
 
-  void write(const Json& json, int level) {  // NOLINT(misc-no-recursion): documents are at most kMaxDepth deep
+  void write(const Json& json, int level) {  // documents are at most kMaxDepth deep
     if (json.is_structured() && !json.empty())
       write_members(json, level);
     else if (json.is_number_float() && !std::isfinite(json.get<double>()))
@@ -136,7 +139,7 @@ class Writer {
   }
 
  private:
-  void write_members(const Json& json, int level) {  // NOLINT(misc-no-recursion)
+  void write_members(const Json& json, int level) {
     out_ += json.is_object() ? '{' : '[';
     bool first = true;
     for (const auto& [key, value] : json.items()) {

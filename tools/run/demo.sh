@@ -6,7 +6,7 @@ demo() {
   step "demo data"
   venv demo
   if [ $# -gt 0 ]; then
-    [ -e "$store" ] || die "no such store: $store"
+    [ -e "$store" ] || die "no such store: $store" "Name a folder or a zip file that holds zarr data; none: ./run demo makes one."
     result "$store"
   else
     local made

@@ -7,6 +7,9 @@ packages() {
   awk -v groups="$groups" '!/^#/ && NF && index(groups, " " $2 " ") {print $1}' tools/packages.txt
 }
 
+# The group of the browser, where the distribution has one as a package: Ubuntu's is a snap, which needs a running snapd.
+browser_group() { grep -qs '^ID=ubuntu' /etc/os-release || echo browser; }
+
 missing_packages() {
   local installed
   installed=" $(dpkg-query -W -f '${db:Status-Abbrev}:${Package} ' 2>/dev/null) "

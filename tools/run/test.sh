@@ -58,7 +58,7 @@ run_pytest() {
   result "$(basename build/wheel/*.whl) in $(took $((SECONDS - start)))"
   step "Python tests"
   result ""
-  .venv/bin/python -m pytest tests/python tests/readme 2>&1 </dev/null | tee "$logs/pytest.log" || die "Python tests failed"
+  .venv/bin/python -m pytest tests/python tests/readme tests/demo 2>&1 </dev/null | tee "$logs/pytest.log" || die "Python tests failed"
 }
 
 run_tests() {
@@ -70,7 +70,8 @@ run_tests() {
   esac
   steps=5
   [ $quick = yes ] || steps=7
-  setup_packages build test
+  # shellcheck disable=SC2046  # one word or none
+  setup_packages build test $([ $quick = yes ] || browser_group)
   setup_cmake
   setup_cuda
   run_lint

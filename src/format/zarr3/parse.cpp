@@ -163,8 +163,7 @@ Result<Named> parse_named(const Json& value, std::string_view where) {
   return named;
 }
 
-std::optional<std::string> find_listed_order(std::string_view codec,
-                                             const Json& configuration,  // NOLINT(misc-no-recursion)
+std::optional<std::string> find_listed_order(std::string_view codec, const Json& configuration,
                                              const std::string& where) {
   if (!configuration.is_object()) return std::nullopt;
   if (codec == "bytes" && configuration.value("endian", Json()).is_array()) return where + ".configuration.endian";

@@ -23,53 +23,57 @@ struct Found {
   Member member;
 };
 
-Error past_the_end(const std::string& where, std::uint64_t size, std::uint64_t offset, std::uint64_t count) {
-  return {ErrorCode::corrupt_data, where + " has " + std::to_string(size) + " bytes, wanted " + std::to_string(count) +
-                                       " bytes from byte " + std::to_string(offset)};
-}
-
-/// A stored member: ranges are read where they lie.  Its checksum is verified only when all of it is read at once.
-class StoredObject final : public Object {
+/// A member of an archive, at the place that its local header gave.
+class ZipObject : public Object {
  public:
-  StoredObject(Found found, std::string name, std::uint64_t data_offset, std::uint64_t version)
+  ZipObject(Found found, std::string name, std::uint64_t data_offset, std::uint64_t version)
       : found_(std::move(found)), name_(std::move(name)), data_offset_(data_offset), version_(version) {}
-  std::uint64_t size_bytes() const override { return found_.member.size_bytes; }
-  std::uint64_t version() const override { return version_; }
-  Status read(std::uint64_t offset_bytes, ByteSpan into) const override {
-    const std::uint64_t size = size_bytes();
-    if (offset_bytes > size || into.size() > size - offset_bytes)
-      return past_the_end(zip::member_text(*found_.source, name_), size, offset_bytes, into.size());
-    PENSTOCK_TRY_IN(found_.source->read(data_offset_ + offset_bytes, into), zip::member_text(*found_.source, name_));
-    if (into.size() < size) return {};
-    PENSTOCK_TRY_IN(zip::check_crc(found_.member, into), zip::member_text(*found_.source, name_));
-    return {};
+  std::uint64_t size_bytes() const final { return found_.member.size_bytes; }
+  std::uint64_t version() const final { return version_; }
+
+ protected:
+  bool holds(std::uint64_t offset_bytes, std::uint64_t count) const {
+    return offset_bytes <= size_bytes() && count <= size_bytes() - offset_bytes;
+  }
+  std::string text() const { return zip::member_text(*found_.source, name_); }
+  Error past_the_end(std::uint64_t offset_bytes, std::uint64_t count) const {
+    return {ErrorCode::corrupt_data, text() + " has " + std::to_string(size_bytes()) + " bytes, wanted " +
+                                         std::to_string(count) + " bytes from byte " + std::to_string(offset_bytes)};
   }
 
+  const Found found_;
+  const std::string name_;
+  const std::uint64_t data_offset_;
+
  private:
-  Found found_;
-  std::string name_;
-  std::uint64_t data_offset_;
-  std::uint64_t version_;
+  const std::uint64_t version_;
+};
+
+/// A stored member: ranges are read where they lie.  Its checksum is verified only when all of it is read at once.
+class StoredObject final : public ZipObject {
+ public:
+  using ZipObject::ZipObject;
+  Status read(std::uint64_t offset_bytes, ByteSpan into) const override {
+    if (!holds(offset_bytes, into.size())) return past_the_end(offset_bytes, into.size());
+    PENSTOCK_TRY_IN(found_.source->read(data_offset_ + offset_bytes, into), text());
+    if (into.size() < size_bytes()) return {};
+    PENSTOCK_TRY_IN(zip::check_crc(found_.member, into), text());
+    return {};
+  }
 };
 
 /// A deflated member: decoded once, when the first byte is wanted.
-class DeflatedObject final : public Object {
+class DeflatedObject final : public ZipObject {
  public:
-  DeflatedObject(Found found, std::string name, std::uint64_t data_offset, std::uint64_t version)
-      : found_(std::move(found)), name_(std::move(name)), data_offset_(data_offset), version_(version) {}
-  std::uint64_t size_bytes() const override { return found_.member.size_bytes; }
-  std::uint64_t version() const override { return version_; }
+  using ZipObject::ZipObject;
   Status read(std::uint64_t offset_bytes, ByteSpan into) const override {
-    const std::uint64_t size = size_bytes();
-    if (offset_bytes > size || into.size() > size - offset_bytes)
-      return past_the_end(zip::member_text(*found_.source, name_), size, offset_bytes, into.size());
+    if (!holds(offset_bytes, into.size())) return past_the_end(offset_bytes, into.size());
     PENSTOCK_TRY(decode());
     if (!into.empty()) std::memcpy(into.data(), bytes_.data() + offset_bytes, into.size());
     return {};
   }
   std::optional<ByteView> view(std::uint64_t offset_bytes, std::uint64_t count) const override {
-    const std::uint64_t size = size_bytes();
-    if (offset_bytes > size || count > size - offset_bytes || !decode()) return std::nullopt;
+    if (!holds(offset_bytes, count) || !decode()) return std::nullopt;
     return bytes_.view().subspan(offset_bytes, count);
   }
 
@@ -82,10 +86,6 @@ class DeflatedObject final : public Object {
     return {};
   }
 
-  Found found_;
-  std::string name_;
-  std::uint64_t data_offset_;
-  std::uint64_t version_;
   mutable std::mutex mutex_;
   mutable bool decoded_ = false;
   mutable Bytes bytes_;
