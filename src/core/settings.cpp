@@ -6,8 +6,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
+#include <limits>
 
 #include "core/checked.hpp"
 #include "core/config.hpp"
@@ -15,6 +18,20 @@
 
 namespace penstock {
 namespace {
+
+/// An answer of the system, at most 200 ms old: asking costs as much as reading a small chunk.
+template <std::uint64_t (*ask)()>
+std::uint64_t recent() {
+  constexpr std::int64_t kFreshNs = 200'000'000;
+  static std::atomic<std::uint64_t> answer;
+  static std::atomic<std::int64_t> asked_ns{-kFreshNs};
+  const std::int64_t now = std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+  if (now - asked_ns.load(std::memory_order_acquire) >= kFreshNs) {
+    answer.store(ask(), std::memory_order_relaxed);
+    asked_ns.store(now, std::memory_order_release);
+  }
+  return answer.load(std::memory_order_relaxed);
+}
 
 /// Memory that can be taken without swapping: /proc/meminfo, and the cgroup's limit where there is one.
 std::uint64_t free_memory() {
@@ -34,17 +51,22 @@ std::uint64_t free_memory() {
   return free_bytes;
 }
 
+/// CPUs' worth of time that the cgroup allows.
+std::uint64_t cpu_quota() {
+  std::ifstream quota_file("/sys/fs/cgroup/cpu.max");
+  std::uint64_t quota = 0, period = 0;
+  const bool limited = quota_file >> quota >> period && period > 0;
+  return limited ? div_up(quota, period) : std::numeric_limits<std::uint64_t>::max();
+}
+
 std::uint64_t usable_cpus() {
   cpu_set_t set;
   std::uint64_t cpus = 1;
   if (sched_getaffinity(0, sizeof set, &set) == 0) cpus = static_cast<std::uint64_t>(CPU_COUNT(&set));
-  std::ifstream quota_file("/sys/fs/cgroup/cpu.max");
-  std::uint64_t quota = 0, period = 0;
-  if (quota_file >> quota >> period && period > 0) cpus = std::min(cpus, div_up(quota, period));
-  return std::max<std::uint64_t>(cpus, 1);
+  return std::max<std::uint64_t>(std::min(cpus, recent<cpu_quota>()), 1);
 }
 
-std::uint64_t built_in_budget() { return free_memory() / 4; }
+std::uint64_t built_in_budget() { return recent<free_memory>() / 4; }
 std::uint64_t built_in_pinned() { return std::uint64_t{512} << 20; }
 
 constexpr std::string_view kDecodePlaces[] = {"auto", "cpu", "device"};  // as in DecodePlace
