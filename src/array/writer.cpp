@@ -136,6 +136,7 @@ Status RegionWriter::gather(std::span<const Segment> segments, const CodecChain&
   item.target = to;
   item.target_strides = {strides.data(), rank};
   item.item_bytes = static_cast<std::uint32_t>(fill_.size());
+  item.next_use = PlaceItem::NextUse::soon;
   return place_cpu(item);
 }
 
@@ -152,6 +153,42 @@ bool RegionWriter::is_all_fill(ByteView chunk) const {
   return std::memcmp(chunk.data(), chunk.data() + item, chunk.size() - item) == 0;
 }
 
+/// Whether the source holds the whole chunk as encoding wants it: C order, nothing in between, aligned.
+bool RegionWriter::lies_whole(const CodecChain& chain, std::span<const Segment> segments, const std::byte* from) const {
+  constexpr std::uintptr_t kAlign = 16;  // of the largest element that codecs load whole
+  if (reinterpret_cast<std::uintptr_t>(from) % kAlign != 0) return false;
+  const Shape& shape = chain.decoded().shape;
+  std::uint64_t stride = fill_.size();
+  for (std::size_t d = segments.size(); d-- > 0;) {
+    if (segments[d].count != shape[d] || segments[d].step != 1) return false;
+    if (shape[d] > 1 && strides_[d] != static_cast<std::int64_t>(stride)) return false;
+    stride *= shape[d];
+  }
+  return true;
+}
+
+/// The chunk's elements as encoding wants them: in the source itself, or gathered in worker.raw, around them what the
+/// chunk held before (`have_old`: it is there already) or the fill value.
+Result<ByteView> RegionWriter::take_chunk(Worker& worker, const CodecChain& chain, std::span<const Segment> segments,
+                                          const std::byte* from, bool have_old) const {
+  if (lies_whole(chain, segments, from)) return ByteView(from, chain.decoded_size());
+  const StageClock clock(worker, Stage::assemble);
+  PENSTOCK_TRY(worker.raw.resize_discard(chain.decoded_size()));
+  bool full = true;
+  for (std::size_t d = 0; d < segments.size(); ++d) full = full && segments[d].count == chain.decoded().shape[d];
+  if (!have_old && !full) PENSTOCK_TRY(fill_chunk(worker.raw.span()));
+  PENSTOCK_TRY(gather(segments, chain, from, worker.raw.span()));
+  return worker.raw.view();
+}
+
+/// The encoded chunk, in worker.encoded unless encoding changes nothing.
+Result<ByteView> RegionWriter::encode(Worker& worker, const CodecChain& chain, ByteView chunk) const {
+  if (chain.encodes_as_is()) return chunk;
+  const StageClock clock(worker, Stage::encode);
+  PENSTOCK_TRY(chain.encode(chunk, worker.encoded, worker.scratch));
+  return worker.encoded.view();
+}
+
 Status RegionWriter::write_chunk(Job& job, const std::string& key, std::span<const Segment> segments,
                                  const std::byte* from, bool covered) const {
   const CodecChain& chain = view_->chain;
@@ -160,36 +197,27 @@ Status RegionWriter::write_chunk(Job& job, const std::string& key, std::span<con
   if (!covered) lock = std::unique_lock(state_->locks.of(key));
   Worker& worker = job.worker();
   worker.chunks += 1;
-  PENSTOCK_TRY(worker.raw.resize_discard(chain.decoded_size()));
   Arena old_elements;
   bool have_old = false;
   if (!covered) {
     const StageClock clock(worker, Stage::fetch);
     PENSTOCK_ASSIGN(have_old, store.get(key, worker.encoded));
     worker.requests += 1;
+    PENSTOCK_TRY(worker.raw.resize_discard(chain.decoded_size()));
     if (have_old)
       PENSTOCK_TRY_IN(chain.decode(worker.encoded, worker.raw.span(), worker.scratch, {&old_elements}),
                       "the chunk is to be changed in part, and what it holds cannot be read");
   }
-  {
-    const StageClock clock(worker, Stage::assemble);
-    bool full = true;
-    for (std::size_t d = 0; d < segments.size(); ++d) full = full && segments[d].count == chain.decoded().shape[d];
-    if (!have_old && !full) PENSTOCK_TRY(fill_chunk(worker.raw.span()));
-    PENSTOCK_TRY(gather(segments, chain, from, worker.raw.span()));
-  }
-  if (!job.options().store_fill_chunks && is_all_fill(worker.raw)) {
+  PENSTOCK_ASSIGN(const ByteView chunk, take_chunk(worker, chain, segments, from, have_old));
+  if (!job.options().store_fill_chunks && is_all_fill(chunk)) {
     worker.absent += 1;
     return store.erase(key);
   }
-  {
-    const StageClock clock(worker, Stage::encode);
-    PENSTOCK_TRY(chain.encode(worker.raw, worker.encoded, worker.scratch));
-  }
+  PENSTOCK_ASSIGN(const ByteView encoded, encode(worker, chain, chunk));
   const StageClock clock(worker, Stage::store);
   worker.requests += 1;
-  worker.stored_bytes += worker.encoded.size();
-  return store.set(key, worker.encoded);
+  worker.stored_bytes += encoded.size();
+  return store.set(key, encoded);
 }
 
 Status RegionWriter::encode_inner(Worker& worker, const OldShard& old, std::uint64_t linear,
@@ -198,29 +226,22 @@ Status RegionWriter::encode_inner(Worker& worker, const OldShard& old, std::uint
   const ShardingCodec& sharding = *view_->chain.sharding();
   const CodecChain& chain = sharding.inner();
   worker.chunks += 1;
-  PENSTOCK_TRY(worker.raw.resize_discard(chain.decoded_size()));
   Arena old_elements;
   bool have_old = false;
   if (!covers(segments, sharding.inner_shape(), origin, view_->dataset.shape)) {
     PENSTOCK_TRY(old.read(linear, worker.encoded));
     have_old = !worker.encoded.empty();
+    PENSTOCK_TRY(worker.raw.resize_discard(chain.decoded_size()));
     if (have_old) PENSTOCK_TRY(chain.decode(worker.encoded, worker.raw.span(), worker.scratch, {&old_elements}));
   }
-  {
-    const StageClock clock(worker, Stage::assemble);
-    bool full = true;
-    for (std::size_t d = 0; d < segments.size(); ++d) full = full && segments[d].count == chain.decoded().shape[d];
-    if (!have_old && !full) PENSTOCK_TRY(fill_chunk(worker.raw.span()));
-    PENSTOCK_TRY(gather(segments, chain, from, worker.raw.span()));
-  }
-  if (is_all_fill(worker.raw)) {
+  PENSTOCK_ASSIGN(const ByteView chunk, take_chunk(worker, chain, segments, from, have_old));
+  if (is_all_fill(chunk)) {
     worker.absent += 1;
     out.clear();
     return {};
   }
-  const StageClock clock(worker, Stage::encode);
-  PENSTOCK_TRY(chain.encode(worker.raw, worker.encoded, worker.scratch));
-  return out.append(worker.encoded);  // exactly as large as it must be: it is kept until the shard is written
+  PENSTOCK_ASSIGN(const ByteView encoded, encode(worker, chain, chunk));
+  return out.append(encoded);  // exactly as large as it must be: it is kept until the shard is written
 }
 
 Status RegionWriter::store_shard(Job& job, const std::string& key, const ShardingCodec& sharding,

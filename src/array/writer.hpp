@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "array/grid.hpp"
 #include "array/job.hpp"
@@ -39,6 +40,11 @@ class RegionWriter {
   Status gather(std::span<const Segment> segments, const CodecChain& chain, const std::byte* from,
                 ByteSpan chunk) const;
   Status fill_chunk(ByteSpan chunk) const;
+  [[nodiscard]] bool lies_whole(const CodecChain& chain, std::span<const Segment> segments,
+                                const std::byte* from) const;
+  Result<ByteView> take_chunk(Worker& worker, const CodecChain& chain, std::span<const Segment> segments,
+                              const std::byte* from, bool have_old) const;
+  Result<ByteView> encode(Worker& worker, const CodecChain& chain, ByteView chunk) const;
   [[nodiscard]] bool is_all_fill(ByteView chunk) const;
   [[nodiscard]] const std::byte* source_of(std::span<const Segment> segments, const std::byte* base) const;
 

@@ -39,6 +39,8 @@ class CodecChain {
   [[nodiscard]] std::optional<std::uint64_t> max_encoded_size() const { return max_encoded_size_; }
   /// No bytes->bytes codec and a plain array->bytes codec: an encoded chunk is its raw bytes.
   [[nodiscard]] bool is_raw() const;
+  /// is_raw, and the raw bytes are the elements in C order and native byte order: encoding changes nothing.
+  [[nodiscard]] bool encodes_as_is() const { return is_raw() && layout_.c_order && !layout_.swap; }
   [[nodiscard]] std::span<const std::unique_ptr<BytesToBytes>> bytes_codecs() const { return b2b_; }
   [[nodiscard]] const ArrayToBytes& array_to_bytes() const { return *a2b_; }
   [[nodiscard]] std::span<const std::unique_ptr<ArrayToArray>> array_codecs() const { return a2a_; }

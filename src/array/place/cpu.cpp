@@ -100,7 +100,8 @@ void copy_rows(const PlaceJob& job, std::span<const PlaceDim> outer, std::size_t
   constexpr std::uint64_t kStreamBytes = std::uint64_t{256} << 10;
   std::uint64_t all = row_bytes;
   for (const PlaceDim& loop : outer) all *= loop.count;
-  const place::Store store = all >= kStreamBytes ? place::Store::streaming : place::Store::cached;
+  const bool stream = all >= kStreamBytes && job.next_use == PlaceItem::NextUse::later;
+  const place::Store store = stream ? place::Store::streaming : place::Store::cached;
   walk(outer, job.target, job.source,
        [&](std::byte* target, const std::byte* source) { place::copy_row(target, source, row_bytes, unit, store); });
   if (store == place::Store::streaming) place::finish_stores();

@@ -27,6 +27,7 @@ std::uint32_t fill_word(const PlaceItem& item) {
 /// The loops over the elements of the part; the word is the whole element for now.
 PlaceJob job_over_elements(const PlaceItem& item) {
   PlaceJob job;
+  job.next_use = item.next_use;
   job.target = item.target;
   job.rank = static_cast<std::uint32_t>(item.part.size());
   for (std::size_t d = 0; d < item.part.size(); ++d) job.dims[d] = {item.part[d].count, 0, item.target_strides[d]};

@@ -23,6 +23,7 @@ struct PlaceJob {
   std::uint32_t word_bytes = 1;
   std::uint32_t swap_bytes = 1;
   std::uint32_t rank = 0;
+  PlaceItem::NextUse next_use = PlaceItem::NextUse::later;
   std::array<PlaceDim, kMaxRank + 2> dims;  ///< slowest first in the target
   std::array<std::byte, 16> fill{};
 
