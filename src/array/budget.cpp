@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "array/job.hpp"
 #include "core/settings.hpp"
 #include "core/units.hpp"
 
@@ -21,7 +22,12 @@ Result<Allowance> allow(const Options& options, std::uint64_t bytes_per_worker) 
     return Error(ErrorCode::budget_too_small, fmt::format("a memory budget of {} is too small: one chunk needs {}",
                                                           format_bytes(a.budget_bytes), format_bytes(bytes_per_worker)))
         .set_hint(fmt::format("Allow at least {} bytes.", bytes_per_worker));
-  a.workers = std::clamp<std::uint64_t>(a.budget_bytes / std::max<std::uint64_t>(bytes_per_worker, 1), 1, a.threads);
+  // Buffers that were kept from earlier operations count too.
+  const std::uint64_t kept = a.budget_bytes >= kReuseFromBudgetBytes ? kKeptBufferBytes : 0;
+  const std::uint64_t fit = (a.budget_bytes - kept) / std::max<std::uint64_t>(bytes_per_worker, 1);
+  a.workers = std::clamp<std::uint64_t>(fit, 1, a.threads);
+  a.spare_bytes = (a.budget_bytes - kept) / a.workers;
+  a.spare_bytes -= std::min(a.spare_bytes, bytes_per_worker);
   return a;
 }
 

@@ -4,17 +4,69 @@
 
 #include <algorithm>
 
+#include "core/settings.hpp"
+
 namespace penstock {
 
 using Clock = std::chrono::steady_clock;
 constexpr auto kProgressEvery = std::chrono::milliseconds(50);
 
+namespace {
+
+/// Buffers between operations, the last used on top.
+class KeptBuffers {
+ public:
+  static KeptBuffers& get() {
+    static auto* kept = new KeptBuffers;  // never destroyed: threads of other libraries may outlive main
+    return *kept;
+  }
+  WorkerBuffers take() {
+    const std::scoped_lock lock(mutex_);
+    if (items_.empty()) return {};
+    WorkerBuffers buffers = std::move(items_.back());
+    items_.pop_back();
+    bytes_ -= buffers.capacity_bytes();
+    return buffers;
+  }
+  void keep(WorkerBuffers buffers) {
+    const std::uint64_t bytes = buffers.capacity_bytes();
+    const std::scoped_lock lock(mutex_);
+    if (bytes == 0 || bytes > kKeptBufferBytes - bytes_) return;
+    bytes_ += bytes;
+    items_.push_back(std::move(buffers));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<WorkerBuffers> items_;
+  std::uint64_t bytes_ = 0;
+};
+
+Reuse reuse_of(const Options& options) {
+  const std::uint64_t budget = options.budget_bytes > 0 ? options.budget_bytes : default_budget_bytes().value_or(0);
+  return budget >= kReuseFromBudgetBytes ? Reuse::yes : Reuse::no;
+}
+
+}  // namespace
+
+Worker::Worker(Reuse reuse)
+    : WorkerBuffers(reuse == Reuse::yes ? KeptBuffers::get().take() : WorkerBuffers()), reuse_(reuse) {}
+
+Worker::~Worker() {
+  if (reuse_ == Reuse::yes) KeptBuffers::get().keep(std::move(*this));
+}
+
 Job::Job(const Options& options, std::string_view what, std::uint64_t total_bytes, std::uint64_t workers)
-    : options_(options), what_(what), total_bytes_(total_bytes), count_(std::max<std::uint64_t>(workers, 1)) {
-  count_ = std::min<std::uint64_t>(count_, 4096);
-  if (count_ > static_cast<std::uint64_t>(tbb::info::default_concurrency()))
-    more_threads_.emplace(tbb::global_control::max_allowed_parallelism, count_);
-  if (count_ > 1) arena_.emplace(static_cast<int>(count_));
+    : options_(options),
+      what_(what),
+      total_bytes_(total_bytes),
+      count_(std::clamp<std::uint64_t>(workers, 1, 4096)),
+      reuse_(reuse_of(options)),
+      workers_([reuse = reuse_] { return Worker(reuse); }) {
+  const auto usual = static_cast<std::uint64_t>(tbb::info::default_concurrency());
+  if (count_ > usual) more_threads_.emplace(tbb::global_control::max_allowed_parallelism, count_);
+  // Else the calling thread's own arena, which stands: small reads follow each other faster than threads fall asleep.
+  if (count_ > 1 && count_ != usual) arena_.emplace(static_cast<int>(count_));
 }
 
 Status Job::check() const {
@@ -44,6 +96,12 @@ double Job::stage_seconds(Stage stage) const {
   return sum;
 }
 
+std::uint64_t Job::merged_chunks() const {
+  std::uint64_t sum = 0;
+  for (const Worker& w : workers_) sum += w.merged;
+  return sum;
+}
+
 void Job::fill_report(Report& report) {
   report.operation = what_;
   report.wall_seconds = std::chrono::duration<double>(Clock::now() - start_).count();
@@ -54,7 +112,7 @@ void Job::fill_report(Report& report) {
     report.requests += w.requests;
     report.chunks += w.chunks;
     report.absent_chunks += w.absent;
-    report.peak_host_bytes += w.buffer_bytes();  // buffers only grow, so this is their highest sum
+    report.peak_host_bytes += w.capacity_bytes();  // buffers only grow, so this is their highest sum
   }
   std::sort(problems_.begin(), problems_.end(), [](const auto& a, const auto& b) { return a.key < b.key; });
   report.problems = std::move(problems_);

@@ -24,19 +24,39 @@ namespace penstock {
 enum class Stage : std::uint8_t { fetch, decode, assemble, encode, store };
 inline constexpr std::size_t kStages = 5;
 
-/// Buffers and counters of one thread.
-struct Worker {
+/// Buffers of one thread.
+struct WorkerBuffers {
   Bytes encoded;
   Bytes raw;
   CodecScratch scratch;
+  [[nodiscard]] std::uint64_t capacity_bytes() const {
+    return encoded.capacity() + raw.capacity() + scratch.a.capacity() + scratch.b.capacity();
+  }
+};
+
+/// Whether a worker's buffers may come from, and go to, those that the process keeps between operations.
+enum class Reuse : std::uint8_t { no, yes };
+/// At most so much is kept, in all.  Small reads are many: memory that is fresh each time costs them page faults.
+inline constexpr std::uint64_t kKeptBufferBytes = std::uint64_t{32} << 20;
+/// Operations with a smaller budget use buffers of their own: those that were kept may be larger than they need.
+inline constexpr std::uint64_t kReuseFromBudgetBytes = 8 * kKeptBufferBytes;
+
+/// Buffers and counters of one thread.
+struct Worker : WorkerBuffers {
+  explicit Worker(Reuse reuse);
+  ~Worker();
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
   std::array<double, kStages> seconds{};
   std::uint64_t stored_bytes = 0;
   std::uint64_t requests = 0;
   std::uint64_t chunks = 0;
   std::uint64_t absent = 0;
-  [[nodiscard]] std::uint64_t buffer_bytes() const {
-    return encoded.capacity() + raw.capacity() + scratch.a.capacity() + scratch.b.capacity();
-  }
+  std::uint64_t merged = 0;  // chunks that came with the request of another
+
+ private:
+  Reuse reuse_;
 };
 
 /// Adds the time of its life to a stage of a worker.
@@ -66,7 +86,9 @@ class Job {
   /// Runs `body` in the arena that limits the number of workers.
   template <class Body>
   auto run(const Body& body) {
-    return arena_ ? arena_->execute(body) : body();
+    if (count_ <= 1) return body();
+    if (arena_) return arena_->execute(body);
+    return tbb::this_task_arena::isolate(body);  // the caller may be at work in this arena itself
   }
 
   /// The calling thread's buffers.  A piece that holds them must not call for_each.
@@ -79,6 +101,8 @@ class Job {
   /// Sums of all workers.  The stages are left to the caller.
   void fill_report(Report& report);
   [[nodiscard]] double stage_seconds(Stage stage) const;
+  /// Chunks that were read with the request of another.
+  [[nodiscard]] std::uint64_t merged_chunks() const;
   [[nodiscard]] std::uint64_t worker_count() const { return count_; }
   [[nodiscard]] const Options& options() const { return options_; }
 
@@ -89,6 +113,7 @@ class Job {
   std::uint64_t count_;
   std::optional<tbb::global_control> more_threads_;  // when more are asked for than there are CPUs
   std::optional<tbb::task_arena> arena_;
+  Reuse reuse_;
   tbb::enumerable_thread_specific<Worker> workers_;
   std::atomic<bool> failed_{false};
   std::atomic<std::uint64_t> done_bytes_{0};

@@ -2,8 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <compare>
+#include <limits>
 
 #include "array/budget.hpp"
+#include "array/object_reader.hpp"
 #include "array/read_cuda.hpp"
 #include "array/reader.hpp"
 #include "core/checked.hpp"
@@ -13,16 +16,18 @@ namespace penstock {
 namespace {
 
 /// Below this much decoded data the time to wake other threads is not earned back.
-constexpr std::uint64_t kSerialBytes = std::uint64_t{256} << 10;
+constexpr std::uint64_t kSerialBytes = std::uint64_t{64} << 10;
 
 std::string codec_path(const CodecChain& chain) { return "cpu, " + innermost(chain).text(); }
 
 void add_stages(const RegionReader& reader, const Job& job, Report& report) {
   const CodecChain& chain = innermost(reader.view().chain);
   const std::string threads = fmt::format("{} thread{}", job.worker_count(), job.worker_count() == 1 ? "" : "s");
-  report.stages.push_back({"fetch", reader.state().store->path_taken() + ", " + threads,
-                           fmt::format("{} requests", format_count(report.requests)), report.stored_bytes,
-                           job.stage_seconds(Stage::fetch)});
+  std::string requests = fmt::format("{} requests", format_count(report.requests));
+  if (const std::uint64_t merged = job.merged_chunks())
+    requests += fmt::format(", {} chunks came with a neighbour's", format_count(merged));
+  report.stages.push_back({"fetch", reader.state().store->path_taken() + ", " + threads, std::move(requests),
+                           report.stored_bytes, job.stage_seconds(Stage::fetch)});
   if (!chain.is_raw())
     report.stages.push_back({"decode", codec_path(reader.view().chain) + ", " + threads, "the target is host memory",
                              report.decoded_bytes, job.stage_seconds(Stage::decode)});
@@ -41,43 +46,119 @@ bool worth_threads(std::uint64_t decoded_bytes, const Allowance& allowed) {
   return decoded_bytes > kSerialBytes && allowed.workers > 1;
 }
 
-struct Request {
-  RegionReader reader;
-  std::uint64_t first_object;  // objects of the requests before it
+/// A part of a request, and which object of which array it is of.
+struct Wanted {
+  Part part;
+  std::size_t chunk;  // where its coordinates begin in the batch
 };
 
+/// Parts that are worked on together: sorted, so that those of one object follow each other.
+class Batch {
+ public:
+  [[nodiscard]] std::size_t size() const { return wanted_.size(); }
+  void add(const RegionReader& region, std::uint64_t object) {
+    SegmentArray buffer;
+    const std::span<Segment> segments(buffer.data(), region.rank());
+    region.locate(object, segments);
+    wanted_.push_back({{&region, object}, chunks_.size()});
+    for (const Segment& s : segments) chunks_.push_back(s.chunk);
+  }
+  /// Groups of parts of the same object.
+  std::vector<std::span<const Part>> objects() {
+    std::sort(wanted_.begin(), wanted_.end(),
+              [&](const Wanted& a, const Wanted& b) { return order(a, b) == std::strong_ordering::less; });
+    for (const Wanted& w : wanted_) parts_.push_back(w.part);
+    std::vector<std::span<const Part>> groups;
+    for (std::size_t first = 0, last = 0; first < wanted_.size(); first = last) {
+      while (last < wanted_.size() && order(wanted_[first], wanted_[last]) == std::strong_ordering::equal) ++last;
+      groups.push_back(std::span(parts_).subspan(first, last - first));
+    }
+    return groups;
+  }
+
+ private:
+  [[nodiscard]] std::strong_ordering order(const Wanted& a, const Wanted& b) const {
+    const RegionReader &x = *a.part.region, &y = *b.part.region;
+    if (const auto by_array = &x.state() <=> &y.state(); by_array != 0) return by_array;
+    if (const auto by_view = &x.view() <=> &y.view(); by_view != 0) return by_view;  // resized in between
+    const auto chunk = [&](const Wanted& w) { return std::span(chunks_).subspan(w.chunk, x.rank()); };
+    const auto p = chunk(a), q = chunk(b);
+    return std::lexicographical_compare_three_way(p.begin(), p.end(), q.begin(), q.end());
+  }
+  std::vector<Wanted> wanted_;
+  std::vector<std::uint64_t> chunks_;
+  std::vector<Part> parts_;
+};
+
+/// Reads all objects of one region, as they come.
+Status read_region(const RegionReader& region, const ObjectReader& objects, Flow& flow) {
+  PENSTOCK_TRY(flow.add(region.objects(), [&](std::uint64_t i) {
+    const Part part{&region, i};
+    return objects.read({&part, 1});
+  }));
+  return flow.finish();
+}
+
+/// Reads many regions; those that want something of the same object get it together.
+Status read_regions(const std::vector<RegionReader>& regions, const ObjectReader& objects, Flow& flow) {
+  constexpr std::size_t kBatch = 32768;  // parts; their lists take a few MB
+  std::size_t region = 0;
+  std::uint64_t object = 0;
+  while (region < regions.size()) {
+    Batch batch;
+    while (batch.size() < kBatch && region < regions.size()) {
+      if (object < regions[region].objects()) {
+        batch.add(regions[region], object++);
+      } else {
+        ++region;
+        object = 0;
+      }
+    }
+    const auto groups = batch.objects();
+    PENSTOCK_TRY(flow.add(groups.size(), [&](std::uint64_t i) { return objects.read(groups[i]); }));
+    PENSTOCK_TRY(flow.finish());
+  }
+  return {};
+}
+
+/// Memory that a request may take to read several ranges at once: more gains nothing.
+std::uint64_t merge_bytes(const Allowance& allowed) {
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 20;
+  return std::min(kMost, allowed.spare_bytes);
+}
+
 Result<Report> read_host(std::span<const ReadItem> items, const Options& options, Arena* arena) {
-  std::vector<Request> requests;
-  std::uint64_t objects = 0, bytes = 0, chunk_bytes = 0, per_worker = 0;
+  std::vector<RegionReader> regions;
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t bytes = 0, chunk_bytes = 0, per_worker = 0;
+  regions.reserve(items.size());
   for (const ReadItem& item : items) {
-    PENSTOCK_ASSIGN(RegionReader reader, RegionReader::make(*item.array, item.region, item.target, arena));
-    const Dataset& dataset = reader.view().dataset;
+    PENSTOCK_ASSIGN(RegionReader region, RegionReader::make(*item.array, item.region, item.target, arena));
+    const Dataset& dataset = region.view().dataset;
     PENSTOCK_ASSIGN(const std::uint64_t item_bytes, region_bytes(item.region, dataset));
     PENSTOCK_ASSIGN(bytes, checked_add(bytes, item_bytes));
-    per_worker = std::max(per_worker, reader.bytes_per_worker());
-    if (reader.objects() > 0) {
-      const std::uint64_t unit = innermost(reader.view().chain).decoded_size();
-      PENSTOCK_ASSIGN(const std::uint64_t touched, checked_mul(unit, reader.objects()));
-      PENSTOCK_ASSIGN(chunk_bytes, checked_add(chunk_bytes, std::max(touched, item_bytes)));
+    per_worker = std::max(per_worker, region.bytes_per_worker());
+    if (region.objects() > 0) {
+      const CodecChain& chain = innermost(region.view().chain);
+      PENSTOCK_ASSIGN(const CutRegion chunks, CutRegion::make(item.region, chain.decoded().shape));
+      // Beyond 64 bits it is worth threads all the same.
+      const std::uint64_t touched = checked_mul(chain.decoded_size(), chunks.size()).value_or(kMost);
+      chunk_bytes = checked_add(chunk_bytes, touched).value_or(kMost);
     }
-    const std::uint64_t first = objects;
-    PENSTOCK_ASSIGN(objects, checked_add(objects, reader.objects()));
-    requests.push_back({std::move(reader), first});
+    regions.push_back(std::move(region));
   }
   PENSTOCK_ASSIGN(const Allowance allowed, allow(options, per_worker));
   const bool parallel = worth_threads(chunk_bytes, allowed);
   Job job(options, "read", bytes, parallel ? allowed.workers : 1);
-  const auto read_object = [&](std::uint64_t i) -> Status {
-    const auto after = std::upper_bound(requests.begin(), requests.end(), i,
-                                        [](std::uint64_t at, const Request& r) { return at < r.first_object; });
-    const Request& request = *std::prev(after);
-    return request.reader.read_object(job, i - request.first_object, options.on_error, parallel);
-  };
-  PENSTOCK_TRY(job.run([&] { return job.for_each(objects, parallel, read_object); }));
+  PENSTOCK_TRY(job.run([&]() -> Status {
+    Flow flow(job, parallel);
+    const ObjectReader objects(job, flow, options.on_error, merge_bytes(allowed));
+    return regions.size() == 1 ? read_region(regions.front(), objects, flow) : read_regions(regions, objects, flow);
+  }));
   Report report;
   job.fill_report(report);
   report.budget_bytes = allowed.budget_bytes;
-  if (!requests.empty()) add_stages(requests.front().reader, job, report);
+  if (!regions.empty()) add_stages(regions.front(), job, report);
   return report;
 }
 
@@ -121,11 +202,10 @@ Result<Report> Array::verify(const Options& options) const {
   PENSTOCK_ASSIGN(const Allowance allowed, allow(options, reader.bytes_per_worker()));
   const bool parallel = worth_threads(bytes, allowed);
   Job job(options, "verify", bytes, parallel ? allowed.workers : 1);
-  const Status read = job.run([&] {
-    return job.for_each(reader.objects(), parallel,
-                        [&](std::uint64_t i) { return reader.read_object(job, i, OnError::fill, parallel); });
-  });
-  if (!read) return read.error();
+  PENSTOCK_TRY(job.run([&] {
+    Flow flow(job, parallel);
+    return read_region(reader, ObjectReader(job, flow, OnError::fill, merge_bytes(allowed)), flow);
+  }));
   Report report;
   job.fill_report(report);
   report.budget_bytes = allowed.budget_bytes;

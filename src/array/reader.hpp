@@ -1,7 +1,8 @@
-// Reads chunks of one array into host memory.
+// Regions of arrays on their way into host memory.
 #pragma once
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "array/grid.hpp"
 #include "array/job.hpp"
@@ -10,7 +11,10 @@
 
 namespace penstock {
 
-/// A region of one array on its way into memory.
+/// What a region wants of one chunk.
+using SegmentArray = std::array<Segment, kMaxRank>;
+
+/// A region of one array on its way into memory: what it wants of each chunk, and where that goes.
 class RegionReader {
  public:
   /// Errors: out_of_range (region), invalid_argument (no arena for variable-length elements).
@@ -20,32 +24,26 @@ class RegionReader {
 
   /// Number of objects (chunks or shards) that the region touches.
   [[nodiscard]] std::uint64_t objects() const { return cut_.size(); }
+  [[nodiscard]] std::size_t rank() const { return cut_.rank(); }
   [[nodiscard]] const ArrayView& view() const { return *view_; }
-  [[nodiscard]] const Array::State& state() const { return *state_; }
-  /// Reads the i-th object.  `parallel`: inner chunks of a shard may run side by side.
-  [[nodiscard]] Status read_object(Job& job, std::uint64_t i, OnError on_error, bool parallel) const;
-
+  [[nodiscard]] Array::State& state() const { return *state_; }
+  [[nodiscard]] std::uint64_t item_bytes() const { return view_->dataset.dtype.size_bytes; }
+  [[nodiscard]] bool discards() const { return discard_; }
+  [[nodiscard]] Arena* arena() const { return arena_; }
   /// Working memory of one worker.
   [[nodiscard]] std::uint64_t bytes_per_worker() const;
 
- private:
-  // An encoded chunk or shard: a part of an object.
-  struct Source {
-    const Object* object;
-    std::uint64_t offset;
-    std::uint64_t size;
-  };
-  Status read_chunk(Job& job, const Source& source, const CodecChain& chain, std::span<const Segment> segments,
-                    std::byte* out) const;
-  Status read_shard(Job& job, const Source& source, const CodecChain& chain, std::span<const Segment> segments,
-                    std::byte* out, const std::string& key, OnError on_error, bool parallel) const;
-  Status decode_and_place(Worker& worker, ByteView encoded, const CodecChain& chain, std::span<const Segment> segments,
-                          std::byte* out) const;
+  /// What the region wants of the i-th object; returns where its first element goes.
+  std::byte* locate(std::uint64_t i, std::span<Segment> segments) const;
+  /// Where the first element of `segments` goes, when `base` is for the first of the chunk around them.
+  [[nodiscard]] std::byte* target_of(std::span<const Segment> segments, std::byte* base) const;
+  /// Whether a chunk may be decoded straight into its place: all of it is wanted, into contiguous memory.
+  [[nodiscard]] bool takes_whole(const CodecChain& chain, std::span<const Segment> segments) const;
+  /// Puts `part` of a chunk that lies as `layout` says to `out`.
   Status place(const std::byte* raw, const RawLayout& layout, std::span<const Range> part, std::byte* out) const;
   Status place_fill(std::span<const Segment> segments, std::byte* out) const;
-  [[nodiscard]] bool lands_whole(const CodecChain& chain, std::span<const Segment> segments) const;
-  [[nodiscard]] std::byte* target_of(std::span<const Segment> segments, std::byte* base) const;
 
+ private:
   std::shared_ptr<Array::State> state_;
   std::shared_ptr<const ArrayView> view_;
   CutRegion cut_;

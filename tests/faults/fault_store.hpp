@@ -55,7 +55,9 @@ class FaultStore final : public Store {
   std::string url() const override { return inner_->url(); }
   std::string path_taken() const override { return inner_->path_taken() + ", with faults"; }
   bool writable() const override { return inner_->writable(); }
-  std::uint64_t merge_gap_bytes() const override { return inner_->merge_gap_bytes(); }
+  /// As a store would that answers slowly.
+  void set_merge_gap(std::uint64_t bytes) { merge_gap_bytes_ = bytes; }
+  std::uint64_t merge_gap_bytes() const override { return merge_gap_bytes_.value_or(inner_->merge_gap_bytes()); }
 
   Result<std::unique_ptr<Object>> open(std::string_view key) const override {
     const Fault fault = due(StoreOp::open, key);
@@ -150,6 +152,7 @@ class FaultStore final : public Store {
     int seen = 0;
   };
   std::shared_ptr<Store> inner_;
+  std::optional<std::uint64_t> merge_gap_bytes_;
   mutable std::mutex mutex_;  // guards faults_
   mutable std::deque<Counted> faults_;
   mutable std::array<std::atomic<std::uint64_t>, kStoreOps> calls_{};
