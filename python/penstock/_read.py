@@ -37,7 +37,7 @@ class Read:
     def _to_host(self) -> None:
         array = self.array
         if self._new:
-            self.result = np.empty(self.region.shape, array.dtype)
+            self.result = _memory.empty(self.region.shape, array.dtype)
         elif array._vlen and not isinstance(self.result, np.ndarray):
             name = type(self.result).__name__
             raise TypeError(f"out is {name}; for data type {array.data_type} it must be a NumPy object array")
