@@ -4,6 +4,7 @@
 
 #include "array/place/copy_row.hpp"
 #include "array/place/job.hpp"
+#include "array/place/transpose.hpp"
 
 namespace penstock {
 namespace {
@@ -60,8 +61,7 @@ void walk(std::span<const PlaceDim> loops, std::byte* target, const std::byte* s
   }
 }
 
-/// Axis orders differ: `across` is the loop whose neighbours are near in the source, `along` the one in the target.
-/// Tiles keep both in cache.
+/// As copy_plane, word by word.  Tiles keep both sides in cache.
 template <class W, bool kSwap>
 void copy_tiles(std::byte* target, const std::byte* source, const PlaceDim& across, const PlaceDim& along) {
   constexpr std::uint64_t kTile = 32;
@@ -79,6 +79,31 @@ void copy_tiles(std::byte* target, const std::byte* source, const PlaceDim& acro
     }
 }
 
+/// Axis orders differ: `across` is the loop whose neighbours are near in the source, `along` the one in the target.
+template <class W, bool kSwap>
+void copy_plane(std::byte* target, const std::byte* source, const PlaceDim& across, const PlaceDim& along,
+                place::Store store) {
+  const std::uint64_t side = place::transpose_block(sizeof(W));
+  if (side == 0 || across.source_stride != sizeof(W) || along.target_stride != sizeof(W))
+    return copy_tiles<W, kSwap>(target, source, across, along);
+  const std::uint64_t a = across.count / side * side, b = along.count / side * side;
+  place::transpose({target, source, a, b, across.target_stride, along.source_stride}, sizeof(W), kSwap ? sizeof(W) : 1,
+                   store);
+  // What is left at the two far edges.
+  const auto at = [](const PlaceDim& loop, std::uint64_t first) {
+    return PlaceDim{loop.count - first, loop.source_stride, loop.target_stride};
+  };
+  const auto moved = [](auto* from, std::int64_t stride, std::uint64_t count) {
+    return from + stride * static_cast<std::int64_t>(count);
+  };
+  if (b < along.count)
+    copy_tiles<W, kSwap>(moved(target, along.target_stride, b), moved(source, along.source_stride, b),
+                         {a, across.source_stride, across.target_stride}, at(along, b));
+  if (a < across.count)
+    copy_tiles<W, kSwap>(moved(target, across.target_stride, a), moved(source, across.source_stride, a), at(across, a),
+                         along);
+}
+
 /// Moves the loop with the nearest neighbours in the source next to the innermost one; false when it is the innermost.
 bool bring_across_inside(PlaceJob& job) {
   if (job.rank < 2) return false;
@@ -93,35 +118,37 @@ bool bring_across_inside(PlaceJob& job) {
   return true;
 }
 
-/// Rows that are contiguous on both sides.
-void copy_rows(const PlaceJob& job, std::span<const PlaceDim> outer, std::size_t row_bytes, std::size_t unit) {
-  // Streaming spares reading the target's lines: rows of 256 bytes at 64-byte addresses, 10 against 5 GB/s on one core.
-  // What is smaller may well be read back from the cache.
+/// How a job's rows are stored.  Streaming spares reading the target's lines: rows of 256 bytes at 64-byte addresses,
+/// 10 against 5 GB/s on one core.  What is smaller may well be read back from the cache.
+place::Store store_of(const PlaceJob& job) {
   constexpr std::uint64_t kStreamBytes = std::uint64_t{256} << 10;
-  std::uint64_t all = row_bytes;
-  for (const PlaceDim& loop : outer) all *= loop.count;
+  std::uint64_t all = job.word_bytes;
+  for (const PlaceDim& loop : job.loops()) all *= loop.count;
   const bool stream = all >= kStreamBytes && job.next_use == PlaceItem::NextUse::later;
-  const place::Store store = stream ? place::Store::streaming : place::Store::cached;
-  walk(outer, job.target, job.source,
-       [&](std::byte* target, const std::byte* source) { place::copy_row(target, source, row_bytes, unit, store); });
-  if (store == place::Store::streaming) place::finish_stores();
+  return stream ? place::Store::streaming : place::Store::cached;
 }
 
 template <class W, bool kSwap>
 void run_copy(PlaceJob& job) {
   const PlaceDim inner = job.rank > 0 ? job.dims[job.rank - 1] : PlaceDim{1, sizeof(W), sizeof(W)};
   const std::span<const PlaceDim> outer = job.loops().first(job.rank > 0 ? job.rank - 1 : 0);
+  const place::Store store = store_of(job);
   if (inner.source_stride == sizeof(W) && inner.target_stride == sizeof(W)) {
-    copy_rows(job, outer, inner.count * sizeof(W), kSwap ? sizeof(W) : 1);
+    const std::size_t row_bytes = inner.count * sizeof(W);
+    walk(outer, job.target, job.source, [&](std::byte* target, const std::byte* source) {
+      place::copy_row(target, source, row_bytes, kSwap ? sizeof(W) : 1, store);
+    });
   } else if (bring_across_inside(job)) {
     const PlaceDim across = job.dims[job.rank - 2];
-    walk(job.loops().first(job.rank - 2), job.target, job.source,
-         [&](std::byte* target, const std::byte* source) { copy_tiles<W, kSwap>(target, source, across, inner); });
+    walk(job.loops().first(job.rank - 2), job.target, job.source, [&](std::byte* target, const std::byte* source) {
+      copy_plane<W, kSwap>(target, source, across, inner, store);
+    });
   } else {
     walk(outer, job.target, job.source, [&](std::byte* target, const std::byte* source) {
       copy_strided<W, kSwap>(target, source, inner.count, inner.target_stride, inner.source_stride);
     });
   }
+  if (store == place::Store::streaming) place::finish_stores();
 }
 
 template <class W>

@@ -62,6 +62,31 @@ TEST(Place, RowsOfAnyLengthAddressAndOrder) {
         }
 }
 
+TEST(Place, TransposedPlanesOfAnySize) {
+  std::mt19937 random(4);
+  for (const std::uint32_t item : {1u, 2u, 4u, 8u, 16u})
+    for (const std::uint64_t across : {1u, 15u, 16u, 33u, 64u, 100u})
+      for (const std::uint64_t along : {2u, 16u, 31u, 256u, 300u})
+        for (const bool swap : {false, true}) {
+          RandomPlace p;
+          p.item_bytes = item;
+          p.part = {{0, across, 1}, {0, along, 1}};
+          const auto step = static_cast<std::int64_t>(item);
+          p.source_strides = {step, step * static_cast<std::int64_t>(across + 1)};
+          p.target_strides = {step * static_cast<std::int64_t>(along + 3), step};
+          if (swap && item > 1) p.swaps = {{0, item, 1}};
+          p.source.resize(item * (across + 1) * along);
+          for (std::byte& byte : p.source) byte = static_cast<std::byte>(random());
+          p.target.assign(item * across * (along + 3), std::byte{1});
+          std::vector<std::byte> expected = p.target;
+          naive_place(p, expected);
+          PlaceItem item_of = p.item(p.source.data(), p.target.data());
+          if (across % 2 == 0) item_of.next_use = PlaceItem::NextUse::soon;
+          ASSERT_TRUE(place_cpu(item_of));
+          ASSERT_EQ(p.target, expected) << item << " bytes, " << across << " x " << along << (swap ? ", swapped" : "");
+        }
+}
+
 TEST(Place, LargeTransposeAndRank32) {
   std::mt19937 random(1);
   RandomPlace p;
