@@ -37,11 +37,13 @@ class Read:
     def _to_host(self) -> None:
         array = self.array
         if self._new:
-            self.result = _memory.empty(self.region.shape, array.dtype)
+            memory = _memory.new(self.region.shape, array.dtype)
+            self.result = memory.keep
         elif array._vlen and not isinstance(self.result, np.ndarray):
             name = type(self.result).__name__
             raise TypeError(f"out is {name}; for data type {array.data_type} it must be a NumPy object array")
-        memory = fitting(self.result, array.dtype, self.region, "out", None, writable=True)
+        else:
+            memory = fitting(self.result, array.dtype, self.region, "out", None, writable=True)
         strides = self.region.strides(memory.strides)
         self.target = _core.Target(memory.address, strides, memory.keep, None, array._vlen)
 

@@ -29,6 +29,8 @@ class Region(NamedTuple):
 
     def strides(self, of_result: Sequence[int]) -> list[int]:
         """Strides for every dimension of the array, from those of the result."""
+        if True not in self.dropped:
+            return list(of_result)
         given = iter(of_result)
         return [0 if dropped else next(given) for dropped in self.dropped]
 
@@ -41,23 +43,25 @@ def parse(selection: Selection, shape: Sequence[int]) -> Region:
     """
     items: tuple[Any, ...] = selection if type(selection) is tuple else (selection,)
     rank = len(shape)
-    ellipses = sum(item is ... for item in items)
+    ellipses = 0
+    for item in items:  # not items.count(): arrays compare elementwise
+        if item is ...:
+            ellipses += 1
     if ellipses > 1:
         raise IndexError("an index can only have a single ellipsis ('...')")
     given = len(items) - ellipses
     if given > rank:
         raise IndexError(f"too many indices: the array has {rank} dimensions, {given} were given")
-    fill: list[Any] = [slice(None)] * (rank - given)
     if ellipses:
         at = next(i for i, item in enumerate(items) if item is ...)
-        full = [*items[:at], *fill, *items[at + 1 :]]
-    else:
-        full = [*items, *fill]
+        items = (*items[:at], *[slice(None)] * (rank - given), *items[at + 1 :])
+    elif given < rank:
+        items = (*items, *[slice(None)] * (rank - given))
 
     ranges: list[tuple[int, int, int]] = []
     result: list[int] = []
     dropped: list[bool] = []
-    for dimension, (item, extent) in enumerate(zip(full, shape, strict=True)):
+    for item, extent in zip(items, shape, strict=True):
         if type(item) is slice:
             start, stop, step = item.indices(extent)
             count = len(range(start, stop, step))
@@ -65,9 +69,9 @@ def parse(selection: Selection, shape: Sequence[int]) -> Region:
             result.append(count)
             dropped.append(False)
         else:
-            ranges.append((_integer(item, dimension, extent), 1, 1))
+            ranges.append((_integer(item, len(ranges), extent), 1, 1))
             dropped.append(True)
-    return Region(ranges, tuple(result), tuple(dropped), scalar=not ellipses and all(dropped))
+    return Region(ranges, tuple(result), tuple(dropped), not ellipses and not result)
 
 
 def _integer(item: Any, dimension: int, extent: int) -> int:

@@ -16,6 +16,7 @@ std::uint64_t magnitude(std::int64_t step) {
 CutRange::CutRange(const Range& range, std::uint64_t chunk)
     : range_(range), chunk_(chunk), stride_(magnitude(range.step)) {
   if (range.count == 0) return;
+  first_ = range.start / chunk;
   one_by_one_ = stride_ > chunk;
   if (one_by_one_) {
     size_ = range.count;
@@ -23,7 +24,7 @@ CutRange::CutRange(const Range& range, std::uint64_t chunk)
   }
   const std::uint64_t span = (range.count - 1) * stride_;
   const std::uint64_t last = range.step > 0 ? range.start + span : range.start - span;
-  const std::uint64_t a = range.start / chunk, b = last / chunk;
+  const std::uint64_t a = first_, b = last / chunk;
   size_ = (a < b ? b - a : a - b) + 1;
 }
 
@@ -39,7 +40,15 @@ Segment CutRange::operator[](std::uint64_t k) const {
   }
   // No step is longer than a chunk, so every chunk between the first and the last holds at least one element.
   s.step = range_.step;
-  const std::uint64_t first = range_.start / chunk_;
+  if (range_.step == 1) {  // the usual case, without a division
+    s.chunk = first_ + k;
+    const std::uint64_t low = s.chunk * chunk_;
+    s.out_start = low <= range_.start ? 0 : low - range_.start;
+    s.local_start = low <= range_.start ? range_.start - low : 0;
+    s.count = std::min(chunk_ - s.local_start, range_.count - s.out_start);
+    return s;
+  }
+  const std::uint64_t first = first_;
   std::uint64_t past = 0;  // number of elements of the region up to the end of this chunk
   if (range_.step > 0) {
     s.chunk = first + k;

@@ -30,6 +30,7 @@ class CutRange {
   Range range_;
   std::uint64_t chunk_;
   std::uint64_t size_ = 0;
+  std::uint64_t first_ = 0;   // chunk of the first element
   std::uint64_t stride_ = 1;  // |step|
   bool one_by_one_ = false;   // steps longer than a chunk: every element has its own
 };

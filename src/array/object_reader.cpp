@@ -146,7 +146,7 @@ void ObjectReader::Shard::find_runs(std::uint64_t gap_bytes, std::uint64_t most_
   }
 }
 
-/// Reads and decodes a chunk and puts it to all its landings: landing(k) for k in [0, landings).
+/// Reads and decodes a chunk, puts it to all its landings, landing(k) for k in [0, landings), and counts them done.
 /// `fetched`: its encoded bytes, if they were read already.
 template <class At>
 Status ObjectReader::read_leaf(const Source& source, const std::byte* fetched, const CodecChain& chain,
@@ -170,6 +170,7 @@ Status ObjectReader::read_leaf(const Source& source, const std::byte* fetched, c
         worker.requests += k > 0 ? 1 : 0;
         if (whole) {
           PENSTOCK_TRY(source.object->read(source.offset, {l.out, count}));
+          job_.advance(count);
           continue;
         }
         PENSTOCK_TRY(worker.encoded.resize_discard(count));
@@ -179,6 +180,7 @@ Status ObjectReader::read_leaf(const Source& source, const std::byte* fetched, c
       PartArray part(l.segments);
       part.to_front();
       PENSTOCK_TRY(l.region->place(worker.encoded.data(), chain.raw_layout(), part, l.out));
+      job_.advance(l.bytes());
     }
     return {};
   }
@@ -195,8 +197,11 @@ Status ObjectReader::read_leaf(const Source& source, const std::byte* fetched, c
     const Landing l = landing(0, buffer);
     Arena discarded;
     const DecodeContext context{l.region->discards() ? &discarded : l.region->arena()};
-    if (landings == 1 && l.region->takes_whole(chain, l.segments))
-      return chain.decode_raw(*encoded, {l.out, chain.decoded_size()}, worker.scratch, context);
+    if (landings == 1 && l.region->takes_whole(chain, l.segments)) {
+      PENSTOCK_TRY(chain.decode_raw(*encoded, {l.out, chain.decoded_size()}, worker.scratch, context));
+      job_.advance(chain.decoded_size());
+      return {};
+    }
     PENSTOCK_TRY(worker.raw.resize_discard(chain.decoded_size()));
     PENSTOCK_TRY(chain.decode_raw(*encoded, worker.raw.span(), worker.scratch, context));
     raw = worker.raw.data();
@@ -205,6 +210,7 @@ Status ObjectReader::read_leaf(const Source& source, const std::byte* fetched, c
   for (std::size_t k = 0; k < landings; ++k) {
     const Landing l = landing(k, buffer);
     PENSTOCK_TRY(l.region->place(raw, chain.raw_layout(), PartArray(l.segments), l.out));
+    job_.advance(l.bytes());
   }
   return {};
 }
@@ -252,18 +258,21 @@ Status ObjectReader::read_inner(const Shard& shard, const InnerGroup& group, con
     return shard.landing(shard.touches[group.first + k], buffer);
   };
   const std::size_t landings = group.last - group.first;
-  SegmentArray buffer;
   if (entry.absent()) {
     Worker& worker = job_.worker();
     worker.chunks += 1;
     worker.absent += 1;
-    for (std::size_t k = 0; k < landings; ++k) PENSTOCK_TRY(landing(k, buffer).fill());
-  } else {
-    const Source part{shard.source.object, shard.source.offset + entry.offset, entry.size};
-    Status status = read_leaf(part, fetched, shard.sharding.inner(), landings, landing);
-    if (!status) return give_up(shard, group, std::move(status).error());
+    SegmentArray buffer;
+    for (std::size_t k = 0; k < landings; ++k) {
+      const Landing l = landing(k, buffer);
+      PENSTOCK_TRY(l.fill());
+      job_.advance(l.bytes());
+    }
+    return {};
   }
-  for (std::size_t k = 0; k < landings; ++k) job_.advance(landing(k, buffer).bytes());
+  const Source part{shard.source.object, shard.source.offset + entry.offset, entry.size};
+  Status status = read_leaf(part, fetched, shard.sharding.inner(), landings, landing);
+  if (!status) return give_up(shard, group, std::move(status).error());
   return {};
 }
 
@@ -332,21 +341,22 @@ Status ObjectReader::read_object(const std::string& key, Landings landings) cons
     }
     object = *std::move(opened);
   }
-  const auto landing = [&](std::size_t k, SegmentArray&) { return landings[k]; };
   if (!object) {
     Worker& worker = job_.worker();
     worker.chunks += 1;
     worker.absent += 1;
-    for (std::size_t k = 0; k < landings.size(); ++k) PENSTOCK_TRY(landings[k].fill());
-  } else {
-    Source source{std::move(object), 0, 0};
-    source.size = source.object->size_bytes();
-    const CodecChain& chain = region.view().chain;
-    if (chain.sharding()) return open_shard(std::move(source), chain, std::move(landings), key, key);
-    PENSTOCK_TRY(read_leaf(source, nullptr, chain, landings.size(), landing));
+    for (std::size_t k = 0; k < landings.size(); ++k) {
+      PENSTOCK_TRY(landings[k].fill());
+      job_.advance(landings[k].bytes());
+    }
+    return {};
   }
-  for (std::size_t k = 0; k < landings.size(); ++k) job_.advance(landings[k].bytes());
-  return {};
+  Source source{std::move(object), 0, 0};
+  source.size = source.object->size_bytes();
+  const CodecChain& chain = region.view().chain;
+  if (chain.sharding()) return open_shard(std::move(source), chain, std::move(landings), key, key);
+  return read_leaf(source, nullptr, chain, landings.size(),
+                   [&](std::size_t k, SegmentArray& /*unused*/) { return landings[k]; });
 }
 
 Status ObjectReader::read(std::span<const Part> parts) const {

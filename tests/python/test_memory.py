@@ -192,3 +192,16 @@ def test_references_of_objects_are_counted_right(tmp_path: pathlib.Path) -> None
     gc.collect()
     assert sys.getrefcount(word) == before
     assert all(sys.getrefcount(s) < 6 for s in out)
+
+
+def test_large_results_begin_at_a_cache_line(tmp_path: pathlib.Path) -> None:
+    for dtype in ("u1", "m8[s]", "f8"):
+        made = penstock.create(tmp_path / dtype, shape=(1 << 20,), dtype=dtype, chunks=(1 << 18,))
+        made[: 1 << 19] = np.arange(1 << 19).astype(dtype)
+        got = made[...]
+        assert got.__array_interface__["data"][0] % 64 == 0
+        assert got.dtype == np.dtype(dtype)
+        assert got.flags.writeable
+        np.testing.assert_array_equal(got[: 1 << 19], np.arange(1 << 19).astype(dtype))
+        (part,) = penstock.read_many([(made, slice(1, 5))])
+        np.testing.assert_array_equal(part, got[1:5])
