@@ -23,7 +23,7 @@ Result<Allowance> allow(const Options& options, std::uint64_t bytes_per_worker) 
                                                           format_bytes(a.budget_bytes), format_bytes(bytes_per_worker)))
         .set_hint(fmt::format("Allow at least {} bytes.", bytes_per_worker));
   // Buffers that were kept from earlier operations count too.
-  const std::uint64_t kept = a.budget_bytes >= kReuseFromBudgetBytes ? kKeptBufferBytes : 0;
+  const std::uint64_t kept = reuse_within(a.budget_bytes) == Reuse::yes ? kKeptBufferBytes : 0;
   const std::uint64_t fit = (a.budget_bytes - kept) / std::max<std::uint64_t>(bytes_per_worker, 1);
   a.workers = std::clamp<std::uint64_t>(fit, 1, a.threads);
   a.spare_bytes = (a.budget_bytes - kept) / a.workers;

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "core/settings.hpp"
-
 namespace penstock {
 
 using Clock = std::chrono::steady_clock;
@@ -42,11 +40,6 @@ class KeptBuffers {
   std::uint64_t bytes_ = 0;
 };
 
-Reuse reuse_of(const Options& options) {
-  const std::uint64_t budget = options.budget_bytes > 0 ? options.budget_bytes : default_budget_bytes().value_or(0);
-  return budget >= kReuseFromBudgetBytes ? Reuse::yes : Reuse::no;
-}
-
 }  // namespace
 
 Worker::Worker(Reuse reuse)
@@ -56,13 +49,13 @@ Worker::~Worker() {
   if (reuse_ == Reuse::yes) KeptBuffers::get().keep(std::move(*this));
 }
 
-Job::Job(const Options& options, std::string_view what, std::uint64_t total_bytes, std::uint64_t workers)
+Job::Job(const Options& options, std::string_view what, std::uint64_t total_bytes, std::uint64_t workers,
+         Reuse reuse)
     : options_(options),
       what_(what),
       total_bytes_(total_bytes),
       count_(std::clamp<std::uint64_t>(workers, 1, 4096)),
-      reuse_(reuse_of(options)),
-      workers_([reuse = reuse_] { return Worker(reuse); }) {
+      workers_([reuse] { return Worker(reuse); }) {
   const auto usual = static_cast<std::uint64_t>(tbb::info::default_concurrency());
   if (count_ > usual) more_threads_.emplace(tbb::global_control::max_allowed_parallelism, count_);
   // Else the calling thread's own arena, which stands: small reads follow each other faster than threads fall asleep.

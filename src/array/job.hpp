@@ -38,8 +38,10 @@ struct WorkerBuffers {
 enum class Reuse : std::uint8_t { no, yes };
 /// At most so much is kept, in all.  Small reads are many: memory that is fresh each time costs them page faults.
 inline constexpr std::uint64_t kKeptBufferBytes = std::uint64_t{32} << 20;
-/// Operations with a smaller budget use buffers of their own: those that were kept may be larger than they need.
-inline constexpr std::uint64_t kReuseFromBudgetBytes = 8 * kKeptBufferBytes;
+/// Operations with a small budget use buffers of their own: those that were kept may be larger than they need.
+constexpr Reuse reuse_within(std::uint64_t budget_bytes) {
+  return budget_bytes >= 8 * kKeptBufferBytes ? Reuse::yes : Reuse::no;
+}
 
 /// Buffers and counters of one thread.
 struct Worker : WorkerBuffers {
@@ -77,7 +79,8 @@ class StageClock {
 class Job {
  public:
   /// `workers`: most pieces at a time.
-  Job(const Options& options, std::string_view what, std::uint64_t total_bytes, std::uint64_t workers);
+  Job(const Options& options, std::string_view what, std::uint64_t total_bytes, std::uint64_t workers,
+      Reuse reuse = Reuse::no);
 
   /// Calls piece(i) for i in [0, n), in parallel when `parallel`; stops at the first error or when cancelled.  May be
   /// called from inside a piece; the inner call's pieces run before the outer piece goes on.
@@ -113,7 +116,6 @@ class Job {
   std::uint64_t count_;
   std::optional<tbb::global_control> more_threads_;  // when more are asked for than there are CPUs
   std::optional<tbb::task_arena> arena_;
-  Reuse reuse_;
   tbb::enumerable_thread_specific<Worker> workers_;
   std::atomic<bool> failed_{false};
   std::atomic<std::uint64_t> done_bytes_{0};

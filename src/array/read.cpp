@@ -149,7 +149,7 @@ Result<Report> read_host(std::span<const ReadItem> items, const Options& options
   }
   PENSTOCK_ASSIGN(const Allowance allowed, allow(options, per_worker));
   const bool parallel = worth_threads(chunk_bytes, allowed);
-  Job job(options, "read", bytes, parallel ? allowed.workers : 1);
+  Job job(options, "read", bytes, parallel ? allowed.workers : 1, reuse_within(allowed.budget_bytes));
   PENSTOCK_TRY(job.run([&]() -> Status {
     Flow flow(job, parallel);
     const ObjectReader objects(job, flow, options.on_error, merge_bytes(allowed));
@@ -201,7 +201,7 @@ Result<Report> Array::verify(const Options& options) const {
   PENSTOCK_ASSIGN(const std::uint64_t bytes, region_bytes(whole(reader.view().dataset.shape), reader.view().dataset));
   PENSTOCK_ASSIGN(const Allowance allowed, allow(options, reader.bytes_per_worker()));
   const bool parallel = worth_threads(bytes, allowed);
-  Job job(options, "verify", bytes, parallel ? allowed.workers : 1);
+  Job job(options, "verify", bytes, parallel ? allowed.workers : 1, reuse_within(allowed.budget_bytes));
   PENSTOCK_TRY(job.run([&] {
     Flow flow(job, parallel);
     return read_region(reader, ObjectReader(job, flow, OnError::fill, merge_bytes(allowed)), flow);

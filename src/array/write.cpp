@@ -18,7 +18,7 @@ Result<Report> Array::write(const Region& region, const Target& source, const Op
   PENSTOCK_ASSIGN(const Allowance allowed, allow(options, writer.bytes_per_object()));
   // A shard is encoded by all threads and takes much memory: as many shards at once as the budget has room for.
   const bool sharded = writer.view().chain.sharding() != nullptr;
-  Job job(options, "write", bytes, sharded ? allowed.threads : allowed.workers);
+  Job job(options, "write", bytes, sharded ? allowed.threads : allowed.workers, reuse_within(allowed.budget_bytes));
   const std::uint64_t at_once = sharded ? allowed.workers : writer.objects();
   const Status written = job.run([&]() -> Status {
     if (at_once >= writer.objects())
