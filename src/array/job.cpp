@@ -49,8 +49,7 @@ Worker::~Worker() {
   if (reuse_ == Reuse::yes) KeptBuffers::get().keep(std::move(*this));
 }
 
-Job::Job(const Options& options, std::string_view what, std::uint64_t total_bytes, std::uint64_t workers,
-         Reuse reuse)
+Job::Job(const Options& options, std::string_view what, std::uint64_t total_bytes, std::uint64_t workers, Reuse reuse)
     : options_(options),
       what_(what),
       total_bytes_(total_bytes),
