@@ -1,5 +1,6 @@
 """The programs that are compared.  Each is used as its documentation says, told how many cores it has."""
 
+import abc
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,17 +10,19 @@ import numpy as np
 Box = tuple[slice, ...]
 
 
-class Contender:
+class Contender(abc.ABC):
     """One program.  `open` is part of what is timed."""
 
     def __init__(self, cores: int):
         self.cores = cores
 
+    @abc.abstractmethod
     def version(self) -> str:
-        raise NotImplementedError
+        """Name and version."""
 
+    @abc.abstractmethod
     def open(self, path: str):
-        raise NotImplementedError
+        """The array at `path`, to be indexed."""
 
     def read(self, path: str) -> np.ndarray:
         """The whole array in new memory."""
@@ -33,9 +36,9 @@ class Contender:
         """All boxes in one request; None where the program has no such call."""
         return None
 
+    @abc.abstractmethod
     def write(self, path: str, metadata: dict, volume: np.ndarray) -> None:
         """A new array at `path`."""
-        raise NotImplementedError
 
 
 class Penstock(Contender):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pathlib
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numcodecs
@@ -46,30 +46,30 @@ def zarr_dtype(dtype: Any) -> Any:
     return np.dtype(dtype)
 
 
-def is_same_or_why(check: Callable[[], bool]) -> str | None:
-    try:
-        return None if check() else "elements differ"
-    except Exception as error:  # every combination is tried, and each failure is told apart
-        return f"{type(error).__name__}: {error}"[:300]
-
-
-class Failures:
-    """Collects what failed, to be told at once."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self.count = 0
-
-    def add(self, case: dict[str, Any], check: Callable[[], bool]) -> None:
-        self.count += 1
-        why = is_same_or_why(check)
+def try_all(tried: Iterable[dict[str, Any]], check: Callable[[dict[str, Any]], bool], *, at_least: int) -> None:
+    """Every combination is tried, and all that fail are told at once."""
+    count, failed = 0, []
+    for case in tried:
+        count += 1
+        try:
+            why = "" if check(case) else "elements differ"
+        except Exception as error:
+            why = f"{type(error).__name__}: {error}"[:300]
         if why:
-            said = {k: name_of(v) if k == "codecs" else v for k, v in case.items()}
-            self.lines.append(f"{said}: {why}")
+            failed.append(f"{ {k: name_of(v) if k == 'codecs' else v for k, v in case.items()} }: {why}")
+    assert count >= at_least, f"only {count} combinations were tried"
+    assert not failed, f"{len(failed)} of {count} failed:\n" + "\n".join(failed[:40])
 
-    def tell(self, at_least: int) -> None:
-        assert self.count >= at_least, f"only {self.count} combinations were tried"
-        assert not self.lines, f"{len(self.lines)} of {self.count} failed:\n" + "\n".join(self.lines[:40])
+
+def write_ours(
+    path: pathlib.Path, dtype: Any, values: np.ndarray[Any, Any], case: dict[str, Any], zarr_format: int = 3
+) -> penstock.Array:
+    """The array of a case as we write it."""
+    kind = np.dtype(dtype).newbyteorder(">") if case.get("big") else dtype
+    chosen = {key: case[key] for key in ("codecs", "shards", "order", "separator") if key in case}
+    a = penstock.create(path, shape=SHAPE, dtype=kind, chunks=CHUNKS, zarr_format=zarr_format, overwrite=True, **chosen)
+    a[...] = values
+    return a
 
 
 def v3_cases(dtype: Any) -> list[dict[str, Any]]:
@@ -118,106 +118,74 @@ IDS = [str(d) if not isinstance(d, np.dtype) else "struct" for d in ALL]
 @pytest.mark.parametrize("dtype", ALL, ids=IDS)
 def test_zarr_python_reads_our_v3(tmp_path: pathlib.Path, dtype: Any) -> None:
     values = sample(dtype, SHAPE)
-    failures = Failures()
-    for case in v3_cases(dtype):
 
-        def check(case: dict[str, Any] = case) -> bool:
-            kind = np.dtype(dtype).newbyteorder(">") if case["big"] else dtype
-            a = penstock.create(
-                tmp_path / "a",
-                shape=SHAPE,
-                dtype=kind,
-                chunks=CHUNKS,
-                shards=case["shards"],
-                codecs=case["codecs"],
-                order=case["order"],
-                overwrite=True,
-            )
-            a[...] = values
-            if zarr_python_fails_itself(tmp_path, dtype, case, values):
-                return same(penstock.open(tmp_path / "a")[...], values)
-            return same(support.read_with_zarr(tmp_path / "a"), values)
+    def check(case: dict[str, Any]) -> bool:
+        write_ours(tmp_path / "a", dtype, values, case)
+        if zarr_python_fails_itself(tmp_path, dtype, case, values):
+            return same(penstock.open(tmp_path / "a")[...], values)
+        return same(support.read_with_zarr(tmp_path / "a"), values)
 
-        failures.add(case, check)
-    failures.tell(72)
+    try_all(v3_cases(dtype), check, at_least=72)
 
 
 @pytest.mark.parametrize("dtype", ALL, ids=IDS)
 def test_we_read_v3_of_zarr_python(tmp_path: pathlib.Path, dtype: Any) -> None:
     values = sample(dtype, SHAPE)
-    failures = Failures()
-    for case in v3_cases(dtype):
 
-        def check(case: dict[str, Any] = case) -> bool:
-            made = support.zarr_metadata_v3(
-                SHAPE, zarr_dtype(dtype), CHUNKS, case["codecs"], case["order"], case["shards"]
-            )
-            if case["big"]:
-                made["serializer"] = support.codec("bytes", endian="big")
-            if zarr_python_fails_itself(tmp_path, dtype, case, values):
-                return True
-            zarr.create_array(str(tmp_path / "a"), **made)[...] = values
-            return same(penstock.open(tmp_path / "a")[...], values)
+    def check(case: dict[str, Any]) -> bool:
+        made = support.zarr_metadata_v3(SHAPE, zarr_dtype(dtype), CHUNKS, case["codecs"], case["order"], case["shards"])
+        if case["big"]:
+            made["serializer"] = support.codec("bytes", endian="big")
+        if zarr_python_fails_itself(tmp_path, dtype, case, values):
+            return True
+        zarr.create_array(str(tmp_path / "a"), **made)[...] = values
+        return same(penstock.open(tmp_path / "a")[...], values)
 
-        failures.add(case, check)
-    failures.tell(72)
+    try_all(v3_cases(dtype), check, at_least=72)
 
 
 V2_ALL = [*NUMERIC, *FIXED, FLAT_STRUCT, *VLEN]
 
 
+def v2_cases(dtype: Any) -> Iterable[dict[str, Any]]:
+    compressors = list(range(len(V2_COMPRESSORS)))
+    big = [False, True] if swappable(dtype) else [False]
+    for case in cases(compressor=compressors, order=["C", "F"], separator=[".", "/"], big=big):
+        yield {**case, "codecs": V2_COMPRESSORS[case["compressor"]][1]}
+
+
 @pytest.mark.parametrize("dtype", V2_ALL, ids=IDS)
 def test_zarr_python_reads_our_v2(tmp_path: pathlib.Path, dtype: Any) -> None:
     values = sample(dtype, SHAPE)
-    failures = Failures()
-    big = [False, True] if swappable(dtype) else [False]
-    for case in cases(codecs=[ours for _, ours in V2_COMPRESSORS], order=["C", "F"], separator=[".", "/"], big=big):
 
-        def check(case: dict[str, Any] = case) -> bool:
-            kind = np.dtype(dtype).newbyteorder(">") if case["big"] else dtype
-            a = penstock.create(
-                tmp_path / "a",
-                shape=SHAPE,
-                dtype=kind,
-                chunks=CHUNKS,
-                codecs=case["codecs"],
-                order=case["order"],
-                separator=case["separator"],
-                zarr_format=2,
-                overwrite=True,
-            )
-            a[...] = values
-            return same(support.read_with_zarr(tmp_path / "a"), values)
+    def check(case: dict[str, Any]) -> bool:
+        write_ours(tmp_path / "a", dtype, values, case, zarr_format=2)
+        return same(support.read_with_zarr(tmp_path / "a"), values)
 
-        failures.add(case, check)
-    failures.tell(40)
+    try_all(v2_cases(dtype), check, at_least=40)
 
 
 @pytest.mark.parametrize("dtype", V2_ALL, ids=IDS)
 def test_we_read_v2_of_zarr_python(tmp_path: pathlib.Path, dtype: Any) -> None:
     values = sample(dtype, SHAPE)
-    failures = Failures()
-    big = [False, True] if swappable(dtype) else [False]
-    for case in cases(compressor=range(len(V2_COMPRESSORS)), order=["C", "F"], separator=[".", "/"], big=big):
 
-        def check(case: dict[str, Any] = case) -> bool:
-            kind = np.dtype(dtype).newbyteorder(">") if case["big"] else zarr_dtype(dtype)
-            a = zarr.create_array(
-                str(tmp_path / "a"),
-                shape=SHAPE,
-                dtype=kind,
-                chunks=CHUNKS,
-                compressors=V2_COMPRESSORS[case["compressor"]][0],
-                order=case["order"],
-                chunk_key_encoding={"name": "v2", "separator": case["separator"]},
-                zarr_format=2,
-                overwrite=True,
-            )
-            a[...] = values
-            return same(penstock.open(tmp_path / "a")[...], values)
+    def check(case: dict[str, Any]) -> bool:
+        kind = np.dtype(dtype).newbyteorder(">") if case["big"] else zarr_dtype(dtype)
+        a = zarr.create_array(
+            str(tmp_path / "a"),
+            shape=SHAPE,
+            dtype=kind,
+            chunks=CHUNKS,
+            compressors=V2_COMPRESSORS[case["compressor"]][0],
+            order=case["order"],
+            chunk_key_encoding={"name": "v2", "separator": case["separator"]},
+            zarr_format=2,
+            overwrite=True,
+        )
+        a[...] = values
+        return same(penstock.open(tmp_path / "a")[...], values)
 
-        failures.add(case, check)
-    failures.tell(40)
+    try_all(v2_cases(dtype), check, at_least=40)
 
 
 FILTERS = [
@@ -324,33 +292,24 @@ def test_sharding_with_all_its_settings(tmp_path: pathlib.Path, index: str, nest
 TENSORSTORE = ["bool", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16"]
 
 
+def both_ways(path: pathlib.Path, values: np.ndarray[Any, Any]) -> bool:
+    """tensorstore reads what is there, and we read what it writes."""
+    theirs = support.open_with_tensorstore(path)
+    if not same(np.asarray(theirs.read().result()), values):
+        return False
+    theirs[...] = values[::-1]
+    return same(penstock.open(path)[...], values[::-1])
+
+
 @pytest.mark.parametrize("dtype", [*TENSORSTORE, "bfloat16"])
 def test_tensorstore_v3_both_ways(tmp_path: pathlib.Path, dtype: str) -> None:
     values = sample("f4", SHAPE).astype(penstock_bfloat16()) if dtype == "bfloat16" else sample(dtype, SHAPE)
-    failures = Failures()
-    for case in cases(codecs=SPECIFIED_V3, shards=[None, SHARDS], order=["C", "F"]):
 
-        def check(case: dict[str, Any] = case) -> bool:
-            a = penstock.create(
-                tmp_path / "a",
-                shape=SHAPE,
-                dtype=dtype,
-                chunks=CHUNKS,
-                shards=case["shards"],
-                codecs=case["codecs"],
-                order=case["order"],
-                overwrite=True,
-            )
-            a[...] = values
-            theirs = support.open_with_tensorstore(tmp_path / "a")
-            read = np.asarray(theirs.read().result())
-            if not same(read, values):
-                return False
-            theirs[...] = values[::-1]
-            return same(penstock.open(tmp_path / "a")[...], values[::-1])
+    def check(case: dict[str, Any]) -> bool:
+        write_ours(tmp_path / "a", dtype, values, case)
+        return both_ways(tmp_path / "a", values)
 
-        failures.add(case, check)
-    failures.tell(44)
+    try_all(cases(codecs=SPECIFIED_V3, shards=[None, SHARDS], order=["C", "F"]), check, at_least=44)
 
 
 def penstock_bfloat16() -> np.dtype[Any]:
@@ -362,33 +321,15 @@ def penstock_bfloat16() -> np.dtype[Any]:
 @pytest.mark.parametrize("dtype", TENSORSTORE)
 def test_tensorstore_v2_both_ways(tmp_path: pathlib.Path, dtype: str) -> None:
     values = sample(dtype, SHAPE)
-    failures = Failures()
     known = [
         ours for theirs, ours in V2_COMPRESSORS if theirs is None or theirs.codec_id in ("zlib", "blosc", "bz2", "zstd")
     ]
-    for case in cases(codecs=known, order=["C", "F"], separator=[".", "/"]):
 
-        def check(case: dict[str, Any] = case) -> bool:
-            a = penstock.create(
-                tmp_path / "a",
-                shape=SHAPE,
-                dtype=dtype,
-                chunks=CHUNKS,
-                codecs=case["codecs"],
-                order=case["order"],
-                separator=case["separator"],
-                zarr_format=2,
-                overwrite=True,
-            )
-            a[...] = values
-            theirs = support.open_with_tensorstore(tmp_path / "a")
-            if not same(np.asarray(theirs.read().result()), values):
-                return False
-            theirs[...] = values[::-1]
-            return same(penstock.open(tmp_path / "a")[...], values[::-1])
+    def check(case: dict[str, Any]) -> bool:
+        write_ours(tmp_path / "a", dtype, values, case, zarr_format=2)
+        return both_ways(tmp_path / "a", values)
 
-        failures.add(case, check)
-    failures.tell(28)
+    try_all(cases(codecs=known, order=["C", "F"], separator=[".", "/"]), check, at_least=28)
 
 
 # zarrs-python has no strings, and zarrs cannot read a part of a blosc chunk whose typesize is not the element's size.
@@ -405,31 +346,19 @@ def with_typesize(codecs: list[dict[str, Any]], size: int) -> list[dict[str, Any
 @pytest.mark.parametrize("dtype", ZARRS)
 def test_zarrs_both_ways(tmp_path: pathlib.Path, dtype: str) -> None:
     values = sample(dtype, SHAPE)
-    failures = Failures()
+
+    def check(case: dict[str, Any]) -> bool:
+        codecs = with_typesize(case["codecs"], np.dtype(dtype).itemsize)
+        write_ours(tmp_path / "a", dtype, values, {**case, "codecs": codecs})
+        theirs = zarr.open_array(str(tmp_path / "a"), mode="r+")
+        if not same(theirs[...], values):
+            return False
+        shutil.rmtree(tmp_path / "a" / "c")
+        theirs[...] = values
+        return same(penstock.open(tmp_path / "a")[...], values)
+
     with support.zarrs_pipeline():
-        for case in cases(codecs=SPECIFIED_V3, shards=[None, SHARDS], order=["C", "F"]):
-
-            def check(case: dict[str, Any] = case) -> bool:
-                a = penstock.create(
-                    tmp_path / "a",
-                    shape=SHAPE,
-                    dtype=dtype,
-                    chunks=CHUNKS,
-                    shards=case["shards"],
-                    codecs=with_typesize(case["codecs"], np.dtype(dtype).itemsize),
-                    order=case["order"],
-                    overwrite=True,
-                )
-                a[...] = values
-                theirs = zarr.open_array(str(tmp_path / "a"), mode="r+")
-                if not same(theirs[...], values):
-                    return False
-                shutil.rmtree(tmp_path / "a" / "c")
-                theirs[...] = values
-                return same(penstock.open(tmp_path / "a")[...], values)
-
-            failures.add(case, check)
-    failures.tell(44)
+        try_all(cases(codecs=SPECIFIED_V3, shards=[None, SHARDS], order=["C", "F"]), check, at_least=44)
 
 
 def test_bfloat16_without_ml_dtypes(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
