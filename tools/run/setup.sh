@@ -49,16 +49,21 @@ setup_packages() {
   result "installed: $missing"
 }
 
-# The Python to build for: the first that can make environments and has its C headers.
-choose_python() {
-  local p
-  for p in ${PENSTOCK_PYTHON:+"$PENSTOCK_PYTHON"} python3 /usr/bin/python3; do
-    command -v "$p" >/dev/null || continue
-    if "$p" - 2>/dev/null <<'PY'; then
+# usable_python PYTHON: whether it is new enough, can make environments and has its C headers
+usable_python() {
+  "$1" - 2>/dev/null <<'PY'
 import ensurepip, os, sys, sysconfig, venv
 ok = sys.version_info >= (3, 11) and os.path.exists(os.path.join(sysconfig.get_paths()["include"], "Python.h"))
 sys.exit(0 if ok else 1)
 PY
+}
+
+# The Python to build for: the first usable one.
+choose_python() {
+  local p
+  for p in ${PENSTOCK_PYTHON:+"$PENSTOCK_PYTHON"} python3 /usr/bin/python3; do
+    command -v "$p" >/dev/null || continue
+    if usable_python "$p"; then
       "$p" -c 'import os, sys; print(os.path.realpath(sys.executable))'
       return
     elif [ "$p" = "${PENSTOCK_PYTHON:-}" ]; then
@@ -69,23 +74,29 @@ PY
     "Install it: apt-get install python3-dev python3-venv; or name another one: PENSTOCK_PYTHON=..."
 }
 
-# venv REQUIREMENTS...: .venv holds the packages of these files in tools/requirements/.  Re-made when the Python changes;
-# pip runs only when a file changed.
+# venv REQUIREMENTS...: .venv holds the packages of these files in tools/requirements/.
 venv() {
-  local python file stamp
+  local python
   python=$(choose_python)
-  if [ "$(cat .venv/made-with 2>/dev/null)" != "$python $("$python" -V)" ]; then
-    rm -rf .venv
-    logged venv "$python" -m venv .venv || die "$python could not make .venv" "Install: apt-get install python3-venv"
-    echo "$python $("$python" -V)" >.venv/made-with
+  venv_of "$python" .venv "$@"
+}
+
+# venv_of PYTHON FOLDER REQUIREMENTS...: the same for another Python.  Re-made when the Python changes; pip runs only when a
+# file changed.
+venv_of() {
+  local python=$1 folder=$2 file stamp
+  if [ "$(cat "$folder/made-with" 2>/dev/null)" != "$python $("$python" -V)" ]; then
+    rm -rf "$folder"
+    logged venv "$python" -m venv "$folder" || die "$python could not make $folder" "Install: apt-get install python3-venv"
+    echo "$python $("$python" -V)" >"$folder/made-with"
   fi
-  for file in "$@"; do
-    stamp=.venv/has-$file-$(sha256sum "tools/requirements/$file.txt" | cut -c1-16)
+  for file in "${@:3}"; do
+    stamp=$folder/has-$file-$(sha256sum "tools/requirements/$file.txt" | cut -c1-16)
     [ ! -e "$stamp" ] || continue
-    logged "pip-$file" .venv/bin/python -m pip install --disable-pip-version-check -r "tools/requirements/$file.txt" ||
+    logged "pip-$file" "$folder/bin/python" -m pip install --disable-pip-version-check -r "tools/requirements/$file.txt" ||
       die "pip could not install tools/requirements/$file.txt" \
         "Check that pip reaches a package index (pip config list; PIP_INDEX_URL), then run this again."
-    rm -f ".venv/has-$file-"*
+    rm -f "$folder/has-$file-"*
     touch "$stamp"
   done
 }

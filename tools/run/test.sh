@@ -43,24 +43,6 @@ run_ctest() {
     die "C++ tests failed" "One of them alone: ctest --preset release -R NAME"
 }
 
-# The wheel as users get it, then the tests of the Python package, and both ways with other programs.
-run_pytest() {
-  step "Python wheel"
-  local start=$SECONDS
-  venv test
-  venv wheel
-  rm -rf build/wheel
-  # Without isolation: a build environment of its own would be a new path each time, and everything compiled anew.
-  PATH=$PWD/.venv/bin:$PATH PIP_NO_BUILD_ISOLATION=0 CMAKE_ARGS=-DPENSTOCK_CUDA=$cuda \
-    logged wheel tools/build_wheel.sh .venv/bin/python build/wheel || die "the Python wheel could not be built"
-  logged wheel-install .venv/bin/python -m pip install --disable-pip-version-check --no-deps --force-reinstall build/wheel/*.whl ||
-    die "the Python wheel could not be installed"
-  result "$(basename build/wheel/*.whl) in $(took $((SECONDS - start)))"
-  step "Python tests"
-  result ""
-  .venv/bin/python -m pytest tests/python tests/readme tests/demo 2>&1 </dev/null | tee "$logs/pytest.log" || die "Python tests failed"
-}
-
 run_tests() {
   local quick=no
   case "${1:-}" in
@@ -69,7 +51,7 @@ run_tests() {
     *) die "no such tier: $1" "Say ./run test or ./run test quick." ;;
   esac
   steps=5
-  [ $quick = yes ] || steps=7
+  [ $quick = yes ] || steps=9
   # shellcheck disable=SC2046  # one word or none
   setup_packages build test $([ $quick = yes ] || browser_group)
   setup_cmake
@@ -82,7 +64,8 @@ run_tests() {
   fi
   run_ctest
   run_pytest
+  run_newest_pytest
   printf '\nC++ and Python:\n'
   grep -E 'tests passed|Total Test time' "$logs/ctest.log"
-  tail -n 1 "$logs/pytest.log"
+  tail -qn 1 "$logs"/pytest*.log
 }
