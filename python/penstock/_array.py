@@ -151,7 +151,7 @@ class Array(Node[_core.Array]):
             needed), DeviceError, CancelledError; TypeError or ValueError when ``out`` does not fit.
         memory: the result plus at most ``budget``.  The GIL is released; Ctrl-C stops the read.
         """
-        read = _read.Read(self, selection, out, device, stream)
+        read = _read.Read(self, _selection.parse(selection, self.shape), out, device, stream)
         result: Any
         (result,) = _read.run([read], options(budget, threads, on_error, progress, watch=self._is_long(read.region)))
         return result
@@ -173,7 +173,7 @@ class Array(Node[_core.Array]):
         errors: of the arguments at once, of the read from the future.
         memory: ``out`` is kept alive, and in use, until the future is done.
         """
-        read = _read.Read(self, selection, out, device, stream)
+        read = _read.Read(self, _selection.parse(selection, self.shape), out, device, stream)
         token = _core.CancelToken()
         opts = options(budget, threads, on_error, progress, token, watch=False)
         return submit(lambda: _read.run([read], opts)[0], token)
@@ -207,7 +207,7 @@ class Array(Node[_core.Array]):
         memory: at most ``budget``.  Chunks covered in part are read, changed and written; every object is replaced as a
             whole, and a stopped write leaves old or new objects, never half of one.
         """
-        write = Write(self, selection, value, stream)
+        write = Write(self, _selection.parse(selection, self.shape), value, stream)
         write.run(options(budget, threads, "fail", progress, watch=self._is_long(write.region)))
 
     def write_async(
@@ -221,7 +221,7 @@ class Array(Node[_core.Array]):
         progress: Progress | None = None,
     ) -> Future[None]:
         """As ``write``, in the background.  ``value`` is kept alive, and must not change, until the future is done."""
-        write = Write(self, selection, value, stream)
+        write = Write(self, _selection.parse(selection, self.shape), value, stream)
         token = _core.CancelToken()
         opts = options(budget, threads, "fail", progress, token, watch=False)
         return submit(lambda: write.run(opts), token)

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 class Read:
     """One region on its way into `out`, or into new memory."""
 
-    def __init__(self, array: Array, selection: Selection, out: Any, device: str | None, stream: Any) -> None:
+    def __init__(self, array: Array, region: Region, out: Any, device: str | None, stream: Any) -> None:
         self.array = array
-        self.region = _selection.parse(selection, array.shape)
+        self.region = region
         self._new = out is None
         self._own: _core.Stream | None = None  # to wait for before the result is given away
         self.result: Any = out
@@ -100,7 +100,10 @@ def read_many(
     errors: those of ``Array.read``; the first one ends the whole call.
     memory: the results plus at most ``budget``.
     """
-    reads = [Read(array, selection, rest[0] if rest else None, device, stream) for array, selection, *rest in items]
+    reads = [
+        Read(array, _selection.parse(selection, array.shape), rest[0] if rest else None, device, stream)
+        for array, selection, *rest in items
+    ]
     return run(reads, options(budget, threads, on_error, progress))
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from . import _core, _memory, _selection
+from . import _core, _memory
 from ._read import fitting
-from ._selection import Selection
+from ._selection import Region
 
 if TYPE_CHECKING:
     from ._array import Array
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 class Write:
     """One region on its way out of `value`."""
 
-    def __init__(self, array: Array, selection: Selection, value: Any, stream: Any) -> None:
+    def __init__(self, array: Array, region: Region, value: Any, stream: Any) -> None:
         self.array = array
-        self.region = _selection.parse(selection, array.shape)
+        self.region = region
         index = _memory.cuda_index(value)
         if index is None:
             if stream is not None:

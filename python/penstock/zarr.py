@@ -29,7 +29,9 @@ from zarr.registry import register_pipeline
 
 from . import _core, _dtype, _memory
 from ._array import Array
+from ._read import Read, run
 from ._selection import Region
+from ._write import Write
 from ._zarr_store import native_store
 
 __all__ = ["CodecPipeline", "FallbackWarning", "fallbacks", "native_calls"]
@@ -206,9 +208,9 @@ class CodecPipeline(zarr.abc.codec.CodecPipeline):
 
     def _read_region(self, array: Array, region: Region, memory: _Memory) -> _core.Report:
         if array._vlen:
-            memory.array[...] = array._reader(region, None, None, None, _options())()
+            memory.array[...] = run([Read(array, region, None, None, None)], _options())[0]
         else:
-            array._reader(region, memory.native, None, memory.stream, _options())()
+            run([Read(array, region, memory.native, None, memory.stream)], _options())
             memory.finish()
         assert array._last_report is not None
         return array._last_report
@@ -234,15 +236,15 @@ class CodecPipeline(zarr.abc.codec.CodecPipeline):
 
     def _write(self, batch: Batch, value: Any, drop_axes: tuple[int, ...]) -> None:
         memory = self._memory_of(value, batch)
-        if memory.stream is not None:
-            raise UnsupportedError("writing from device memory")
+        if memory.stream is not None and not memory.shape:
+            raise UnsupportedError("one element in device memory for many")
         array, first = self._array_of(batch, writable=True)
         region = None if drop_axes else _region(array, batch, first, memory.shape or _extent(batch))
         if region is None:
             raise UnsupportedError("writing through index arrays")
         array = self._reaching(array, region, writable=True)
         opts = _options(store_fill_chunks=bool(batch[0][1].config.write_empty_chunks))
-        array._writer(region, memory.array, None, opts)()
+        Write(array, region, memory.array, memory.stream).run(opts)
         _counts.add(_counts.native, "write")
 
     # Arrays as the native side knows them.
