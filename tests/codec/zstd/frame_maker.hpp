@@ -339,14 +339,15 @@ class FrameMaker {
   std::array<std::uint32_t, 3> repeat_{};
 };
 
-/// Frames and skippable frames by chance.
-inline FrameMaker make_frames(std::uint32_t seed) {
+/// Frames and skippable frames by chance, of at most `most` bytes each.
+inline FrameMaker make_frames(std::uint32_t seed, std::size_t most = 300000) {
   FrameMaker maker(seed);
   std::mt19937 random(seed ^ 0x5EED);
   const std::size_t frames = random() % 5 == 0 ? 1 + random() % 3 : 1;
   for (std::size_t i = 0; i < frames; ++i) {
     if (random() % 8 == 0) maker.add_skippable(random() % 20);
-    maker.add_frame(random() % 10 == 0 ? random() % 300000 : random() % (random() % 2 != 0 ? 100 : 9000));
+    const std::size_t size = random() % 10 == 0 ? 300000 : random() % 2 != 0 ? 100 : 9000;
+    maker.add_frame(random() % std::min(size, most));
   }
   return maker;
 }

@@ -74,12 +74,17 @@ TEST(ZstdDecode, EveryKindOfDataAtEveryLevel) {
 
 TEST(ZstdDecode, FramesThatNoEncoderMakes) {
   Met met;
+  int for_the_cpu = 0;
   for (std::uint32_t seed = 0; seed < 1500; ++seed) {
     const FrameMaker maker = make_frames(seed);
     const Item item{maker.frame, maker.content.size(), seed % 16, seed / 16 % 16};
     const Reference reference = libzstd(item.in, item.out_bytes);
     ASSERT_TRUE(reference.ok && reference.out == maker.content) << "seed " << seed << ": the frame is wrong";
     const Outcome ordered = decode_batch({item}, 0, in_order())[0];
+    if (needs_cpu(ordered.status.status)) {  // some happen to be cut into very many blocks
+      ++for_the_cpu;
+      continue;
+    }
     ASSERT_NO_FATAL_FAILURE(expect_content(ordered, item, maker.content)) << "seed " << seed;
     ASSERT_TRUE(same(ordered, decode_batch({item}, 0, scattered(seed))[0])) << "seed " << seed;
     for (std::size_t k = 0; k < 4; ++k) {
@@ -92,6 +97,7 @@ TEST(ZstdDecode, FramesThatNoEncoderMakes) {
     met.windows += maker.met.windows;
     met.skippable += maker.met.skippable;
   }
+  EXPECT_LT(for_the_cpu, 15);
   for (const int n : met.blocks) EXPECT_GT(n, 300);
   for (const int n : met.literals) EXPECT_GT(n, 100);
   for (const int n : met.modes) EXPECT_GT(n, 300);
