@@ -25,8 +25,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::vector<std::uint8_t> in(data + 2, data + size);  // exact, for AddressSanitizer
   const auto in_bytes = static_cast<std::uint32_t>(in.size());
   std::vector<std::uint8_t> ordered(capacity), scattered(capacity), reference(capacity + 1);
-  const lz4::Cursor x = lz4::decode_block(HostTeam<>(), in.data(), in_bytes, ordered.data(), capacity);
-  const lz4::Cursor y = lz4::decode_block(PermTeam<>(in_bytes), in.data(), in_bytes, scattered.data(), capacity);
+  lz4::SharedOfWarp warp;
+  lz4::SharedOfBlock block;
+  const lz4::Cursor x = lz4::decode_block(HostTeam<>(), in.data(), in_bytes, ordered.data(), capacity, warp);
+  const lz4::Cursor y = lz4::decode_block(PermTeam<256>(in_bytes), in.data(), in_bytes, scattered.data(), capacity, block);
   demand(x.status == y.status && x.in == y.in && x.out == y.out && ordered == scattered);
 
   if (capacity == 0) return 0;  // liblz4 then also looks at the unused half of the token

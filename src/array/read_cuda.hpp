@@ -1,5 +1,9 @@
 // Reading into the memory of a CUDA device.
 #pragma once
+#include <optional>
+#include <string>
+
+#include "codec/device_chain.hpp"
 #include "penstock/array.hpp"
 
 namespace penstock {
@@ -8,8 +12,9 @@ namespace penstock {
 struct CudaPath {
   enum class Decode : std::uint8_t { none, on_device, on_cpu };
   Decode decode = Decode::none;
-  std::string text;    ///< "cuda:0, lz4 (own)"
-  std::string reason;  ///< "nothing to decode"
+  std::string text;                  ///< "cuda:0, lz4 (own)"
+  std::string reason;                ///< "nothing to decode"
+  std::optional<DeviceChain> chain;  ///< on_device only
 };
 /// `chunks`: how many are read; `threads`: that could decode them on the CPU.
 /// Errors: unsupported (variable-length elements live in host memory only), invalid_argument (PENSTOCK_DECODE).

@@ -37,6 +37,12 @@ class CodecChain {
   [[nodiscard]] std::optional<std::uint64_t> encoded_size() const { return encoded_size_; }
   /// Most bytes that an encoded chunk can have; nullopt: not known (variable-length elements).
   [[nodiscard]] std::optional<std::uint64_t> max_encoded_size() const { return max_encoded_size_; }
+  /// Size of the data before bytes->bytes codec `i` (in encoding order) when it does not depend on the values.
+  [[nodiscard]] std::optional<std::uint64_t> exact_size_before(std::size_t i) const { return sizes_[i].exact; }
+  /// After the bytes->bytes codecs are undone, all that is left is what raw_layout says.
+  [[nodiscard]] bool is_plain() const { return plain_; }
+  /// Leading array codecs that only permute axes: left to the layout.
+  [[nodiscard]] std::size_t layout_codecs() const { return layout_codecs_; }
   /// No bytes->bytes codec and a plain array->bytes codec: an encoded chunk is its raw bytes.
   [[nodiscard]] bool is_raw() const;
   /// is_raw, and the raw bytes are the elements in C order and native byte order: encoding changes nothing.

@@ -4,20 +4,25 @@
 
 #include <cstring>
 
+#include "codec/checksum/device.hpp"
 #include "codec/little.hpp"
 #include "codec/support.hpp"
 
 namespace penstock {
 namespace {
 
-constexpr std::size_t kSize = 4;
+constexpr std::uint32_t kSize = 4;
 
 class ChecksumCodec final : public BytesToBytes {
  public:
-  ChecksumCodec(CodecSpec spec, ChecksumLocation location, ChecksumFunction sum)
-      : spec_(std::move(spec)), location_(location), sum_(std::move(sum)) {}
+  ChecksumCodec(CodecSpec spec, ChecksumLocation location, ChecksumFunction sum, std::optional<checksum::Sum> device)
+      : spec_(std::move(spec)), location_(location), sum_(std::move(sum)), device_(device) {}
 
   [[nodiscard]] CodecSpec spec() const override { return spec_; }
+  [[nodiscard]] std::unique_ptr<DeviceDecoder> device_decoder() const override {
+    if (!device_) return nullptr;
+    return checksum::make_device_decoder(*device_, location_ == ChecksumLocation::start ? kSize : 0);
+  }
   [[nodiscard]] std::optional<std::uint64_t> encoded_size(std::uint64_t decoded) const override {
     return decoded + kSize;
   }
@@ -55,14 +60,16 @@ class ChecksumCodec final : public BytesToBytes {
   CodecSpec spec_;
   ChecksumLocation location_;
   ChecksumFunction sum_;
+  std::optional<checksum::Sum> device_;
 };
 
 std::string_view name_of(ChecksumLocation location) { return location == ChecksumLocation::start ? "start" : "end"; }
 
 }  // namespace
 
-std::unique_ptr<BytesToBytes> make_checksum(CodecSpec spec, ChecksumLocation location, ChecksumFunction sum) {
-  return std::make_unique<ChecksumCodec>(std::move(spec), location, std::move(sum));
+std::unique_ptr<BytesToBytes> make_checksum(CodecSpec spec, ChecksumLocation location, ChecksumFunction sum,
+                                            std::optional<checksum::Sum> device) {
+  return std::make_unique<ChecksumCodec>(std::move(spec), location, std::move(sum), device);
 }
 
 Result<ChecksumLocation> checksum_location(const Json& configuration, ChecksumLocation fallback) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "codec/device_decoder.hpp"
 #include "core/checked.hpp"
 
 namespace penstock {
@@ -17,6 +18,8 @@ Error too_large(std::uint64_t limit) {
 }
 
 }  // namespace
+
+std::unique_ptr<DeviceDecoder> Codec::device_decoder() const { return nullptr; }
 
 Result<std::uint64_t> ChunkSpec::size_bytes() const {
   PENSTOCK_ASSIGN(const std::uint64_t count, element_count(shape));

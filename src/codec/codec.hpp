@@ -15,6 +15,8 @@
 
 namespace penstock {
 
+class DeviceDecoder;  // codec/device_decoder.hpp
+
 /// What a chunk looks like at one point of the chain.
 struct ChunkSpec {
   Shape shape;
@@ -66,6 +68,8 @@ class Codec {
   virtual ~Codec() = default;
   /// Name and configuration as written in zarr v3 metadata.
   [[nodiscard]] virtual CodecSpec spec() const = 0;
+  /// Decodes the same on a device; nullptr: only the CPU does.
+  [[nodiscard]] virtual std::unique_ptr<DeviceDecoder> device_decoder() const;
 };
 
 /// Elements to elements ("transpose", "numcodecs.delta").  Both sides are C-order, native-order chunks.

@@ -42,7 +42,8 @@ struct ChunkStatus {
 
 /// Whether nothing is known to be wrong with the bytes: the chunk is to be decoded on the CPU.
 constexpr bool needs_cpu(DecodeStatus status) {
-  return status == DecodeStatus::too_large || status == DecodeStatus::scratch_too_small;
+  return status == DecodeStatus::too_large || status == DecodeStatus::unsupported_feature ||
+         status == DecodeStatus::scratch_too_small;
 }
 
 /// Success, or corrupt_data (unsupported: a dictionary, an unknown feature): "codec lz4: the input ends inside a

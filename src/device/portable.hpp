@@ -82,6 +82,34 @@ PENSTOCK_HD T atomic_add(T* at, std::type_identity_t<T> add) {
 #endif
 }
 
+/// How many bits are set.
+PENSTOCK_HD std::uint32_t count_bits(std::uint32_t word) {
+#if defined(__CUDA_ARCH__)
+  return static_cast<std::uint32_t>(__popc(word));
+#else
+  return static_cast<std::uint32_t>(std::popcount(word));
+#endif
+}
+
+/// Changes a word that other indices of the same region change as well; what they make of it does not depend on the
+/// order.
+template <class T>
+PENSTOCK_HD void atomic_or(T* word, T bits) {
+#if defined(__CUDA_ARCH__)
+  atomicOr(word, bits);
+#else
+  *word |= bits;
+#endif
+}
+template <class T>
+PENSTOCK_HD void atomic_xor(T* word, T bits) {
+#if defined(__CUDA_ARCH__)
+  atomicXor(word, bits);
+#else
+  *word ^= bits;
+#endif
+}
+
 /// Reads a T at an address that is a multiple of its size.
 template <class T>
 PENSTOCK_HD T load_aligned(const void* from) {

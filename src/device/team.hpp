@@ -11,9 +11,8 @@
 // Contract
 //   1. Code outside a region is UNIFORM: every lane computes the same values and takes the same branches.  Regions are
 //      reached by all lanes or by none, with the same arguments.
-//   2. for_each, each_lane and map are REGIONS: the function runs once per index or lane, in no order.  Inside one
-//      region no index reads or writes what another index of it writes, but by atomic_add with a result that does not
-//      hang on the order.
+//   2. for_each, each_lane, map and leader are REGIONS: the function runs once per index or lane, in no order.  Inside
+//      one region no index reads or writes what another index of it writes, but for the atomics of device/portable.hpp.
 //   3. A region ends with a barrier of the team: what it wrote, later code sees.
 //   4. A value per lane is a `Team::var<T>`: made by map, read with at(value, lane) inside a region, or turned into a
 //      uniform value by broadcast, first, or a scan.
@@ -23,6 +22,7 @@
 //   for_each(n, f)                        f(i) for i < n
 //   for_each_batched<U>(n, load, store)   store(i, load(i)); a lane's next U loads are done before their stores
 //   each_lane(f)                          f(lane)
+//   leader(f)                             f(team of 32 lanes): the first 32 lanes run it, the others wait for them
 //   map(f) -> var<T>                      f(lane) of every lane
 //   at(var&, lane) -> T&                  the value of the lane itself (inside a region, lane = the one given to f)
 //   broadcast(var, lane) -> T             uniform: the value of one lane
@@ -61,6 +61,10 @@ struct HostTeam {
     var<decltype(f(0u))> values;
     for (std::uint32_t lane = 0; lane < lanes; ++lane) values[lane] = f(lane);
     return values;
+  }
+  template <class F>
+  void leader(F f) const {
+    f(HostTeam<32>{});
   }
   template <class T>
   static T& at(std::array<T, N>& values, std::uint32_t lane) {

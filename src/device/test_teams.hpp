@@ -57,6 +57,10 @@ struct PermTeam : HostTeam<N> {
     for_each(N, f);
   }
   template <class F>
+  void leader(F f) const {
+    f(PermTeam<32>(seed));
+  }
+  template <class F>
   auto map(F f) const {
     typename HostTeam<N>::template var<decltype(f(0u))> values;
     for_each(N, [&](std::uint32_t lane) { values[lane] = f(lane); });
@@ -225,6 +229,12 @@ struct FiberTeam {
   template <class F>
   void each_lane(F f, Place place = Place::current()) const {
     f(warp->lane());
+    warp->meet(place, 0);
+  }
+  template <class F>
+  void leader(F f, Place place = Place::current()) const {
+    static_assert(N == 32, "fibres of a part of the team would wait for the others");
+    f(*this);
     warp->meet(place, 0);
   }
   template <class F>

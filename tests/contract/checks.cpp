@@ -13,14 +13,8 @@ namespace {
 
 Check failed(std::string text) { return {Outcome::failed, std::move(text)}; }
 
-/// A chain with its sample encoded.
-struct Prepared {
-  CodecChain chain;
-  std::vector<std::byte> data;
-  Bytes encoded;
-};
+}  // namespace
 
-/// The chain and an encoded sample, or why there is none.
 std::optional<Prepared> prepare(const Case& c, const ChunkSpec& chunk, Check& check) {
   auto chain = CodecChain::make(c.chain(chunk), chunk);
   const auto refuse = [&](const Error& error) {
@@ -36,6 +30,8 @@ std::optional<Prepared> prepare(const Case& c, const ChunkSpec& chunk, Check& ch
   if (!input.intact() || !std::ranges::equal(input.view(), out.data)) check = failed("encode changed its input");
   return out;
 }
+
+namespace {
 
 /// What decode_raw left to do, done.
 std::vector<std::byte> placed(const CodecChain& chain, ByteView raw) {

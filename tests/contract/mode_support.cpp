@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -17,6 +18,7 @@ namespace {
 struct Support {
   std::set<std::string> types;
   std::set<std::string> types_refused;
+  std::set<std::string> device_types;
   bool failed = false;
 };
 
@@ -29,21 +31,34 @@ std::map<std::string, Support> try_all() {
       const Check check = check_round_trip(c, chunk);
       if (check.outcome == Outcome::passed) support.types.insert(type_name(dtype));
       if (check.outcome == Outcome::not_supported) support.types_refused.insert(type_name(dtype));
-      support.failed = support.failed || check.outcome == Outcome::failed;
+      const Check device = check_device(c, chunk, false, {});
+      if (device.outcome == Outcome::passed) support.device_types.insert(type_name(dtype));
+      support.failed = support.failed || check.outcome == Outcome::failed || device.outcome == Outcome::failed;
     }
   }
   return found;
 }
 
-/// The shorter of "these" and "all but these".
-std::string types_text(const Support& support) {
-  if (support.failed) return "FAILED";
+/// The shorter of "these" and "all but these" of `all`.
+std::string types_text(const std::set<std::string>& types, const std::set<std::string>& all) {
   std::set<std::string> never;
-  for (const std::string& type : support.types_refused)
-    if (!support.types.contains(type)) never.insert(type);
+  std::ranges::set_difference(all, types, std::inserter(never, never.end()));
+  if (types.empty()) return "";
   if (never.empty()) return "all";
-  if (never.size() < support.types.size()) return fmt::format("all but {}", fmt::join(never, ", "));
-  return fmt::format("{}", fmt::join(support.types, ", "));
+  if (never.size() < types.size()) return fmt::format("all but {}", fmt::join(never, ", "));
+  return fmt::format("{}", fmt::join(types, ", "));
+}
+
+std::string cpu_text(const Support& support) {
+  if (support.failed) return "FAILED";
+  std::set<std::string> all = support.types;
+  all.insert(support.types_refused.begin(), support.types_refused.end());
+  return types_text(support.types, all);
+}
+
+/// Of the types that the CPU decodes.
+std::string device_text(const Support& support) {
+  return support.device_types == support.types ? "the same" : types_text(support.device_types, support.types);
 }
 
 std::string support_text(bool& ok) {
@@ -54,12 +69,17 @@ std::string support_text(bool& ok) {
       "# What is supported\n\nWritten by `penstock_contract support > docs/support.md`, from what the contract harness "
       "tried; a test compares it.\n\n## Codecs\n\n";
   text += fmt::format("Element types that were tried: {}.\n\n", fmt::join(types, ", "));
-  text += "| codec | other v3 names | v2 id | CPU, both directions: element types |\n|---|---|---|---|\n";
+  text +=
+      "Decoding on a device (CUDA) is tried here on the CPU, with the very source that is compiled for the device; an "
+      "empty\nfield means that the CPU decodes and the decoded chunks are uploaded.\n\n"
+      "| codec | other v3 names | v2 id | CPU, both directions: element types | decoded on a device |\n"
+      "|---|---|---|---|---|\n";
   for (const CodecEntry& entry : codec_list()) {
     const auto it = found.find(std::string(entry.name));
     ok = ok && it != found.end() && !it->second.failed;
-    text += fmt::format("| {} | {} | {} | {} |\n", entry.name, fmt::join(entry.aliases, ", "), entry.v2_id,
-                        it == found.end() ? "no case in the harness" : types_text(it->second));
+    text += fmt::format("| {} | {} | {} | {} | {} |\n", entry.name, fmt::join(entry.aliases, ", "), entry.v2_id,
+                        it == found.end() ? "no case in the harness" : cpu_text(it->second),
+                        it == found.end() ? "" : device_text(it->second));
   }
   return text;
 }

@@ -33,11 +33,15 @@ void test_case(const Case& c, Tally& tally) {
     }
     const ChunkSpec small = chunk_of(dtype, {3, 37}, std::byte{1});
     tally.count(c, small, "truncation", check_truncation(c, small));
+    tally.count(c, small, "device", check_device(c, small, false, {}));
+    const ChunkSpec large = chunk_of(dtype, {16, 9, 64}, std::byte{0});
+    tally.count(c, large, "device, large", check_device(c, large, false, {}));
   }
   const DType text{Kind::vlen_utf8, sizeof(VlenRef), {}, 1, {}};
   for (const DType& dtype : {DType::boolean(), DType::int16(), DType::float32(), text}) {
     const ChunkSpec small = chunk_of(dtype, {8, 40}, std::byte{1});
     tally.count(c, small, "bit flips", check_bit_flips(c, small));
+    tally.count(c, small, "device, bit flips", check_device(c, small, true, {}));
   }
 }
 

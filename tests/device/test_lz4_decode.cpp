@@ -3,6 +3,7 @@
 #include <lz4.h>
 
 #include <cstring>
+#include <memory>
 #include <random>
 
 #include "codec/lz4/device.hpp"
@@ -25,7 +26,9 @@ struct Decoded {
 template <class Team>
 Decoded decode(const Team& team, const Data& in, std::uint32_t capacity) {
   Decoded result{{}, Data(capacity, 0xEE)};
-  result.cursor = decode_block(team, in.data(), static_cast<std::uint32_t>(in.size()), result.out.data(), capacity);
+  const auto shared = std::make_unique<std::conditional_t<Team::lanes == 32, SharedOfWarp, SharedOfBlock>>();
+  result.cursor =
+      decode_block(team, in.data(), static_cast<std::uint32_t>(in.size()), result.out.data(), capacity, *shared);
   return result;
 }
 
@@ -36,11 +39,13 @@ bool stricter_on_purpose(const Data& in, const Cursor& c) {
 
 void expect_as_liblz4(const Data& in, std::uint32_t capacity, std::uint32_t seed) {
   const Decoded host = decode(HostTeam<>(), in, capacity);
-  const Decoded perm = decode(PermTeam<>(seed), in, capacity);
-  ASSERT_EQ(host.cursor.status, perm.cursor.status);
-  ASSERT_EQ(host.cursor.in, perm.cursor.in);
-  ASSERT_EQ(host.cursor.out, perm.cursor.out);
-  ASSERT_EQ(host.out, perm.out);
+  const Decoded others[] = {decode(PermTeam<>(seed), in, capacity), decode(PermTeam<256>(seed), in, capacity)};
+  for (const Decoded& perm : others) {
+    ASSERT_EQ(host.cursor.status, perm.cursor.status);
+    ASSERT_EQ(host.cursor.in, perm.cursor.in);
+    ASSERT_EQ(host.cursor.out, perm.cursor.out);
+    ASSERT_EQ(host.out, perm.out);
+  }
   Data reference(capacity + 1);
   const int made =
       LZ4_decompress_safe(reinterpret_cast<const char*>(in.data()), reinterpret_cast<char*>(reference.data()),
@@ -67,16 +72,20 @@ TEST(Lz4Decode, AllExecutorsGiveTheData) {
         const Data packed = compress(data, high);
         const auto size = static_cast<std::uint32_t>(n);
         EXPECT_EQ(decode(HostTeam<>(), packed, size).out, data);
-        for (std::uint32_t seed = 0; seed < 4; ++seed) EXPECT_EQ(decode(PermTeam<>(seed), packed, size).out, data);
+        for (std::uint32_t seed = 0; seed < 4; ++seed) {
+          EXPECT_EQ(decode(PermTeam<>(seed), packed, size).out, data);
+          EXPECT_EQ(decode(PermTeam<256>(seed), packed, size).out, data);
+        }
         if (n > 5000 && kind != 1) continue;  // fibres are slow
         Decoded fiber;
+        const auto shared = std::make_unique<SharedOfWarp>();
         EXPECT_EQ(warp.run([&](FiberWarp<>& w) {
           // Every lane decodes into the same memory, as in a warp.
           if (w.lane() == 0) fiber.out.assign(n, 0xEE);
           FiberTeam<> team(w);
           team.each_lane([](std::uint32_t) {});
           const Cursor c =
-              decode_block(team, packed.data(), static_cast<std::uint32_t>(packed.size()), fiber.out.data(), size);
+              decode_block(team, packed.data(), static_cast<std::uint32_t>(packed.size()), fiber.out.data(), size, *shared);
           if (w.lane() == 0) fiber.cursor = c;
         }),
                   "");
@@ -154,11 +163,12 @@ TEST(Lz4Decode, ChunksWithAndWithoutHeader) {
   Data framed = {0x88, 0x13, 0, 0};  // 5000
   framed.insert(framed.end(), packed.begin(), packed.end());
   Data out(5000);
+  SharedOfWarp shared;
   const auto run = [&](const Data& in, std::uint64_t wanted, Framing framing) {
     return decode_chunk(
         HostTeam<>(),
         {reinterpret_cast<const std::byte*>(in.data()), in.size(), reinterpret_cast<std::byte*>(out.data()), wanted},
-        framing);
+        framing, shared);
   };
   EXPECT_EQ(run(packed, 5000, Framing::block).status, DecodeStatus::ok);
   EXPECT_EQ(out, data);

@@ -20,7 +20,7 @@ Result<AnyCodec> make(const Json& configuration, const ChunkSpec& /*chunk*/) {
   PENSTOCK_TRY(only_members(configuration, {"location"}));
   PENSTOCK_ASSIGN(const ChecksumLocation location, checksum_location(configuration, ChecksumLocation::start));
   CodecSpec spec{"numcodecs.adler32", location_configuration(location, ChecksumLocation::start)};
-  return AnyCodec(make_checksum(std::move(spec), location, sum));
+  return AnyCodec(make_checksum(std::move(spec), location, sum, checksum::Sum::adler32));
 }
 
 constexpr std::string_view kAliases[] = {"adler32"};

@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "codec/astype/filter.hpp"
+#include "codec/elementwise.hpp"
 
 namespace penstock {
 namespace {
@@ -24,6 +25,9 @@ class BitroundCodec final : public ArrayToArray {
   BitroundCodec(std::uint32_t keepbits, ChunkSpec chunk) : keepbits_(keepbits), chunk_(std::move(chunk)) {}
 
   [[nodiscard]] CodecSpec spec() const override { return {"bitround", fmt::format("{{\"keepbits\":{}}}", keepbits_)}; }
+  [[nodiscard]] std::unique_ptr<DeviceDecoder> device_decoder() const override {
+    return std::make_unique<elementwise::Identity>();
+  }
   [[nodiscard]] const ChunkSpec& encoded() const override { return chunk_; }
   [[nodiscard]] Status encode(ByteView in, ByteSpan out) const override {
     const DType& type = chunk_.dtype;

@@ -21,7 +21,8 @@ Result<AnyCodec> make(const Json& configuration, const ChunkSpec& /*chunk*/) {
   PENSTOCK_TRY(only_members(configuration, {"location"}));
   PENSTOCK_ASSIGN(const ChecksumLocation location, checksum_location(configuration, ChecksumLocation::end));
   CodecSpec spec{name_for(location), location_configuration(location, ChecksumLocation::end)};
-  return AnyCodec(make_checksum(std::move(spec), location, [](ByteView bytes) { return crc32c(bytes); }));
+  return AnyCodec(
+      make_checksum(std::move(spec), location, [](ByteView bytes) { return crc32c(bytes); }, checksum::Sum::crc32c));
 }
 
 /// v3's own crc32c knows no "location": it is said only where it is "start", under the name that allows it.

@@ -45,7 +45,8 @@ std::uint32_t fletcher32(ByteView bytes) {
 
 Result<AnyCodec> make(const Json& configuration, const ChunkSpec& /*chunk*/) {
   PENSTOCK_TRY(only_members(configuration, {}));
-  return AnyCodec(make_checksum({"numcodecs.fletcher32", "{}"}, ChecksumLocation::end, fletcher32));
+  return AnyCodec(
+      make_checksum({"numcodecs.fletcher32", "{}"}, ChecksumLocation::end, fletcher32, checksum::Sum::fletcher32));
 }
 
 constexpr std::string_view kAliases[] = {"fletcher32"};

@@ -82,9 +82,12 @@ Result<AnyCodec> make(const Json& configuration, const ChunkSpec& /*chunk*/) {
   PENSTOCK_ASSIGN(const std::int64_t initval, int_or(configuration, "initval", 0, 0, UINT32_MAX));
   PENSTOCK_ASSIGN(std::vector<std::byte> prefix, parse_prefix(configuration));
   CodecSpec spec{"numcodecs.jenkins_lookup3", dump_json(configuration)};
-  return AnyCodec(make_checksum(std::move(spec), ChecksumLocation::end,
-                                [prefix = std::move(prefix), initval = static_cast<std::uint32_t>(initval)](
-                                    ByteView bytes) { return lookup3(prefix, bytes, initval); }));
+  return AnyCodec(make_checksum(
+      std::move(spec), ChecksumLocation::end,
+      [prefix = std::move(prefix), initval = static_cast<std::uint32_t>(initval)](ByteView bytes) {
+        return lookup3(prefix, bytes, initval);
+      },
+      std::nullopt));
 }
 
 constexpr std::string_view kAliases[] = {"jenkins_lookup3"};

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "codec/little.hpp"
+#include "codec/lz4/device.hpp"
 #include "codec/lz4/lz4.hpp"
 #include "codec/support.hpp"
 
@@ -18,6 +19,9 @@ class Lz4Codec final : public BytesToBytes {
 
   [[nodiscard]] CodecSpec spec() const override {
     return {"numcodecs.lz4", fmt::format(R"({{"acceleration":{}}})", acceleration_)};
+  }
+  [[nodiscard]] std::unique_ptr<DeviceDecoder> device_decoder() const override {
+    return lz4::make_device_decoder(lz4::Framing::numcodecs);
   }
   [[nodiscard]] std::optional<std::uint64_t> encoded_size(std::uint64_t /*decoded*/) const override {
     return std::nullopt;

@@ -5,15 +5,27 @@
 namespace penstock::lz4 {
 namespace {
 
-constexpr unsigned kThreads = 128;  // 4 chunks a block: few enough that a batch of some hundreds spreads over the GPU
-constexpr unsigned kChunksPerBlock = kThreads / CudaTeam::lanes;
+// Many chunks: a warp each, so that an SM has many of them under way.  Few: a block each, so that what comes after the
+// serial walk along the tokens is quick.
+constexpr unsigned kWarpsPerBlock = 4;
+constexpr unsigned kBlockThreads = 256;
+constexpr std::uint32_t kManyChunks = 2048;
 
-__global__ void __launch_bounds__(kThreads)
-    decode_kernel(const DecodeTask* tasks, std::uint32_t count, ChunkStatus* results, Framing framing) {
-  const std::uint32_t chunk = blockIdx.x * kChunksPerBlock + threadIdx.x / CudaTeam::lanes;
+__global__ void __launch_bounds__(kWarpsPerBlock* CudaTeam::lanes)
+    decode_by_warps(const DecodeTask* tasks, std::uint32_t count, ChunkStatus* results, Framing framing) {
+  __shared__ SharedOfWarp shared[kWarpsPerBlock];
+  const std::uint32_t warp = threadIdx.x / CudaTeam::lanes;
+  const std::uint32_t chunk = blockIdx.x * kWarpsPerBlock + warp;
   if (chunk >= count) return;  // whole warps
-  const ChunkStatus result = decode_chunk(CudaTeam{}, tasks[chunk], framing);
+  const ChunkStatus result = decode_chunk(CudaTeam{}, tasks[chunk], framing, shared[warp]);
   if (CudaTeam::lane() == 0) results[chunk] = result;
+}
+
+__global__ void __launch_bounds__(kBlockThreads)
+    decode_by_blocks(const DecodeTask* tasks, ChunkStatus* results, Framing framing) {
+  __shared__ SharedOfBlock shared;
+  const ChunkStatus result = decode_chunk(CudaBlockTeam<kBlockThreads>{}, tasks[blockIdx.x], framing, shared);
+  if (threadIdx.x == 0) results[blockIdx.x] = result;
 }
 
 }  // namespace
@@ -25,8 +37,13 @@ Status decode_cuda(const DecodeTask* tasks, std::uint32_t count, ChunkStatus* re
   if (count == 0) return {};
   const DeviceGuard guard(stream.device().index);
   PENSTOCK_TRY(guard.status());
-  const unsigned blocks = (count - 1) / kChunksPerBlock + 1;
-  decode_kernel<<<blocks, kThreads, 0, static_cast<cudaStream_t>(stream.native())>>>(tasks, count, results, framing);
+  auto* const queue = static_cast<cudaStream_t>(stream.native());
+  if (count >= kManyChunks) {
+    const unsigned blocks = (count - 1) / kWarpsPerBlock + 1;
+    decode_by_warps<<<blocks, kWarpsPerBlock * CudaTeam::lanes, 0, queue>>>(tasks, count, results, framing);
+  } else {
+    decode_by_blocks<<<count, kBlockThreads, 0, queue>>>(tasks, results, framing);
+  }
   return cuda_status(cudaGetLastError(), "launching the lz4 decoder");
 }
 

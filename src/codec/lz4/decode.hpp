@@ -1,9 +1,16 @@
 // LZ4 blocks decoded by a team of lanes (device/team.hpp).
 // Source: lz4_Block_format.md of the lz4 project.  What is refused is what liblz4 1.9 refuses, and match offset 0,
 // which the format calls corrupt and liblz4 accepts.
+//
+// Sequences are short and each says where the next one begins, so a lane per byte of one sequence at a time would
+// mostly wait.  Instead the leading 32 lanes read a window of the input as if a sequence began at every byte of it,
+// walk along those that really do, and fill a tile (codec/lz/tile.hpp), which then the whole team writes.  What is
+// long, or near an end where the format has rules, or wrong, is taken one sequence at a time; only that way finds
+// errors, so their places do not depend on the tiles.
 #pragma once
 #include <cstdint>
 
+#include "codec/lz/tile.hpp"
 #include "codec/status.hpp"
 #include "device/portable.hpp"
 #include "device/team_copy.hpp"
@@ -26,13 +33,32 @@ struct Cursor {
   std::uint32_t out = 0;
 };
 
+/// One sequence as the input has it.
+struct Sequence {
+  std::uint32_t literal_at = 0, literals = 0;
+  std::uint32_t offset = 0, length = 0;  ///< length 0: no match
+};
+
+/// What the leading lanes tell the team.
+template <std::uint32_t kSequences, std::uint32_t kBytes>
+struct Shared {
+  lz::Tile<kSequences, kBytes> tile;
+  std::uint32_t in;  ///< behind the tile's sequences, and behind `single` if there is one
+  DecodeStatus status;
+  std::uint32_t has_single, is_end;
+  Sequence single;  ///< comes after the tile
+};
+/// For one warp, and for a block of threads.
+using SharedOfWarp = Shared<64, 2048>;
+using SharedOfBlock = Shared<128, 4096>;
+
 // Rules for the end of a block, as liblz4 holds them against the room for the output.
 inline constexpr std::uint32_t kLastLiterals = 5;     // no match reaches into the last 5 bytes
 inline constexpr std::uint32_t kLastMatchStart = 12;  // nor starts in the last 12
 
 /// Adds the bytes of a long length to `length`, up to kMaxBytes; false when the input ends first.
-template <class Team>
-PENSTOCK_HD bool read_length(const Team& team, const std::uint8_t* in, std::uint32_t size, std::uint32_t& at,
+template <class Warp>
+PENSTOCK_HD bool read_length(const Warp& warp, const std::uint8_t* in, std::uint32_t size, std::uint32_t& at,
                              std::uint32_t& length) {
   if (at >= size) return false;
   const std::uint32_t byte = in[at++];
@@ -41,16 +67,16 @@ PENSTOCK_HD bool read_length(const Team& team, const std::uint8_t* in, std::uint
   // Rare and long: as many bytes at a time as there are lanes.  Each turn uses input up.
   while (at < size) {
     auto bytes =
-        team.map([&](std::uint32_t lane) { return static_cast<std::uint32_t>(lane < size - at ? in[at + lane] : 0); });
-    const std::uint32_t full = team.first(team.map([&](std::uint32_t lane) { return Team::at(bytes, lane) < 255; }));
+        warp.map([&](std::uint32_t lane) { return static_cast<std::uint32_t>(lane < size - at ? in[at + lane] : 0); });
+    const std::uint32_t full = warp.first(warp.map([&](std::uint32_t lane) { return Warp::at(bytes, lane) < 255; }));
     length += 255 * full;
     if (length > kMaxBytes) length = static_cast<std::uint32_t>(kMaxBytes);
-    if (full == Team::lanes) {
+    if (full == Warp::lanes) {
       at += full;
       continue;
     }
     if (full >= size - at) break;
-    length += team.broadcast(bytes, full);
+    length += warp.broadcast(bytes, full);
     at += full + 1;
     return true;
   }
@@ -58,47 +84,189 @@ PENSTOCK_HD bool read_length(const Team& team, const std::uint8_t* in, std::uint
   return false;
 }
 
-/// Decodes one block of `size` bytes into at most `capacity`.  Both at most kMaxBytes.  Every sequence uses input up,
-/// so there are at most `size` turns.
-template <class Team>
-PENSTOCK_HD Cursor decode_block(const Team& team, const std::uint8_t* in, std::uint32_t size, std::uint8_t* out,
-                                std::uint32_t capacity) {
-  Cursor c;
+/// Reads and checks the sequence at c.in; c.out is where it goes.  `ends`: it is the last one of the block.
+/// What it holds may be copied also when the status is not ok.
+template <class Warp>
+PENSTOCK_HD Sequence read_sequence(const Warp& warp, const std::uint8_t* in, std::uint32_t size, std::uint32_t capacity,
+                                   Cursor& c, bool& ends) {
+  Sequence s;
   const auto fail = [&](DecodeStatus status) {
     c.status = status;
-    return c;
+    return s;
   };
+  if (c.in >= size) return fail(DecodeStatus::truncated_input);
+  const std::uint32_t token = in[c.in++];
+  std::uint32_t literals = token >> 4;
+  if (literals == 15 && !read_length(warp, in, size, c.in, literals)) return fail(DecodeStatus::truncated_input);
+  if (literals > size - c.in) return fail(DecodeStatus::truncated_input);
+  if (literals > capacity - c.out) return fail(DecodeStatus::output_too_small);
+  s.literal_at = c.in;
+  s.literals = literals;
+  c.in += literals;
+  c.out += literals;
+  ends = c.in == size;
+  if (ends) return s;
+  if (c.out + kLastMatchStart > capacity) return fail(DecodeStatus::bad_end);
+
+  if (size - c.in < 2) return fail(DecodeStatus::truncated_input);
+  const std::uint32_t offset = in[c.in] | static_cast<std::uint32_t>(in[c.in + 1]) << 8;
+  c.in += 2;
+  if (offset == 0 || offset > c.out) return fail(DecodeStatus::bad_offset);
+  std::uint32_t length = token & 15;
+  if (length == 15 && !read_length(warp, in, size, c.in, length)) return fail(DecodeStatus::truncated_input);
+  length += 4;
+  if (length > capacity - c.out) return fail(DecodeStatus::output_too_small);
+  if (length + kLastLiterals > capacity - c.out) return fail(DecodeStatus::bad_end);
+  s.offset = offset;
+  s.length = length;
+  c.out += length;
+  return s;
+}
+
+/// The sequence at `at`, whose lengths have at most one byte more than the token.  The input is long enough.
+PENSTOCK_HD Sequence short_sequence(const std::uint8_t* in, std::uint32_t at) {
+  Sequence s;
+  const std::uint32_t token = in[at++];
+  s.literals = token >> 4;
+  if (s.literals == 15) s.literals += in[at++];
+  s.literal_at = at;
+  at += s.literals;
+  s.offset = in[at] | static_cast<std::uint32_t>(in[at + 1]) << 8;
+  s.length = (token & 15) + 4;
+  if (s.length == 19) s.length += in[at + 2];
+  return s;
+}
+
+/// How many bytes of input the sequence at `at` takes, if one begins there; 0 when it is not short (255 bytes, lengths
+/// as above) or something does not follow it.
+PENSTOCK_HD std::uint32_t short_step(const std::uint8_t* in, std::uint32_t size, std::uint32_t at) {
+  if (at >= size) return 0;
+  std::uint32_t end = at + 1;
+  const std::uint32_t token = in[at];
+  std::uint32_t literals = token >> 4;
+  if (literals == 15) {
+    if (end >= size || in[end] == 255) return 0;
+    literals += in[end++];
+  }
+  end += literals + 2;
+  if ((token & 15) == 15) {
+    if (end >= size || in[end] == 255) return 0;
+    ++end;
+  }
+  return end < size && end - at < 256 ? end - at : 0;
+}
+
+/// Fills the tile from the input at `at` on and moves `at` behind it.  True when the next sequence must be read alone.
+/// Every turn takes a sequence or ends.
+template <class Warp, class TileT>
+PENSTOCK_HD bool fill_tile(const Warp& warp, const std::uint8_t* in, std::uint32_t size, std::uint32_t& at,
+                           std::uint32_t out, std::uint32_t capacity, TileT& tile) {
+  constexpr std::uint32_t kEach = 4;  // bytes of the window a lane looks at
+  constexpr std::uint32_t kWindow = kEach * Warp::lanes;
+  std::uint32_t sequences = 0, bytes = 0;
+  bool alone = false;
+  lz::clear(warp, tile);
+  while (!alone && sequences + Warp::lanes <= TileT::most_sequences) {
+    // Where the next sequences begin: one for each lane.
+    auto begin = warp.map([](std::uint32_t) { return 0u; });
+    std::uint32_t count = 0, next = at;
+    bool stuck = false;
+    while (count < Warp::lanes && !stuck) {
+      auto steps = warp.map([&](std::uint32_t lane) {
+        std::uint32_t packed = 0;
+        PENSTOCK_UNROLL
+        for (std::uint32_t k = 0; k < kEach; ++k) packed |= short_step(in, size, next + kEach * lane + k) << (8 * k);
+        return packed;
+      });
+      std::uint32_t p = 0;
+      while (p < kWindow && count < Warp::lanes) {
+        const std::uint32_t step = warp.broadcast(steps, p / kEach) >> (p % kEach * 8) & 255;
+        stuck = step == 0;
+        if (stuck) break;
+        warp.each_lane([&](std::uint32_t lane) {
+          if (lane == count) Warp::at(begin, lane) = next + p;
+        });
+        ++count;
+        p += step;
+      }
+      next += p;
+    }
+    // What they make, and the first that is wrong or does not fit.
+    auto found = warp.map(
+        [&](std::uint32_t lane) { return lane < count ? short_sequence(in, Warp::at(begin, lane)) : Sequence{}; });
+    auto ends = warp.inclusive_sum(warp.map([&](std::uint32_t lane) {
+      const Sequence& s = Warp::at(found, lane);
+      return (lane == 0 ? bytes : 0) + s.literals + s.length;
+    }));
+    const std::uint32_t right = warp.first(warp.map([&](std::uint32_t lane) {
+      const Sequence& s = Warp::at(found, lane);
+      const std::uint32_t end = Warp::at(ends, lane);
+      return s.offset == 0 || s.offset > out + end - s.length || end + kLastMatchStart > capacity - out;
+    }));
+    const std::uint32_t fitting =
+        warp.first(warp.map([&](std::uint32_t lane) { return Warp::at(ends, lane) > TileT::most_bytes; }));
+    const std::uint32_t taken = right < fitting ? right : fitting;
+    warp.each_lane([&](std::uint32_t lane) {
+      if (lane >= taken) return;
+      const Sequence& s = Warp::at(found, lane);
+      const std::uint32_t match = Warp::at(ends, lane) - s.length;
+      lz::put(tile, sequences + lane, match - s.literals, match, s.literal_at, s.offset);
+    });
+    if (taken > 0) bytes = warp.broadcast(ends, taken - 1);
+    sequences += taken;
+    at = taken < count ? warp.broadcast(begin, taken) : next;
+    alone = taken == right && (taken < count || stuck);
+    if (taken < count || stuck) break;
+  }
+  lz::finish(warp, tile, sequences, bytes);
+  return alone || sequences == 0;
+}
+
+/// Decodes one block of `size` bytes into at most `capacity`.  Both at most kMaxBytes.  Every turn uses input up, so
+/// there are at most `size` of them.
+template <class Team, class SharedT>
+PENSTOCK_HD Cursor decode_block(const Team& team, const std::uint8_t* in, std::uint32_t size, std::uint8_t* out,
+                                std::uint32_t capacity, SharedT& shared) {
+  in = assume_global(in);
+  out = assume_global(out);
+  Cursor c;
   for (;;) {
-    if (c.in >= size) return fail(DecodeStatus::truncated_input);
-    const std::uint32_t token = in[c.in++];
-
-    std::uint32_t literals = token >> 4;
-    if (literals == 15 && !read_length(team, in, size, c.in, literals)) return fail(DecodeStatus::truncated_input);
-    if (literals > size - c.in) return fail(DecodeStatus::truncated_input);
-    if (literals > capacity - c.out) return fail(DecodeStatus::output_too_small);
-    team_copy(team, out + c.out, in + c.in, literals);
-    c.in += literals;
-    c.out += literals;
-    if (c.in == size) return c;
-    if (c.out + kLastMatchStart > capacity) return fail(DecodeStatus::bad_end);
-
-    if (size - c.in < 2) return fail(DecodeStatus::truncated_input);
-    const std::uint32_t offset = in[c.in] | static_cast<std::uint32_t>(in[c.in + 1]) << 8;
-    c.in += 2;
-    if (offset == 0 || offset > c.out) return fail(DecodeStatus::bad_offset);
-    std::uint32_t length = token & 15;
-    if (length == 15 && !read_length(team, in, size, c.in, length)) return fail(DecodeStatus::truncated_input);
-    length += 4;
-    if (length > capacity - c.out) return fail(DecodeStatus::output_too_small);
-    if (length + kLastLiterals > capacity - c.out) return fail(DecodeStatus::bad_end);
-    team_repeat(team, out + c.out, offset, length);
-    c.out += length;
+    team.leader([&](const auto& warp) {
+      Cursor ahead = c;
+      Sequence single;
+      bool ends = false;
+      const bool alone = fill_tile(warp, in, size, ahead.in, c.out, capacity, shared.tile);
+      ahead.out += shared.tile.bytes;
+      if (alone) single = read_sequence(warp, in, size, capacity, ahead, ends);
+      warp.each_lane([&](std::uint32_t lane) {
+        if (lane != 0) return;
+        shared.in = ahead.in;
+        shared.status = ahead.status;
+        shared.has_single = alone;
+        shared.is_end = ends;
+        shared.single = single;
+      });
+    });
+    // Taken into registers before the next barrier: after it the leading lanes may be writing again.
+    const std::uint32_t bytes = shared.tile.bytes;
+    const Sequence single = shared.single;
+    const bool has_single = shared.has_single != 0, is_end = shared.is_end != 0;
+    c.in = shared.in;
+    c.status = shared.status;
+    lz::execute(team, shared.tile, in, out + c.out);
+    c.out += bytes;
+    if (!has_single) continue;
+    team_copy(team, out + c.out, in + single.literal_at, single.literals);
+    c.out += single.literals;
+    if (single.length != 0) team_repeat(team, out + c.out, single.offset, single.length);
+    c.out += single.length;
+    if (is_end || c.status != DecodeStatus::ok) return c;
   }
 }
 
 /// Decodes one chunk: exactly `task.out_bytes` bytes must come out.
-template <class Team>
-PENSTOCK_HD ChunkStatus decode_chunk(const Team& team, const DecodeTask& task, Framing framing) {
+template <class Team, class SharedT>
+PENSTOCK_HD ChunkStatus decode_chunk(const Team& team, const DecodeTask& task, Framing framing, SharedT& shared) {
   ChunkStatus result;
   result.status = DecodeStatus::too_large;
   if (task.in_bytes > kMaxBytes || task.out_bytes > kMaxBytes) return result;
@@ -116,7 +284,7 @@ PENSTOCK_HD ChunkStatus decode_chunk(const Team& team, const DecodeTask& task, F
     result.status = DecodeStatus::bad_header;
     if (said != wanted) return result;
   }
-  const Cursor c = decode_block(team, in + header, size - header, out, wanted);
+  const Cursor c = decode_block(team, in + header, size - header, out, wanted, shared);
   result.status = c.status == DecodeStatus::ok && c.out < wanted ? DecodeStatus::short_output : c.status;
   result.position = header + c.in;
   result.output_bytes = c.out;

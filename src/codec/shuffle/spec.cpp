@@ -13,6 +13,8 @@
 
 #include <cstring>
 
+#include "codec/elementwise.hpp"
+#include "codec/shuffle/kernel.hpp"
 #include "codec/support.hpp"
 
 namespace penstock {
@@ -24,6 +26,15 @@ class ShuffleCodec final : public BytesToBytes {
 
   [[nodiscard]] CodecSpec spec() const override {
     return {"numcodecs.shuffle", fmt::format("{{\"elementsize\":{}}}", size_)};
+  }
+  [[nodiscard]] std::unique_ptr<DeviceDecoder> device_decoder() const override {
+    const auto make = [&]<std::uint32_t kSize>(shuffle::Unshuffle<kSize> filter) -> std::unique_ptr<DeviceDecoder> {
+      return std::make_unique<elementwise::Decoder<shuffle::Unshuffle<kSize>>>("unshuffle", filter);
+    };
+    if (size_ <= 1) return std::make_unique<elementwise::Identity>();
+    if (size_ == 2) return make(shuffle::Unshuffle<2>{2});
+    if (size_ == 4) return make(shuffle::Unshuffle<4>{4});
+    return make(shuffle::Unshuffle<0>{static_cast<std::uint32_t>(size_)});
   }
   [[nodiscard]] std::optional<std::uint64_t> encoded_size(std::uint64_t decoded) const override { return decoded; }
   [[nodiscard]] std::uint64_t max_encoded_size(std::uint64_t decoded) const override { return decoded; }

@@ -51,15 +51,15 @@ struct CudaLanes {
   }
 };
 
-/// All N threads of a block, which must be alive.  Without the collectives of a warp.
-template <std::uint32_t N>
-struct CudaBlockTeam : CudaLanes<CudaBlockTeam<N>, N> {
-  __device__ __forceinline__ static void barrier() { __syncthreads(); }
-};
-
 /// One warp.  All 32 lanes must be alive.
 struct CudaTeam : CudaLanes<CudaTeam, 32> {
   __device__ __forceinline__ static void barrier() { __syncwarp(); }
+
+  template <class F>
+  __device__ __forceinline__ void leader(F f) const {
+    f(*this);
+    __syncwarp();
+  }
 
   template <class T>
   __device__ __forceinline__ T broadcast(T value, std::uint32_t from) const {
@@ -77,6 +77,18 @@ struct CudaTeam : CudaLanes<CudaTeam, 32> {
       if (lane() >= distance) value = static_cast<T>(value + other);
     }
     return value;
+  }
+};
+
+/// All N threads of a block, which must be alive.  Without the collectives of a warp.
+template <std::uint32_t N>
+struct CudaBlockTeam : CudaLanes<CudaBlockTeam<N>, N> {
+  __device__ __forceinline__ static void barrier() { __syncthreads(); }
+
+  template <class F>
+  __device__ __forceinline__ void leader(F f) const {
+    if (threadIdx.x < CudaTeam::lanes) f(CudaTeam{});
+    barrier();
   }
 };
 

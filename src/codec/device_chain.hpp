@@ -1,0 +1,84 @@
+// A codec chain on a device: which of its codecs have device decoders, and batches of chunks through all of them.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "codec/chain.hpp"
+#include "codec/device_decoder.hpp"
+
+namespace penstock {
+
+/// The decoders of a chain in decoding order.  Immutable; the chain may go.
+class DeviceChain {
+ public:
+  /// Errors: unsupported, naming the codec that has no device decoder and why.
+  static Result<DeviceChain> make(const CodecChain& chain);
+  /// "crc32c + zstd", in decoding order.
+  [[nodiscard]] std::string text() const;
+  /// Bytes of a chunk after the last step, as CodecChain::decode_raw leaves it.
+  [[nodiscard]] std::uint64_t decoded_size() const { return decoded_size_; }
+  /// Seconds on the device and on `cores` of the CPU for `chunks` chunks.
+  [[nodiscard]] double device_seconds(std::uint64_t chunks) const;
+  [[nodiscard]] double cpu_seconds(std::uint64_t chunks, std::uint64_t cores) const;
+
+ private:
+  friend class ChainBatch;
+  struct Step {
+    std::unique_ptr<DeviceDecoder> decoder;
+    std::string codec;
+    std::uint64_t out_bytes = 0;       ///< of a chunk; unused with a wrapping
+    std::optional<Wrapping> wrapping;  ///< its output is part of its input
+  };
+  Status add(std::unique_ptr<DeviceDecoder> decoder, const Codec& codec, std::optional<std::uint64_t> out_bytes);
+
+  std::vector<Step> steps_;
+  std::uint64_t decoded_size_ = 0;
+};
+
+/// One batch of chunks through a DeviceChain.  First `add` all sizes, then fill host memory, then `run`, then look at
+/// the outcomes.  It allocates nothing on a device: both memories are the caller's.
+class ChainBatch {
+ public:
+  explicit ChainBatch(const DeviceChain& chain) : chain_(&chain) {}
+
+  /// Adds a chunk of so many encoded bytes.
+  void add(std::uint64_t encoded_bytes);
+  void remove_last();
+  [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(encoded_.size()); }
+  /// Memory that the batch takes now.  Both begin at a multiple of 256.
+  [[nodiscard]] std::uint64_t host_bytes() const;
+  [[nodiscard]] std::uint64_t device_bytes() const;
+  /// Where the encoded bytes of a chunk go, from the beginning of the host memory.
+  [[nodiscard]] std::uint64_t encoded_at(std::uint32_t chunk) const { return words_bytes() + offsets_[chunk]; }
+
+  /// Uploads, decodes and brings the statuses back, in the order of `stream`.  `host` is in use until that is done.
+  [[nodiscard]] Status run(std::byte* host, std::byte* device, const Stream& stream);
+  /// The decoded bytes of a chunk in device memory.
+  [[nodiscard]] const std::byte* decoded(std::uint32_t chunk) const { return decoded_[chunk]; }
+  /// Of the first step that refused the chunk, once the stream has done the batch.
+  struct Outcome {
+    Status status;
+    bool needs_cpu = false;  ///< nothing is wrong with the bytes
+  };
+  [[nodiscard]] Outcome outcome(std::uint32_t chunk) const;
+
+ private:
+  using Step = DeviceChain::Step;
+  [[nodiscard]] std::uint64_t words_bytes() const;
+  [[nodiscard]] std::uint64_t results_bytes() const;
+  [[nodiscard]] std::uint64_t scratch_bytes() const;
+  [[nodiscard]] BatchSize batch_size(const Step& step) const;
+  /// Bytes of the two buffers between which the writing steps alternate.
+  [[nodiscard]] std::array<std::uint64_t, 2> buffer_strides() const;
+  void write_tasks(std::byte* host, std::byte* device);
+
+  const DeviceChain* chain_;
+  std::vector<std::uint64_t> encoded_, offsets_;
+  std::uint64_t encoded_end_ = 0;
+  std::vector<const std::byte*> decoded_;
+  std::vector<std::uint64_t> decoded_bytes_;
+  std::byte* host_ = nullptr;
+};
+
+}  // namespace penstock

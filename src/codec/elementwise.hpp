@@ -1,0 +1,79 @@
+// Filters that make each unit of the output by itself (tier 1), over a batch of chunks.
+//
+// A filter is a struct that is passed to a kernel by value:
+//   in_bytes(out_bytes) -> uint64_t      encoded size of a chunk with so many decoded bytes
+//   units(out_bytes) -> uint64_t         how many units make up the output
+//   operator()(in, out, out_bytes, i)    makes unit i
+#pragma once
+#include <cstdint>
+
+#include "codec/device_decoder.hpp"
+#include "device/portable.hpp"
+
+namespace penstock::elementwise {
+
+/// What becomes of a chunk; units are made only when it is ok.
+template <class Filter>
+PENSTOCK_HD ChunkStatus check(const Filter& filter, const DecodeTask& task) {
+  ChunkStatus result;
+  const std::uint64_t wanted = filter.in_bytes(task.out_bytes);
+  result.status = task.in_bytes < wanted   ? DecodeStatus::truncated_input
+                  : task.in_bytes > wanted ? DecodeStatus::output_too_small
+                                           : DecodeStatus::ok;
+  result.position = task.in_bytes < wanted ? task.in_bytes : wanted;
+  result.output_bytes = result.status == DecodeStatus::ok ? task.out_bytes : 0;
+  return result;
+}
+
+/// Makes unit `i` of a chunk.
+template <class Filter>
+PENSTOCK_HD void make_unit(const Filter& filter, const DecodeTask& task, std::uint64_t i) {
+  filter(assume_global(reinterpret_cast<const std::uint8_t*>(task.in)),
+         assume_global(reinterpret_cast<std::uint8_t*>(task.out)), task.out_bytes, i);
+}
+
+/// On the calling thread.
+template <class Filter>
+void run_host(const Filter& filter, const DeviceBatch& batch) {
+  for (std::uint32_t c = 0; c < batch.size.count; ++c) {
+    batch.results[c] = check(filter, batch.tasks[c]);
+    if (batch.results[c].status != DecodeStatus::ok) continue;
+    const std::uint64_t units = filter.units(batch.tasks[c].out_bytes);
+    for (std::uint64_t i = 0; i < units; ++i) make_unit(filter, batch.tasks[c], i);
+  }
+}
+
+/// On a CUDA device (codec/elementwise.cuh).  Errors: as DeviceDecoder::decode.
+template <class Filter>
+Status run_cuda(const Filter& filter, const DeviceBatch& batch, const Stream& stream);
+
+/// The decoder of a filter.
+template <class Filter>
+class Decoder final : public DeviceDecoder {
+ public:
+  Decoder(std::string_view name, const Filter& filter) : name_(name), filter_(filter) {}
+  [[nodiscard]] std::string_view name() const override { return name_; }
+  [[nodiscard]] DecodeSpeed speed() const override { return {0.01, 1000, 4}; }
+  [[nodiscard]] Status decode(const DeviceBatch& batch, ByteSpan /*scratch*/, const Stream& stream) const override {
+    if (stream.device().type != Device::Type::cpu) return run_cuda(filter_, batch, stream);
+    run_host(filter_, batch);
+    return {};
+  }
+
+ private:
+  std::string_view name_;
+  Filter filter_;
+};
+
+/// A codec whose encoded bytes are the decoded ones.
+class Identity final : public DeviceDecoder {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "identity"; }
+  [[nodiscard]] DecodeSpeed speed() const override { return {}; }
+  [[nodiscard]] bool is_identity() const override { return true; }
+  [[nodiscard]] Status decode(const DeviceBatch&, ByteSpan, const Stream&) const override {
+    return Error(ErrorCode::internal, "there is nothing to decode");
+  }
+};
+
+}  // namespace penstock::elementwise

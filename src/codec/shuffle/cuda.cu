@@ -1,0 +1,10 @@
+#include "codec/elementwise.cuh"
+#include "codec/shuffle/kernel.hpp"
+
+namespace penstock::elementwise {
+
+template Status run_cuda(const shuffle::Unshuffle<0>&, const DeviceBatch&, const Stream&);
+template Status run_cuda(const shuffle::Unshuffle<2>&, const DeviceBatch&, const Stream&);
+template Status run_cuda(const shuffle::Unshuffle<4>&, const DeviceBatch&, const Stream&);
+
+}  // namespace penstock::elementwise
