@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "codec/deflate/device.hpp"
 #include "codec/stream.hpp"
 #include "codec/support.hpp"
 
@@ -84,6 +85,10 @@ class DeflateCodec final : public BytesToBytes {
 
   [[nodiscard]] CodecSpec spec() const override {
     return {container_ == DeflateContainer::gzip ? "gzip" : "numcodecs.zlib", fmt::format(R"({{"level":{}}})", level_)};
+  }
+  [[nodiscard]] std::unique_ptr<DeviceDecoder> device_decoder() const override {
+    return deflate::make_device_decoder(container_ == DeflateContainer::gzip ? deflate::Container::gzip
+                                                                             : deflate::Container::zlib);
   }
   [[nodiscard]] std::optional<std::uint64_t> encoded_size(std::uint64_t /*decoded*/) const override {
     return std::nullopt;

@@ -172,20 +172,26 @@ void ChainBatch::write_tasks(std::byte* host, std::byte* device) {
 
 Status ChainBatch::run(std::byte* host, std::byte* device, const Stream& stream) {
   host_ = host;
+  device_ = device;
   if (size() == 0) return {};
   write_tasks(host, device);
   PENSTOCK_TRY(copy_async(device, stream.device(), host, {}, host_bytes(), stream));
-  const auto* tasks = reinterpret_cast<const DecodeTask*>(device + results_bytes());
-  auto* results = reinterpret_cast<ChunkStatus*>(device);
-  const std::uint64_t scratch = scratch_bytes();
-  const ByteSpan scratch_span(device + device_bytes() - scratch, scratch);
+  PENSTOCK_TRY(decode(stream));
+  return copy_async(host, {}, device, stream.device(), results_bytes(), stream);
+}
+
+Status ChainBatch::decode(const Stream& stream) const {
+  const auto* tasks = reinterpret_cast<const DecodeTask*>(device_ + results_bytes());
+  auto* results = reinterpret_cast<ChunkStatus*>(device_);
+  const std::uint64_t scratch_size = scratch_bytes();
+  const ByteSpan scratch(device_ + device_bytes() - scratch_size, scratch_size);
   for (std::size_t s = 0; s < chain_->steps_.size(); ++s) {
     const Step& step = chain_->steps_[s];
     const std::uint64_t first = s * size();
-    PENSTOCK_TRY_IN(step.decoder->decode({tasks + first, results + first, batch_size(step)}, scratch_span, stream),
+    PENSTOCK_TRY_IN(step.decoder->decode({tasks + first, results + first, batch_size(step)}, scratch, stream),
                     "codec " + step.codec);
   }
-  return copy_async(host, {}, device, stream.device(), results_bytes(), stream);
+  return {};
 }
 
 ChainBatch::Outcome ChainBatch::outcome(std::uint32_t chunk) const {

@@ -54,6 +54,8 @@ class ChainBatch {
 
   /// Uploads, decodes and brings the statuses back, in the order of `stream`.  `host` is in use until that is done.
   [[nodiscard]] Status run(std::byte* host, std::byte* device, const Stream& stream);
+  /// Decodes once more what `run` brought up.
+  [[nodiscard]] Status decode(const Stream& stream) const;
   /// The decoded bytes of a chunk in device memory.
   [[nodiscard]] const std::byte* decoded(std::uint32_t chunk) const { return decoded_[chunk]; }
   /// Of the first step that refused the chunk, once the stream has done the batch.
@@ -79,6 +81,7 @@ class ChainBatch {
   std::vector<const std::byte*> decoded_;
   std::vector<std::uint64_t> decoded_bytes_;
   std::byte* host_ = nullptr;
+  std::byte* device_ = nullptr;
 };
 
 }  // namespace penstock

@@ -82,6 +82,17 @@ PENSTOCK_HD T atomic_add(T* at, std::type_identity_t<T> add) {
 #endif
 }
 
+/// The bits in reverse order.
+PENSTOCK_HD std::uint32_t reverse_bits(std::uint32_t word) {
+#if defined(__CUDA_ARCH__)
+  return __brev(word);
+#else
+  std::uint32_t reversed = 0;
+  for (int i = 0; i < 32; ++i) reversed |= (word >> i & 1) << (31 - i);
+  return reversed;
+#endif
+}
+
 /// How many bits are set.
 PENSTOCK_HD std::uint32_t count_bits(std::uint32_t word) {
 #if defined(__CUDA_ARCH__)
