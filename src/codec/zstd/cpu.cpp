@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "codec/device_decoder.hpp"
 #include "codec/stream.hpp"
 #include "codec/support.hpp"
 #include "codec/zstd/zstd.hpp"
@@ -70,6 +71,7 @@ class ZstdCodec final : public BytesToBytes {
   [[nodiscard]] CodecSpec spec() const override {
     return {"zstd", fmt::format(R"({{"level":{},"checksum":{}}})", parameters_.level, parameters_.checksum)};
   }
+  [[nodiscard]] std::unique_ptr<DeviceDecoder> device_decoder() const override { return make_zstd_device_decoder(); }
   [[nodiscard]] std::optional<std::uint64_t> encoded_size(std::uint64_t /*decoded*/) const override {
     return std::nullopt;
   }

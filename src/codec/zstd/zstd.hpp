@@ -13,4 +13,6 @@ struct ZstdParameters {
 };
 /// The codec on libzstd.
 std::unique_ptr<BytesToBytes> make_zstd(ZstdParameters parameters);
+/// zstd as a step of a device chain (zstd/device_decoder.cpp).
+std::unique_ptr<DeviceDecoder> make_zstd_device_decoder();
 }  // namespace penstock
