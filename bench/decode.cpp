@@ -137,8 +137,7 @@ Status measure(const Entry& entry, const Shape& shape) {
       entry.name, static_cast<unsigned long long>(shape.chunk_bytes / kKiB),
       static_cast<unsigned long long>(shape.count),
       static_cast<double>(kVariety * shape.chunk_bytes) / static_cast<double>(encoded_bytes), seconds * 1e3,
-      decoded / seconds / 1e9, static_cast<double>(batch.device_bytes()) / decoded,
-      right ? "true" : "FALSE");
+      decoded / seconds / 1e9, static_cast<double>(batch.device_bytes()) / decoded, right ? "true" : "FALSE");
   std::fflush(stdout);
   return right ? Status{} : Status(Error(ErrorCode::internal, "other bytes came out"));
 }

@@ -28,7 +28,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   lz4::SharedOfWarp warp;
   lz4::SharedOfBlock block;
   const lz4::Cursor x = lz4::decode_block(HostTeam<>(), in.data(), in_bytes, ordered.data(), capacity, warp);
-  const lz4::Cursor y = lz4::decode_block(PermTeam<256>(in_bytes), in.data(), in_bytes, scattered.data(), capacity, block);
+  const lz4::Cursor y =
+      lz4::decode_block(PermTeam<256>(in_bytes), in.data(), in_bytes, scattered.data(), capacity, block);
   demand(x.status == y.status && x.in == y.in && x.out == y.out && ordered == scattered);
 
   if (capacity == 0) return 0;  // liblz4 then also looks at the unused half of the token

@@ -84,8 +84,8 @@ TEST(Lz4Decode, AllExecutorsGiveTheData) {
           if (w.lane() == 0) fiber.out.assign(n, 0xEE);
           FiberTeam<> team(w);
           team.each_lane([](std::uint32_t) {});
-          const Cursor c =
-              decode_block(team, packed.data(), static_cast<std::uint32_t>(packed.size()), fiber.out.data(), size, *shared);
+          const Cursor c = decode_block(team, packed.data(), static_cast<std::uint32_t>(packed.size()),
+                                        fiber.out.data(), size, *shared);
           if (w.lane() == 0) fiber.cursor = c;
         }),
                   "");
