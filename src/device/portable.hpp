@@ -121,6 +121,14 @@ PENSTOCK_HD void atomic_xor(T* word, T bits) {
 #endif
 }
 
+PENSTOCK_HD void atomic_min(std::uint64_t* word, std::uint64_t value) {
+#if defined(__CUDA_ARCH__)
+  atomicMin(reinterpret_cast<unsigned long long*>(word), static_cast<unsigned long long>(value));
+#else
+  if (value < *word) *word = value;
+#endif
+}
+
 /// Reads a T at an address that is a multiple of its size.
 template <class T>
 PENSTOCK_HD T load_aligned(const void* from) {

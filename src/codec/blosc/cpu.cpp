@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "codec/blosc/blosc.hpp"
+#include "codec/blosc/device.hpp"
 #include "codec/little.hpp"
 #include "codec/support.hpp"
 
@@ -49,6 +50,9 @@ class BloscCodec final : public BytesToBytes {
   [[nodiscard]] CodecSpec spec() const override {
     return {"blosc", fmt::format(R"({{"typesize":{},"cname":"{}","clevel":{},"shuffle":"{}","blocksize":{}}})",
                                  p_.typesize, p_.cname, p_.clevel, blosc_shuffle_name(p_.shuffle), p_.blocksize)};
+  }
+  [[nodiscard]] std::unique_ptr<DeviceDecoder> device_decoder() const override {
+    return blosc::make_device_decoder(p_.cname, p_.typesize, p_.blocksize);
   }
   [[nodiscard]] std::optional<std::uint64_t> encoded_size(std::uint64_t /*decoded*/) const override {
     return std::nullopt;
