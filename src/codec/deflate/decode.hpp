@@ -183,6 +183,7 @@ PENSTOCK_HD DecodeStatus read_block_header(const Place& p, Shared& s) {
         16 | 17 << 5 | 18 << 10 | 0 << 15 | 8 << 20 | 7ull << 25 | 9ull << 30 | 6ull << 35 | 10ull << 40 | 5ull << 45;
     constexpr std::uint64_t kSecond =
         11 | 4 << 5 | 12 << 10 | 3 << 15 | 13 << 20 | 2ull << 25 | 14ull << 30 | 1ull << 35 | 15ull << 40;
+    PENSTOCK_NO_UNROLL
     for (std::uint32_t i = 0; i < 19; ++i) {
       bits.fill(p.in, p.size);
       const std::uint64_t order = i < 10 ? kFirst >> (i * 5) : kSecond >> (i * 5 - 50);
@@ -213,6 +214,7 @@ PENSTOCK_HD DecodeStatus read_lengths(const Place& p, Shared& s) {
     const std::uint8_t value = symbol == 16 ? lengths[i - 1] : std::uint8_t{0};
     const std::uint32_t repeat = symbol == 16 ? bits.take(2) + 3 : symbol == 17 ? bits.take(3) + 3 : bits.take(7) + 11;
     if (repeat > n - i) return DecodeStatus::bad_table;
+    PENSTOCK_NO_UNROLL
     for (std::uint32_t k = 0; k < repeat; ++k) lengths[i++] = value;
   }
   s.bits = bits;

@@ -29,12 +29,14 @@ PENSTOCK_HD bool build(const Warp& warp, const std::uint8_t* lengths, std::uint3
                        CodeT& code) {
   warp.for_each(kLongestCode + 1, [&](std::uint32_t length) {
     std::uint32_t count = 0;
+    PENSTOCK_NO_UNROLL
     for (std::uint32_t s = 0; s < n; ++s) count += lengths[s] == length ? 1 : 0;
     code.count[length] = static_cast<std::uint16_t>(count);
   });
   // The same sums in every lane; each writes what belongs to its length.
   std::int32_t left = 1;
   std::uint32_t first = 0, offset = 0, longest = 0;
+  PENSTOCK_NO_UNROLL
   for (std::uint32_t length = 1; length <= kLongestCode; ++length) {
     const std::uint32_t count = code.count[length];
     left = left * 2 - static_cast<std::int32_t>(count);
@@ -54,6 +56,7 @@ PENSTOCK_HD bool build(const Warp& warp, const std::uint8_t* lengths, std::uint3
   warp.for_each(kLongestCode + 1, [&](std::uint32_t length) {
     if (length == 0 || code.count[length] == 0) return;
     std::uint32_t at = code.offset[length];
+    PENSTOCK_NO_UNROLL
     for (std::uint32_t s = 0; s < n; ++s)
       if (lengths[s] == length) code.symbols[at++] = static_cast<std::uint16_t>(s);
   });
@@ -63,6 +66,7 @@ PENSTOCK_HD bool build(const Warp& warp, const std::uint8_t* lengths, std::uint3
     if (length > CodeT::bits) return;
     const std::uint32_t value = code.first[length] + (k - code.offset[length]);
     const std::uint32_t begin = reverse_bits(value) >> (32 - length);
+    PENSTOCK_NO_UNROLL
     for (std::uint32_t i = begin; i < 1u << CodeT::bits; i += 1u << length)
       code.lookup[i] = static_cast<std::uint16_t>(symbol * 16 + length);
   });
@@ -75,6 +79,7 @@ PENSTOCK_HD std::uint32_t find(const CodeT& code, std::uint32_t next) {
   const std::uint32_t quick = code.lookup[next & ((1u << CodeT::bits) - 1)];
   if (quick != 0) return quick;
   const std::uint32_t reversed = reverse_bits(next) >> (32 - kLongestCode);
+  PENSTOCK_NO_UNROLL
   for (std::uint32_t length = CodeT::bits + 1; length <= kLongestCode; ++length) {
     const std::uint32_t index = (reversed >> (kLongestCode - length)) - code.first[length];
     if (index < code.count[length]) return code.symbols[code.offset[length] + index] * 16u + length;
