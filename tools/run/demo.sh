@@ -13,7 +13,8 @@ demo() {
     made=$(sha256sum tools/demo_data.py | cut -c1-16)
     if [ "$(cat demo/made-by 2>/dev/null)" != "$made" ]; then
       mkdir -p demo
-      logged demo-data .venv/bin/python tools/demo_data.py "$store" || die "the demo's data could not be written"
+      logged demo-data .venv/bin/python tools/demo_data.py "$store" || die "the demo's data could not be written" \
+        "The last lines above say why; 1 GiB of disk and of memory are enough."
       echo "$made" >demo/made-by
     fi
     result "$(tail -n 1 "$logs/demo-data.log" 2>/dev/null || echo "$store")"

@@ -7,16 +7,19 @@ wheel_step() {
   rm -rf "build/$name"
   # Without isolation: a build environment of its own would be a new path each time, and everything compiled anew.
   PATH=$PWD/$venv/bin:$PATH PIP_NO_BUILD_ISOLATION=0 CMAKE_ARGS=-DPENSTOCK_CUDA=$cuda \
-    logged "$name" tools/build_wheel.sh "$venv/bin/python" "build/$name" || die "the Python wheel could not be built"
+    logged "$name" tools/build_wheel.sh "$venv/bin/python" "build/$name" ||
+    die "the Python wheel could not be built" "The first error is in $logs/$name.log; the C++ build before it worked."
   logged "$name-install" "$venv/bin/python" -m pip install --disable-pip-version-check --no-deps --force-reinstall \
-    "build/$name"/*.whl || die "the Python wheel could not be installed"
+    "build/$name"/*.whl ||
+    die "the Python wheel could not be installed" "rm -rf $venv, then run this again."
   result "$(basename "build/$name"/*.whl) in $(took $((SECONDS - start)))"
 }
 
 # pytest_step VENV LOG TESTS...
 pytest_step() {
   result ""
-  "$1/bin/python" -m pytest "${@:3}" 2>&1 </dev/null | tee "$logs/$2.log" || die "Python tests failed"
+  "$1/bin/python" -m pytest "${@:3}" 2>&1 </dev/null | tee "$logs/$2.log" ||
+    die "Python tests failed" "One of them alone: $1/bin/python -m pytest tests/python -k NAME"
 }
 
 run_pytest() {

@@ -41,8 +41,9 @@ setup_packages() {
   fi
   local apt=("${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300)
   printf 'installing %d ... ' "$(wc -w <<<"$missing")"
-  logged apt-update "${apt[@]}" update ||
-    die "apt-get update failed" "Mend the package sources in /etc/apt (or the network), then run this again."
+  logged apt-update "${apt[@]}" update -o APT::Update::Error-Mode=any ||
+    die "apt-get could not reach the package sources; needed are: $missing" \
+      "Mend the network or the sources in /etc/apt, then run this again."
   # shellcheck disable=SC2086  # a list of words
   logged apt-install "${apt[@]}" install -y --no-install-recommends $missing ||
     die "apt could not install: $missing" "See build/logs/apt-install.log; then run this again."
@@ -67,7 +68,8 @@ choose_python() {
       "$p" -c 'import os, sys; print(os.path.realpath(sys.executable))'
       return
     elif [ "$p" = "${PENSTOCK_PYTHON:-}" ]; then
-      die "PENSTOCK_PYTHON=$p is older than 3.11, or lacks the module venv or the header Python.h"
+      die "PENSTOCK_PYTHON=$p is older than 3.11, or lacks the module venv or the header Python.h" \
+        "Install its -dev and -venv packages, name another one, or unset PENSTOCK_PYTHON."
     fi
   done
   die "no usable Python: 3.11 or later with the modules venv and ensurepip and the header Python.h is needed" \
@@ -151,12 +153,24 @@ compile() {
   step "build"
   logged configure "$cmake" --preset release "-DPENSTOCK_CUDA=$cuda" -DPENSTOCK_BENCH=ON ||
     die "cmake could not configure" "What it misses is named above; tools/packages.txt lists what penstock needs."
-  logged build "$cmake" --build --preset release -j "$(jobs)" || die "the build failed"
+  logged build "$cmake" --build --preset release -j "$(jobs)" ||
+    die "the build failed" "The first error is in $logs/build.log. A compiler that was killed lacked memory: JOBS=1 ./run ..."
   if grep -q 'CUDA: off' "$logs/configure.log"; then cuda=OFF; fi
   result "done in $(took $((SECONDS - start)))$([ "$cuda" != OFF ] || echo ', CPU only')"
 }
 
+# A place to build in: writable, and with room.
+check_place() {
+  mkdir -p "$logs" 2>/dev/null && [ -w "$logs" ] ||
+    die "this user may not write in $PWD" "Clone penstock to a folder of your own, or: chown -R $(id -un) $PWD"
+  local free_mib
+  free_mib=$(df -Pm . | awk 'NR == 2 {print $4}')
+  [ "$free_mib" -ge 2048 ] || [ -e build/release/bin/penstock ] ||
+    die "$free_mib MiB are free on the disk of $PWD; building takes about 2 GiB" "Make room, or clone to another disk."
+}
+
 setup_build() {
+  check_place
   setup_packages build
   setup_cmake
   setup_cuda

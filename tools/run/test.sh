@@ -52,6 +52,7 @@ run_tests() {
   esac
   steps=5
   [ $quick = yes ] || steps=9
+  check_place
   # shellcheck disable=SC2046  # one word or none
   setup_packages build test $([ $quick = yes ] || browser_group)
   setup_cmake
