@@ -127,7 +127,7 @@ bool PinnedRing::make_room(std::uint64_t bytes, std::vector<Block>& evicted) {
 }
 
 /// Pins a slab of `bytes`, already counted.  Not locked.
-Result<Slab> PinnedRing::make_slab(std::uint64_t bytes, std::vector<Block> evicted) {
+Result<Slab> PinnedRing::make_slab(std::uint64_t bytes, const std::vector<Block>& evicted) {
   for (const Block& block : evicted) backend_.free_pinned(block.data);
   Result<void*> data = backend_.allocate_pinned(bytes);
   if (!data) {
@@ -171,7 +171,7 @@ Result<Slab> PinnedRing::acquire(std::uint64_t bytes, const CancelToken& cancel)
       if (make_room(size, evicted)) {
         leave();
         lock.unlock();
-        return make_slab(size, std::move(evicted));
+        return make_slab(size, evicted);
       }
     }
     if (waiting_.begin() == me && !pending_.empty())

@@ -79,7 +79,7 @@ class PinnedRing : public std::enable_shared_from_this<PinnedRing> {
   Status collect_pending();
   Block take_free(std::uint64_t bytes);
   bool make_room(std::uint64_t bytes, std::vector<Block>& evicted);
-  Result<Slab> make_slab(std::uint64_t bytes, std::vector<Block> evicted);
+  Result<Slab> make_slab(std::uint64_t bytes, const std::vector<Block>& evicted);
 
   Backend& backend_;
   const std::uint64_t capacity_;

@@ -47,7 +47,7 @@ struct ProjectMax {
 
  private:
   PENSTOCK_HD static T larger(T a, T b) {
-    if (b != b) return b;  // NaN wins, as in NumPy
+    if (b != b) return b;  // NaN wins, as in NumPy  NOLINT(misc-redundant-expression)
     return b > a ? b : a;
   }
 };
