@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "codec/astype/number.hpp"
+#include "codec/astype/scalar.hpp"
 #include "codec/codec.hpp"
 #include "core/json.hpp"
 
@@ -18,6 +19,9 @@ struct FilterType {
   Scalars scalars;
   std::string text;  ///< NumPy type string as given ("<f4"), or made from the default
 };
+
+/// The type as devices convert it; nullopt: bool and float16, which they do not.
+std::optional<ScalarType> device_scalar(Number number);
 
 /// Reads `key`; absent or null: `fallback`.
 /// Errors: invalid_metadata naming the member, unsupported (not a plain number).

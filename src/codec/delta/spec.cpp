@@ -11,6 +11,7 @@
 //                where numcodecs raises.  The byte order in "astype" is kept, not applied: the array->bytes codec
 //                decides.
 #include "codec/delta/delta.hpp"
+#include "codec/delta/device.hpp"
 
 #include <fmt/format.h>
 
@@ -24,6 +25,12 @@ class DeltaCodec final : public ArrayToArray {
 
   [[nodiscard]] CodecSpec spec() const override {
     return {"numcodecs.delta", dump_json(Json{{"dtype", dtype_.text}, {"astype", astype_.text}})};
+  }
+  /// Integers only: floats that are added in another order give other sums.
+  [[nodiscard]] std::unique_ptr<DeviceDecoder> device_decoder() const override {
+    const auto from = device_scalar(astype_.scalars.number), to = device_scalar(dtype_.scalars.number);
+    if (!from || !to || from->is_float || to->is_float) return nullptr;
+    return delta::make_device_decoder(*from, *to);
   }
   [[nodiscard]] const ChunkSpec& encoded() const override { return encoded_; }
   [[nodiscard]] Status encode(ByteView in, ByteSpan out) const override {

@@ -17,7 +17,9 @@
 
 #include <cmath>
 
+#include "codec/elementwise.hpp"
 #include "codec/fixedscaleoffset/fixedscaleoffset.hpp"
+#include "codec/fixedscaleoffset/kernel.hpp"
 
 namespace penstock {
 namespace {
@@ -33,6 +35,17 @@ class FixedScaleOffsetCodec final : public ArrayToArray {
         encoded_(std::move(encoded)) {}
 
   [[nodiscard]] CodecSpec spec() const override { return {"numcodecs.fixedscaleoffset", dump_json(configuration_)}; }
+  /// Into floats: casts of floats to integers are the CPU's.
+  [[nodiscard]] std::unique_ptr<DeviceDecoder> device_decoder() const override {
+    const auto from = device_scalar(arithmetic_.encoded), to = device_scalar(arithmetic_.decoded);
+    if (!from || !to || !to->is_float) return nullptr;
+    const auto make = [&]<class T>(T scale) -> std::unique_ptr<DeviceDecoder> {
+      const ScaleOffsetFilter<T> filter{*from, *to, scale, static_cast<T>(arithmetic_.offset.value)};
+      return std::make_unique<elementwise::Decoder<ScaleOffsetFilter<T>>>("fixedscaleoffset", filter);
+    };
+    if (arithmetic_.decode_type() == Number::f4) return make(static_cast<float>(arithmetic_.scale.value));
+    return make(arithmetic_.scale.value);
+  }
   [[nodiscard]] const ChunkSpec& encoded() const override { return encoded_; }
   [[nodiscard]] Status encode(ByteView in, ByteSpan out) const override {
     PENSTOCK_TRY(operand_fits("offset", arithmetic_.offset, arithmetic_.difference_type()));

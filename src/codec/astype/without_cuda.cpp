@@ -1,0 +1,8 @@
+#include "codec/astype/kernel.hpp"
+#include "codec/elementwise_without_cuda.hpp"
+
+namespace penstock::elementwise {
+
+template Status run_cuda(const ConvertFilter&, const DeviceBatch&, const Stream&);
+
+}  // namespace penstock::elementwise
