@@ -25,7 +25,8 @@ struct DeviceBatch {
   BatchSize size;
 };
 
-/// Seconds that decoding takes: what a choice between device and CPU rests on.  Measured on an H200 and its host.
+/// What a choice between device and CPU rests on.  Where docs/benchmarks.md has no figure of a decoder yet, a cautious
+/// guess: the CPU is then chosen too often rather than too seldom.
 struct DecodeSpeed {
   double one_chunk_ns_per_byte = 1;  ///< of a single chunk on an empty device
   double device_bytes_per_ns = 100;  ///< of a batch that fills the device
