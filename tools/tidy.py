@@ -78,7 +78,7 @@ def main() -> int:
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--clang-tidy", default="clang-tidy")
     parser.add_argument("-j", "--jobs", type=int, default=1)
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()
 
     version = subprocess.run([args.clang_tidy, "--version"], capture_output=True, check=True).stdout
     common = version + (ROOT / ".clang-tidy").read_bytes()
