@@ -59,7 +59,7 @@ def table(result: dict) -> list[str]:
     for (what, layout), row in rows.items():
         done = {name: rate(r) for name, r in row.items() if r["seconds"]}
         own = done.get("penstock")
-        peers = [r for name, r in done.items() if name not in ("penstock", "ceiling", "bus")]
+        peers = [r for name, r in done.items() if "penstock" not in name and name not in ("ceiling", "bus")]
         ratio = f"{own / max(peers):.2f} x" if own and peers else ""
         share = f"{own / done['ceiling']:.0%}" if own and "ceiling" in done else ""
         cells = " | ".join(cell(row.get(name)) for name in programs)

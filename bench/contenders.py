@@ -161,10 +161,24 @@ class ZarrsPython(ZarrPython):
         return f"zarrs-python {version('zarrs')} in " + super().version()
 
 
+class ZarrPenstock(ZarrPython):
+    pipeline = "penstock.zarr.CodecPipeline"
+
+    def __init__(self, cores: int):
+        super().__init__(cores)
+        import penstock.zarr  # noqa: F401  registers it
+
+        self.module.config.set({"codec_pipeline.strict": True})
+
+    def version(self) -> str:
+        return super().version() + ", penstock.zarr.CodecPipeline"
+
+
 CONTENDERS = {
     "penstock": Penstock,
     "tensorstore": TensorStore,
     "zarrs-python": ZarrsPython,
     "zarr-python": ZarrPython,
     "zarr-python-fused": ZarrFused,
+    "zarr-python-penstock": ZarrPenstock,
 }

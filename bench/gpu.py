@@ -30,20 +30,24 @@ def penstock_reader():
     return read, f"penstock {penstock.__version__}"
 
 
-def zarr_reader(fused: bool):
+def zarr_reader(pipeline: str):
     import zarr
 
     settings = {"async.concurrency": 64, "threading.max_workers": os.cpu_count()}
-    if fused:
-        from zarr.core.codec_pipeline import FusedCodecPipeline  # zarr 3.4 and later
+    if pipeline == "FusedCodecPipeline":
+        from zarr.core.codec_pipeline import FusedCodecPipeline  # noqa: F401  zarr 3.4 and later
 
-        settings["codec_pipeline.path"] = f"{FusedCodecPipeline.__module__}.{FusedCodecPipeline.__name__}"
+        settings["codec_pipeline.path"] = "zarr.core.codec_pipeline.FusedCodecPipeline"
+    elif pipeline == "penstock":
+        import penstock.zarr  # noqa: F401  registers it
+
+        settings |= {"codec_pipeline.path": "penstock.zarr.CodecPipeline", "codec_pipeline.strict": True}
 
     def read(path: str):
         with zarr.config.enable_gpu(), zarr.config.set(settings):
             return zarr.open_array(path, mode="r")[...]
 
-    return read, f"zarr-python {zarr.__version__}, GPU buffers" + (", FusedCodecPipeline" if fused else "")
+    return read, f"zarr-python {zarr.__version__}, GPU buffers" + (f", {pipeline}" if pipeline else "")
 
 
 def tensorstore_reader(pinned: np.ndarray):
@@ -72,8 +76,9 @@ def contenders(pinned: np.ndarray) -> tuple[dict, dict, dict]:
     """(readers, versions, what is missing and why)."""
     makers = {
         "penstock": penstock_reader,
-        "zarr-python": lambda: zarr_reader(fused=False),
-        "zarr-python-fused": lambda: zarr_reader(fused=True),
+        "zarr-python": lambda: zarr_reader(""),
+        "zarr-python-fused": lambda: zarr_reader("FusedCodecPipeline"),
+        "zarr-python-penstock": lambda: zarr_reader("penstock"),
         "tensorstore": lambda: tensorstore_reader(pinned),
         "bus": lambda: bus_reader(pinned),
     }

@@ -119,6 +119,7 @@ class Copy : public Command {
   [[nodiscard]] Status check_options() const {
     const auto refuse = [](std::string text) { return Error(ErrorCode::invalid_argument, std::move(text)); };
     if (!pyramid_ && (downsample_ || levels_)) return refuse("--downsample and --levels go with --pyramid");
+    if (resume_ && pyramid_) return refuse("--resume and --pyramid: copy first, then write the pyramid of the copy");
     if (resume_ && force_) return refuse("--resume keeps what is there, --force replaces it: choose one");
     return {};
   }

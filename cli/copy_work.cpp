@@ -10,6 +10,31 @@
 namespace penstock::cli {
 namespace {
 
+/// Adds what one array's copy did.
+void add(Report& total, Report&& one) {
+  total.wall_seconds += one.wall_seconds;
+  total.decoded_bytes += one.decoded_bytes;
+  total.stored_bytes += one.stored_bytes;
+  total.requests += one.requests;
+  total.chunks += one.chunks;
+  total.absent_chunks += one.absent_chunks;
+  total.threads = std::max(total.threads, one.threads);
+  total.budget_bytes = std::max(total.budget_bytes, one.budget_bytes);
+  total.peak_host_bytes = std::max(total.peak_host_bytes, one.peak_host_bytes);
+  total.peak_device_bytes = std::max(total.peak_device_bytes, one.peak_device_bytes);
+  for (StageReport& stage : one.stages) {
+    const auto same = std::ranges::find_if(
+        total.stages, [&](const StageReport& s) { return s.stage == stage.stage && s.path == stage.path; });
+    if (same == total.stages.end()) {
+      total.stages.push_back(std::move(stage));
+    } else {
+      same->bytes += stage.bytes;
+      same->seconds += stage.seconds;
+    }
+  }
+  for (ChunkProblem& problem : one.problems) total.problems.push_back(std::move(problem));
+}
+
 /// Attributes of a group as the other zarr version wants them: OME-NGFF 0.4 goes with v2, 0.5 with v3.
 Result<GroupInfo> copied_group(const GroupInfo& info, std::optional<int> zarr_format) {
   GroupInfo copy = info;
@@ -40,7 +65,7 @@ class Copier {
   Status array(const Array& from, const std::string& to_path) {
     PENSTOCK_ASSIGN(const CopyChanges changes, job_.changes(from.dataset()));
     PENSTOCK_ASSIGN(Report report, copy(from, store_, to_path, changes, job_.force, job_.resume, job_.options));
-    add(report);
+    add(total_, std::move(report));
     return {};
   }
 
@@ -64,23 +89,18 @@ class Copier {
     return write_node(*store_, to_path, info);
   }
 
-  Status pyramid(const Array& level0, PyramidOptions options, const std::string& to_path) {
-    options.resume = job_.resume;
+  Status pyramid(const Array& level0, const PyramidOptions& options, const std::string& to_path) {
     const std::string path = joined(to_path, "0");
     PENSTOCK_TRY(array(level0, path));
     PENSTOCK_ASSIGN(const Array written, Array::open(store_, path));
     PENSTOCK_ASSIGN(Report report, write_pyramid(written, store_, to_path, options, job_.force, job_.options));
-    add(report);
+    add(total_, std::move(report));
     return {};
   }
 
   Report total() && { return std::move(total_); }
 
  private:
-  void add(const Report& one) {
-    total_.wall_seconds += one.wall_seconds;
-    total_.merge(one);
-  }
   const CopyJob& job_;
   std::shared_ptr<Store> store_;
   Report total_;

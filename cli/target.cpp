@@ -42,12 +42,11 @@ Result<Occupant> occupant(const TargetNode& target) {
   if (status.type() == fs::file_type::regular) return path.extension() == ".zip" ? Occupant::node : Occupant::other;
   if (status.type() != fs::file_type::directory) return Occupant::other;
   bool any = false;
-  bool node = false;
   bool marked = false;  // by a copy that runs or was stopped
   bool all_chunks = true;
   for (fs::directory_iterator it(path, failed), end; !failed && it != end; it.increment(failed)) {
     const std::string name = it->path().filename().string();
-    node = node || is_metadata(name);
+    if (is_metadata(name)) return Occupant::node;
     any = true;
     marked = marked || name.starts_with(".penstock-");
     all_chunks = all_chunks && is_chunk_part(name);
@@ -56,7 +55,6 @@ Result<Occupant> occupant(const TargetNode& target) {
     return Error(failed == std::errc::permission_denied ? ErrorCode::permission_denied : ErrorCode::io_error,
                  target.store_url + ": " + failed.message())
         .set_errno(failed.value());
-  if (node) return marked ? Occupant::broken : Occupant::node;
   return !any ? Occupant::nothing : marked || all_chunks ? Occupant::broken : Occupant::other;
 }
 

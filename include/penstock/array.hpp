@@ -175,10 +175,8 @@ struct PyramidOptions {
   std::vector<ImageAxis> axes;  ///< empty: from dimension names, else the last of t, c, z, y, x
   std::vector<double> scale;    ///< of level 0; empty: ones
   std::string name;
-  Resume resume = Resume::no;  ///< keep what an earlier call, broken off, has already written
 };
-/// Writes the pyramid of `from` into the group at `group_path`.  Errors: those of reading and writing; invalid_argument
-/// (resuming another pyramid than the one that was broken off).
+/// Writes the pyramid of `from` into the group at `group_path`.  Errors: those of reading and writing.
 Result<Report> write_pyramid(const Array& from, std::shared_ptr<Store> to_store, std::string_view group_path,
                              const PyramidOptions& pyramid, Array::IfExists if_exists, const Options& options);
 

@@ -141,7 +141,6 @@ def write_pyramid(
     scale: Sequence[float] = (),
     name: str = "",
     overwrite: bool = False,
-    resume: bool = False,
     path: str = "",
     budget: Bytes | None = None,
     threads: int | None = None,
@@ -153,21 +152,10 @@ def write_pyramid(
     levels: None: until the largest spatial extent is 256 or less.
     axes: from the dimension names, else the last of t, c, z, y, x.  scale: size of an element of level 0, in the axes'
         units; default ones.
-    resume: keeps what an earlier call with the same source and options, broken off, has already written.
     errors: those of ``Array.read`` and ``create``.  memory: at most ``budget``.
     """
     opts = options(budget, threads, progress=progress)
     store = _make_store(url)
     return _core.write_pyramid(
-        source._core,
-        store,
-        path.strip("/"),
-        method,
-        levels or 0,
-        list(axes),
-        list(scale),
-        name,
-        overwrite,
-        resume,
-        opts,
+        source._core, store, path.strip("/"), method, levels or 0, list(axes), list(scale), name, overwrite, opts
     )

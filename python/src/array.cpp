@@ -335,14 +335,10 @@ void bind_functions(nb::module_& m) {
       "write_pyramid",
       [](const Array& from, const PyStore& to, const std::string& path, const std::string& method, int levels,
          const std::vector<ImageAxis>& axes, const std::vector<double>& scale, const std::string& name, bool overwrite,
-         bool resume, const JobOptions& job) {
+         const JobOptions& job) {
         if (method != "mean" && method != "nearest") throw nb::value_error("method must be 'mean' or 'nearest'");
-        const PyramidOptions pyramid{method == "mean" ? Downsample::mean : Downsample::nearest,
-                                     levels,
-                                     axes,
-                                     scale,
-                                     name,
-                                     resume ? Resume::yes : Resume::no};
+        const PyramidOptions pyramid{method == "mean" ? Downsample::mean : Downsample::nearest, levels, axes, scale,
+                                     name};
         const Array held = from;
         return unwrap(run_job(job,
                               [&](const Options& o) {
@@ -352,7 +348,7 @@ void bind_functions(nb::module_& m) {
                       place(*to.store, path));
       },
       nb::arg("source"), nb::arg("store"), nb::arg("path"), nb::arg("method"), nb::arg("levels"), nb::arg("axes"),
-      nb::arg("scale"), nb::arg("name"), nb::arg("overwrite"), nb::arg("resume"), nb::arg("options"));
+      nb::arg("scale"), nb::arg("name"), nb::arg("overwrite"), nb::arg("options"));
 }
 
 }  // namespace

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "array/grid.hpp"
-#include "array/state.hpp"
 #include "core/checked.hpp"
 
 namespace penstock {
@@ -47,21 +45,6 @@ Region BlockWalk::operator[](std::uint64_t i) const {
     i /= n;
   }
   return region;
-}
-
-Result<bool> block_is_written(const Array& to, const Region& block) {
-  const Array::State& state = ArrayAccess::state(to);
-  const auto view = state.current();
-  PENSTOCK_ASSIGN(const CutRegion cut, CutRegion::make(block, view->dataset.chunk_shape));
-  std::vector<Segment> segments(block.size());
-  for (std::uint64_t i = 0; i < cut.size(); ++i) {
-    cut.get(i, segments);
-    Shape chunk;
-    for (const Segment& s : segments) chunk.push_back(s.chunk);
-    PENSTOCK_ASSIGN(const bool there, state.store->exists(state.key(view->dataset, chunk)));
-    if (!there) return false;
-  }
-  return true;
 }
 
 }  // namespace penstock

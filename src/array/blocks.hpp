@@ -1,6 +1,6 @@
 // Cuts an array into blocks of whole objects that are worked on one after another in bounded memory.
 #pragma once
-#include "penstock/array.hpp"
+#include "penstock/region.hpp"
 
 namespace penstock {
 
@@ -21,8 +21,5 @@ class BlockWalk {
   Shape array_, block_;
   std::uint64_t count_ = 1;
 };
-
-/// Whether every object of a block is in the store: of a copy that was broken off, such a block is done.
-Result<bool> block_is_written(const Array& to, const Region& block);
 
 }  // namespace penstock

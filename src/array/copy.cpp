@@ -45,6 +45,22 @@ Region source_region(const Region& from, const Region& block) {
   return region;
 }
 
+/// Whether every object of a block is there.
+Result<bool> block_is_written(const Array& to, const Region& block) {
+  const Array::State& state = ArrayAccess::state(to);
+  const auto view = state.current();
+  PENSTOCK_ASSIGN(const CutRegion cut, CutRegion::make(block, view->dataset.chunk_shape));
+  std::vector<Segment> segments(block.size());
+  for (std::uint64_t i = 0; i < cut.size(); ++i) {
+    cut.get(i, segments);
+    Shape chunk;
+    for (const Segment& s : segments) chunk.push_back(s.chunk);
+    PENSTOCK_ASSIGN(const bool there, state.store->exists(state.key(view->dataset, chunk)));
+    if (!there) return false;
+  }
+  return true;
+}
+
 /// Opens or prepares the target.  `nothing_to_do`: an earlier copy was finished.
 Result<Array> begin(const Array& from, const Region& region, std::shared_ptr<Store> store, const std::string& path,
                     Dataset dataset, Array::IfExists if_exists, Resume resume, bool& nothing_to_do) {

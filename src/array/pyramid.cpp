@@ -7,7 +7,6 @@
 #include "array/budget.hpp"
 #include "array/downsample.hpp"
 #include "array/state.hpp"
-#include "core/json.hpp"
 #include "device/launch.hpp"
 #include "format/format.hpp"
 #include "penstock/array.hpp"
@@ -17,7 +16,6 @@ namespace {
 
 constexpr std::uint64_t kCoarsest = 256;  // levels are added until no spatial extent is larger
 constexpr std::uint64_t kBlockBytes = std::uint64_t{64} << 20;
-constexpr std::string_view kMarker = ".penstock-pyramid.json";  // in the group, until the pyramid is complete
 
 /// Axes from the array's dimension names, else the last of t, c, z, y, x.
 Result<std::vector<ImageAxis>> default_axes(const Dataset& dataset) {
@@ -108,11 +106,11 @@ Region fine_region(const Region& block, const Dataset& fine, const std::vector<I
   return region;
 }
 
-Status make_level(const Array& fine, Array& coarse, const std::vector<ImageAxis>& axes, const PyramidOptions& pyramid,
+Status make_level(const Array& fine, Array& coarse, const std::vector<ImageAxis>& axes, Downsample method,
                   const Options& options, Report& report) {
   const Dataset from = fine.dataset(), to = coarse.dataset();
   const std::uint32_t item = to.dtype.size_bytes;
-  const MeanBlock mean = pyramid.method == Downsample::mean ? mean_for(to.dtype) : nullptr;
+  const MeanBlock mean = method == Downsample::mean ? mean_for(to.dtype) : nullptr;
   PENSTOCK_ASSIGN(const Allowance allowed, allow(options, 0));
   const std::uint64_t times = std::uint64_t{1} << std::min<std::size_t>(axes.size(), 5);  // fine block / coarse block
   const std::uint64_t most = std::min(allowed.budget_bytes / 2, kBlockBytes) / item / (times + 1);
@@ -120,10 +118,6 @@ Status make_level(const Array& fine, Array& coarse, const std::vector<ImageAxis>
   Bytes fine_block, coarse_block;
   for (std::uint64_t i = 0; i < blocks.size(); ++i) {
     const Region block = blocks[i], below = fine_region(block, from, axes);
-    if (pyramid.resume == Resume::yes) {
-      PENSTOCK_ASSIGN(const bool written, block_is_written(coarse, block));
-      if (written) continue;
-    }
     DownsampleShape shape;
     shape.rank = static_cast<std::uint32_t>(block.size());
     for (std::size_t d = 0; d < block.size(); ++d) {
@@ -160,42 +154,8 @@ Result<Array> with_axis_names(const Array& array, const std::vector<ImageAxis>& 
   return Array::open(array.store_ptr(), array.path());
 }
 
-std::string below(std::string_view group, std::string_view name) {
-  return group.empty() ? std::string(name) : fmt::format("{}/{}", group, name);
-}
-
-/// Says in the group what is being made, so that a later call goes on only with the same.
-Status mark(Store& store, std::string_view group, const Dataset& level0, const Multiscale& image, int levels,
-            const PyramidOptions& pyramid) {
-  Json axes = Json::array();
-  for (const ImageAxis& axis : image.axes) axes.push_back({axis.name, axis.type, axis.unit});
-  const std::string text = dump_json(Json{{"shape", level0.shape},
-                                          {"chunk_shape", level0.chunk_shape},
-                                          {"dtype", level0.dtype.name()},
-                                          {"method", pyramid.method == Downsample::mean ? "mean" : "nearest"},
-                                          {"levels", levels},
-                                          {"axes", axes}});
-  const std::string key = below(group, kMarker);
-  Bytes there;
-  PENSTOCK_ASSIGN(const bool broken, store.get(key, there));
-  if (broken && pyramid.resume == Resume::yes && as_text(there) != text)
-    return Error(ErrorCode::invalid_argument,
-                 fmt::format("{}/{}: the pyramid that was broken off is another one", store.url(), group))
-        .set_hint("Give the same source and options, or allow overwriting without resuming.");
-  return store.set(key, as_bytes(text));
-}
-
-/// The next level, made of `fine`.
-Result<Array> next_level(const Array& fine, std::shared_ptr<Store> store, const std::string& path,
-                         const std::vector<ImageAxis>& axes, const PyramidOptions& pyramid, Array::IfExists if_exists,
-                         const Options& options, Report& report) {
-  const Dataset dataset = coarser(fine.dataset(), axes);
-  if (pyramid.resume == Resume::yes)
-    if (auto there = Array::open(store, path); there && there->dataset().shape == dataset.shape) return there;
-  PENSTOCK_ASSIGN(Array next, Array::prepare(store, path, dataset, if_exists));
-  PENSTOCK_TRY(make_level(fine, next, axes, pyramid, options, report));
-  PENSTOCK_TRY(next.commit());
-  return next;
+std::string below(std::string_view group, const std::string& name) {
+  return group.empty() ? name : std::string(group) + "/" + name;
 }
 
 }  // namespace
@@ -221,18 +181,20 @@ Result<Report> write_pyramid(const Array& from, std::shared_ptr<Store> to_store,
   const bool in_place = from.store_ptr()->url() == to_store->url() && from.path() == below(group_path, "0");
   Array level = from;
   if (!in_place) {
-    PENSTOCK_ASSIGN(report, copy(from, to_store, below(group_path, "0"), {}, if_exists, pyramid.resume, options));
+    PENSTOCK_ASSIGN(report, copy(from, to_store, below(group_path, "0"), {}, if_exists, Resume::no, options));
     PENSTOCK_ASSIGN(level, Array::open(to_store, below(group_path, "0")));
   }
   PENSTOCK_ASSIGN(level, with_axis_names(level, axes));
   Multiscale image{dataset.zarr_format == 2 ? "0.4" : "0.5", pyramid.name, axes, {}};
   const int levels = pyramid.levels > 0 ? pyramid.levels : level_count(dataset, axes);
-  PENSTOCK_TRY(mark(*to_store, group_path, level.dataset(), image, levels, pyramid));
   std::vector<double> level_scale = scale;
   for (int k = 0; k < levels; ++k) {
     if (k > 0) {
-      PENSTOCK_ASSIGN(level, next_level(level, to_store, below(group_path, std::to_string(k)), axes, pyramid, if_exists,
-                                        options, report));
+      PENSTOCK_ASSIGN(Array next, Array::prepare(to_store, below(group_path, std::to_string(k)),
+                                                 coarser(level.dataset(), axes), if_exists));
+      PENSTOCK_TRY(make_level(level, next, axes, pyramid.method, options, report));
+      PENSTOCK_TRY(next.commit());
+      level = next;
     }
     std::vector<double> translation(axes.size(), 0.0);
     for (std::size_t d = 0; d < axes.size(); ++d) {
@@ -249,7 +211,6 @@ Result<Report> write_pyramid(const Array& from, std::shared_ptr<Store> to_store,
     info = std::get<GroupInfo>(*there);
   PENSTOCK_ASSIGN(info.attributes, write_ngff(info.attributes, {image}));
   PENSTOCK_TRY(write_node(*to_store, group_path, info));
-  PENSTOCK_TRY(to_store->erase(below(group_path, kMarker)));
   PENSTOCK_TRY(to_store->flush());
   report.operation = "pyramid";
   report.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

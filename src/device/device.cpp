@@ -12,27 +12,20 @@ namespace {
 
 constexpr std::string_view kAccepted = "accepted are auto, cpu, cuda, cuda:0, cuda:1, ...";
 
-constexpr std::string_view kCure =
-    "Use cpu, or auto, which takes a GPU only where there is one; `penstock doctor` says what this machine has.";
-
 /// The backend of `device`, or why there is none.
 Result<Backend*> backend_of(Device device) {
   Backend* backend = find_backend(device.type);
-  if (backend == nullptr)
-    return Error(ErrorCode::no_device, device.name() + ": " + cuda_unavailable_reason()).set_hint(std::string(kCure));
+  if (backend == nullptr) return Error(ErrorCode::no_device, device.name() + ": " + cuda_unavailable_reason());
   return backend;
 }
 
 Status check_exists(Device device) {
   PENSTOCK_ASSIGN(Backend * backend, backend_of(device));
   const int count = backend->count();
-  if (count == 0)
-    return Error(ErrorCode::no_device, device.name() + ": " + backend->unavailable_reason())
-        .set_hint(std::string(kCure));
+  if (count == 0) return Error(ErrorCode::no_device, device.name() + ": " + backend->unavailable_reason());
   if (device.index >= 0 && device.index < count) return {};
   return Error(ErrorCode::no_device,
-               device.name() + ": no device of this index; the last is " + Device{device.type, count - 1}.name())
-      .set_hint(std::string(kCure));
+               device.name() + ": no device of this index; the last is " + Device{device.type, count - 1}.name());
 }
 
 }  // namespace
