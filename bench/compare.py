@@ -100,12 +100,13 @@ def rates(result: dict) -> list[str]:
 def section(result: dict) -> list[str]:
     machine = result["machine"]
     place = f"{result['gpu']}, " if "gpu" in result else ""
-    size = f"{' x '.join(map(str, result['shape']))} {result['dtype']}" if "shape" in result else ""
+    python = f"; Python {machine['python']}" if "python" in machine else ""
+    size = f"; {' x '.join(map(str, result['shape']))} {result['dtype']}" if "shape" in result else ""
     lines = [
         f"### {result['title'] if 'title' in result else result['benchmark']}, {result['cores']} cores",
         "",
         f"{place}{machine['cpu']}, {result['cores']} cores used, {machine['memory_gib']} GiB; {result['date']}, "
-        f"commit {result['commit']}; Python {machine['python']}; {size}.  "
+        f"commit {result['commit']}{python}{size}.  "
         + "".join(v + "; " for v in result["versions"].values())
         + f"`bench/results/{result['file']}`.",
         "",

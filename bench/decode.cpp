@@ -69,7 +69,7 @@ Raw make(Data data, std::uint64_t bytes, unsigned seed) {
   return planes;
 }
 
-struct Shape {
+struct BatchShape {
   std::uint64_t chunk_bytes, count;
 };
 
@@ -77,7 +77,7 @@ struct Entry {
   const char* name;
   Data data;
   std::vector<CodecSpec> codecs;  // after "bytes"
-  std::vector<Shape> shapes;
+  std::vector<BatchShape> shapes;
 };
 
 /// Median seconds of 7 runs after one to warm up.
@@ -94,7 +94,7 @@ double seconds_of(const ChainBatch& batch, const Stream& stream) {
   return times[times.size() / 2];
 }
 
-Status measure(const Entry& entry, const Shape& shape) {
+Status measure(const Entry& entry, const BatchShape& shape) {
   const DType dtype = entry.data == Data::labels ? DType::uint32() : DType::uint16();
   const ChunkSpec chunk{{shape.chunk_bytes / dtype.size_bytes}, dtype, {}};
   std::vector<CodecSpec> specs = {{"bytes", R"({"endian":"little"})"}};
@@ -143,8 +143,8 @@ Status measure(const Entry& entry, const Shape& shape) {
 }
 
 std::vector<Entry> entries() {
-  const std::vector<Shape> large = {{kMiB, 1}, {kMiB, 64}, {kMiB, 512}, {kMiB, 2048}};
-  const std::vector<Shape> all = {{kMiB, 1},       {kMiB, 64},        {kMiB, 512},       {kMiB, 2048},
+  const std::vector<BatchShape> large = {{kMiB, 1}, {kMiB, 64}, {kMiB, 512}, {kMiB, 2048}};
+  const std::vector<BatchShape> all = {{kMiB, 1},       {kMiB, 64},        {kMiB, 512},       {kMiB, 2048},
                                   {4 * kMiB, 512}, {64 * kKiB, 1024}, {64 * kKiB, 8192}, {64 * kKiB, 32768}};
   const auto blosc = [](const char* cname, const char* shuffle) {
     return CodecSpec{
@@ -180,7 +180,7 @@ int main(int argc, char** argv) {
   bool failed = false;
   for (const Entry& entry : entries()) {
     if (argc > 1 && std::string(entry.name).find(argv[1]) == std::string::npos) continue;
-    for (const Shape& shape : entry.shapes) {
+    for (const BatchShape& shape : entry.shapes) {
       const Status done = measure(entry, shape);
       if (done) continue;
       std::printf("{\"what\": \"%s\", \"%s\": \"%s\"}\n", entry.name,
