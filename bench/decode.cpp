@@ -145,7 +145,7 @@ Status measure(const Entry& entry, const BatchShape& shape) {
 std::vector<Entry> entries() {
   const std::vector<BatchShape> large = {{kMiB, 1}, {kMiB, 64}, {kMiB, 512}, {kMiB, 2048}};
   const std::vector<BatchShape> all = {{kMiB, 1},       {kMiB, 64},        {kMiB, 512},       {kMiB, 2048},
-                                  {4 * kMiB, 512}, {64 * kKiB, 1024}, {64 * kKiB, 8192}, {64 * kKiB, 32768}};
+                                       {4 * kMiB, 512}, {64 * kKiB, 1024}, {64 * kKiB, 8192}, {64 * kKiB, 32768}};
   const auto blosc = [](const char* cname, const char* shuffle) {
     return CodecSpec{
         "blosc", std::string(R"({"typesize":2,"cname":")") + cname + R"(","clevel":5,"shuffle":")" + shuffle + R"("})"};
