@@ -49,7 +49,8 @@ __global__ void __launch_bounds__(kWarp) sequence_kernel(const __grid_constant__
 template <std::uint32_t Threads, std::uint32_t Registers>
 __global__ void __launch_bounds__(Threads, kRegisters / Registers / Threads)
     execute_kernel(const __grid_constant__ Workspace ws, std::uint32_t slice) {
-  execute_chunk(CudaBlockTeam<Threads>{}, ws, slice, blockIdx.x, shared_as<ExecuteMemory<Threads>>());
+  constexpr int kAhead = Registers < 64 ? 4 : 8;  // what is loaded must not have to wait in local memory
+  execute_chunk<kAhead>(CudaBlockTeam<Threads>{}, ws, slice, blockIdx.x, shared_as<ExecuteMemory<Threads>>());
 }
 
 __global__ void __launch_bounds__(kWarp) verify_kernel(const __grid_constant__ Workspace ws, std::uint32_t slice) {

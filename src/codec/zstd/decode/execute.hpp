@@ -102,10 +102,10 @@ PENSTOCK_HD std::uint8_t tile_byte(const BlockWork& work, const Tile& tile, cons
   return *assume_global(from < 0 ? tile.output + from : work.literals.at(static_cast<std::uint32_t>(from)));
 }
 
-/// A tile of short sequences: every lane makes bytes.
-template <class Team, class Shared>
+/// A tile of short sequences: every lane makes bytes, `Ahead` at a time.
+template <int Ahead, class Team, class Shared>
 PENSTOCK_HD void write_bytes(const Team& team, const BlockWork& work, const Tile& tile, const Shared& shared) {
-  team.template for_each_batched<8>(
+  team.template for_each_batched<Ahead>(
       tile.bytes, [&](std::uint32_t at) { return tile_byte(work, tile, shared, at); },
       [&](std::uint32_t at, std::uint8_t byte) { *assume_global(tile.output + at) = byte; });
 }
@@ -169,7 +169,7 @@ PENSTOCK_HD void write_long_sequence(const Team& team, const BlockWork& work, co
 }
 
 /// Executes the sequences of a block.  The records of the next tile are loaded while one is written.
-template <class Team, class Shared>
+template <int Ahead, class Team, class Shared>
 PENSTOCK_HD DecodeStatus execute_sequences(const Team& team, const BlockWork& work, Shared& shared) {
   constexpr std::uint32_t kMostSequences = Team::lanes - 1, kWordsFrom = 16;  // bytes of a sequence, on average
   auto ahead = team.map([&](std::uint32_t lane) { return work.record(lane); });
@@ -192,7 +192,7 @@ PENSTOCK_HD DecodeStatus execute_sequences(const Team& team, const BlockWork& wo
     }
     if (const std::uint32_t wides = shared.wides; wides != 0) enter_wide_sequences(team, shared, wides);
     if (tile.bytes < kWordsFrom * tile.n)
-      write_bytes(team, work, tile, shared);
+      write_bytes<Ahead>(team, work, tile, shared);
     else
       write_words(team, work, tile, shared);
   }
@@ -230,7 +230,7 @@ PENSTOCK_HD BlockWork plan_block(const Workspace& ws, const BlockRecord& block, 
 }
 
 /// One block; moves `progress` on.
-template <class Team, class Shared>
+template <int Ahead, class Team, class Shared>
 PENSTOCK_HD Fault execute_block(const Team& team, const Workspace& ws, const BlockRecord& block, const DecodeTask& task,
                                 Progress& progress, Shared& shared) {
   if ((block.flags & kFirstBlock) != 0) {
@@ -244,7 +244,7 @@ PENSTOCK_HD Fault execute_block(const Team& team, const Workspace& ws, const Blo
   if (block.output > task.out_bytes - progress.written) return {DecodeStatus::output_too_small, block.begin};
   auto* output = assume_global(reinterpret_cast<std::uint8_t*>(task.out) + progress.written);
   const BlockWork work = plan_block(ws, block, progress, output);
-  const DecodeStatus status = execute_sequences(team, work, shared);
+  const DecodeStatus status = execute_sequences<Ahead>(team, work, shared);
   if (status != DecodeStatus::ok) return {status, block.sequences_begin};
   copy_literals(team, output + work.end, work.literals, block.literals_taken, work.rest);
   if (block.sequences != 0) {
@@ -260,8 +260,8 @@ PENSTOCK_HD Fault execute_block(const Team& team, const Workspace& ws, const Blo
   return {};
 }
 
-/// All of a chunk that belongs to the slice, and what became of it.
-template <class Team, class Shared>
+/// All of a chunk that belongs to the slice, and what became of it.  Ahead: bytes that a lane has under way at a time.
+template <int Ahead = 8, class Team, class Shared>
 PENSTOCK_HD void execute_chunk(const Team& team, const Workspace& ws, std::uint32_t slice, std::uint32_t chunk,
                                Shared& shared) {
   ChunkState& state = ws.states[chunk];
@@ -274,7 +274,7 @@ PENSTOCK_HD void execute_chunk(const Team& team, const Workspace& ws, std::uint3
   });
   Progress progress;
   for (std::uint32_t i = 0; i < blocks && progress.fault.status == DecodeStatus::ok; ++i)
-    progress.fault = execute_block(team, ws, block[i], task, progress, shared);
+    progress.fault = execute_block<Ahead>(team, ws, block[i], task, progress, shared);
   if (progress.fault.status == DecodeStatus::ok) {
     progress.fault.position = static_cast<std::uint32_t>(task.in_bytes);
     if (progress.written < task.out_bytes) progress.fault.status = DecodeStatus::short_output;
