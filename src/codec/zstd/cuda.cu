@@ -16,7 +16,8 @@ namespace {
 constexpr unsigned kWarp = CudaTeam::lanes;
 constexpr unsigned kRegisters = 65536;  // of a multiprocessor
 
-/// A tile has 8 bytes a thread.  With four times as many, rows that copy the row before make long ways through the tile.
+/// A tile has 8 bytes a thread.  With four times as many, rows that copy the row before make long ways through the
+/// tile.
 template <std::uint32_t Threads>
 using ExecuteMemory = TileShared<Threads, 8 * Threads>;
 
