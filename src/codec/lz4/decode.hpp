@@ -33,10 +33,10 @@ struct Cursor {
   std::uint32_t out = 0;
 };
 
-/// One sequence as the input has it.
+/// One sequence as the input has it.  Without initial values: it also lies in shared memory, which takes none.
 struct Sequence {
-  std::uint32_t literal_at = 0, literals = 0;
-  std::uint32_t offset = 0, length = 0;  ///< length 0: no match
+  std::uint32_t literal_at, literals;
+  std::uint32_t offset, length;  ///< length 0: no match
 };
 
 /// What the leading lanes tell the team.
@@ -89,7 +89,7 @@ PENSTOCK_HD bool read_length(const Warp& warp, const std::uint8_t* in, std::uint
 template <class Warp>
 PENSTOCK_HD Sequence read_sequence(const Warp& warp, const std::uint8_t* in, std::uint32_t size, std::uint32_t capacity,
                                    Cursor& c, bool& ends) {
-  Sequence s;
+  Sequence s{};
   const auto fail = [&](DecodeStatus status) {
     c.status = status;
     return s;
@@ -125,7 +125,7 @@ PENSTOCK_HD Sequence read_sequence(const Warp& warp, const std::uint8_t* in, std
 
 /// The sequence at `at`, whose lengths have at most one byte more than the token.  The input is long enough.
 PENSTOCK_HD Sequence short_sequence(const std::uint8_t* in, std::uint32_t at) {
-  Sequence s;
+  Sequence s{};
   const std::uint32_t token = in[at++];
   s.literals = token >> 4;
   if (s.literals == 15) s.literals += in[at++];
@@ -233,7 +233,7 @@ PENSTOCK_HD Cursor decode_block(const Team& team, const std::uint8_t* in, std::u
   for (;;) {
     team.leader([&](const auto& warp) {
       Cursor ahead = c;
-      Sequence single;
+      Sequence single{};
       bool ends = false;
       const bool alone = fill_tile(warp, in, size, ahead.in, c.out, capacity, shared.tile);
       ahead.out += shared.tile.bytes;
