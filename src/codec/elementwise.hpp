@@ -53,7 +53,7 @@ class Decoder final : public DeviceDecoder {
  public:
   Decoder(std::string_view name, const Filter& filter) : name_(name), filter_(filter) {}
   [[nodiscard]] std::string_view name() const override { return name_; }
-  [[nodiscard]] DecodeSpeed speed() const override { return {0.01, 1000, 4}; }
+  [[nodiscard]] DecodeSpeed speed() const override { return {0.01, 900, 4}; }
   [[nodiscard]] Status decode(const DeviceBatch& batch, ByteSpan /*scratch*/, const Stream& stream) const override {
     if (stream.device().type != Device::Type::cpu) return run_cuda(filter_, batch, stream);
     run_host(filter_, batch);

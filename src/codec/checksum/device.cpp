@@ -15,7 +15,7 @@ class ChecksumDevice final : public DeviceDecoder {
     constexpr std::string_view kNames[] = {"crc32", "crc32c", "adler32", "fletcher32"};
     return kNames[static_cast<std::size_t>(kind_.sum)];
   }
-  [[nodiscard]] DecodeSpeed speed() const override { return {0.1, 500, 5}; }
+  [[nodiscard]] DecodeSpeed speed() const override { return {0.1, 1500, 5}; }
   [[nodiscard]] std::optional<Wrapping> wrapping() const override { return Wrapping{front_, kSize - front_}; }
 
   [[nodiscard]] Status decode(const DeviceBatch& batch, ByteSpan /*scratch*/, const Stream& stream) const override {

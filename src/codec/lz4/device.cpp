@@ -9,7 +9,7 @@ class Lz4Device final : public DeviceDecoder {
  public:
   explicit Lz4Device(Framing framing) : framing_(framing) {}
   [[nodiscard]] std::string_view name() const override { return "lz4"; }
-  [[nodiscard]] DecodeSpeed speed() const override { return {100, 35, 1.2}; }
+  [[nodiscard]] DecodeSpeed speed() const override { return {10, 100, 1.2}; }
 
   [[nodiscard]] Status decode(const DeviceBatch& batch, ByteSpan /*scratch*/, const Stream& stream) const override {
     if (stream.device().type != Device::Type::cpu)
