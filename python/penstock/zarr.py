@@ -121,7 +121,7 @@ class CodecPipeline(zarr.abc.codec.CodecPipeline):
         return BatchedCodecPipeline.from_codecs(codecs)
 
     def evolve_from_array_spec(self, array_spec: Any) -> CodecPipeline:
-        self._own = self._own.evolve_from_array_spec(array_spec)
+        self._own = self._own_evolved(array_spec)
         return self
 
     def __getstate__(self) -> dict[str, Any]:
@@ -166,9 +166,9 @@ class CodecPipeline(zarr.abc.codec.CodecPipeline):
             report = await asyncio.to_thread(self._read, batch, out, drop_axes)
         except UnsupportedError as refusal:
             self._announce(refusal)
-            return await self._own_evolved(batch).read(batch, out, drop_axes)
+            return await self._own_evolved(batch[0][1]).read(batch, out, drop_axes)
         if report.absent_chunks and not batch[0][1].config.__dict__.get("read_missing_chunks", True):
-            return await self._own_evolved(batch).read(batch, out, drop_axes)  # knows which ones
+            return await self._own_evolved(batch[0][1]).read(batch, out, drop_axes)  # knows which ones
         return tuple({"status": "present"} for _ in batch)
 
     async def write(self, batch_info: Iterable[Any], value: Any, drop_axes: tuple[int, ...] = ()) -> None:
@@ -182,10 +182,12 @@ class CodecPipeline(zarr.abc.codec.CodecPipeline):
             await asyncio.to_thread(self._write, batch, value, drop_axes)
         except UnsupportedError as refusal:
             self._announce(refusal)
-            await self._own_evolved(batch).write(batch, value, drop_axes)
+            await self._own_evolved(batch[0][1]).write(batch, value, drop_axes)
 
-    def _own_evolved(self, batch: Batch) -> Any:
-        return self._own.evolve_from_array_spec(batch[0][1])
+    def _own_evolved(self, array_spec: Any) -> Any:
+        # As a list: zarr-python 3.1 loses the codecs of a generator.
+        codecs = [codec.evolve_from_array_spec(array_spec) for codec in self._own]
+        return BatchedCodecPipeline.from_codecs(codecs)
 
     def _announce(self, refusal: UnsupportedError) -> None:
         if config.get("codec_pipeline.strict", False):

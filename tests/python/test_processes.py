@@ -18,7 +18,11 @@ HERE = str(pathlib.Path(__file__).parent)
 
 
 def start(code: str, *arguments: object) -> subprocess.Popen[str]:
-    program = "import sys; sys.path.insert(0, sys.argv[1]); import penstock, numpy as np\n" + textwrap.dedent(code)
+    # A process that a shell put into the background ignores Ctrl-C, and its children with it: tests run there too.
+    program = (
+        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "sys.path.insert(0, sys.argv[1]); import penstock, numpy as np\n" + textwrap.dedent(code)
+    )
     return subprocess.Popen(
         [sys.executable, "-c", program, HERE, *map(str, arguments)],
         stdout=subprocess.PIPE,
