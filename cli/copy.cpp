@@ -1,6 +1,7 @@
 // penstock copy
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "cli/codec_text.hpp"

@@ -1,5 +1,7 @@
 #include "cli/copy_work.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "cli/describe.hpp"

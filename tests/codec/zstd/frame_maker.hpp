@@ -1,5 +1,6 @@
 // Whole frames by chance, and what they decode to.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <tuple>

@@ -2,6 +2,7 @@
 // every shape.  Without a GPU, only that it says so.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "codec/zstd/decoding.hpp"

@@ -1,4 +1,6 @@
 // The zstd decoder for devices, on the host, on frames that are right.
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "codec/zstd/decoding.hpp"
