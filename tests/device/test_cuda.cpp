@@ -12,6 +12,7 @@
 #include "array/place/random_place.hpp"
 #include "codec/lz4/device.hpp"
 #include "device/backend.hpp"
+#include "device/gpu.hpp"
 #include "device/lz4_data.hpp"
 #include "device/pinned_ring.hpp"
 #include "device/team.hpp"
@@ -21,29 +22,11 @@ using namespace penstock::test;
 
 namespace {
 
-constexpr Device kGpu{Device::Type::cuda, 0};
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
 Backend& gpu() { return *find_backend(Device::Type::cuda); }
 
-/// Device memory, a stream, and copies to and fro.
-struct Gpu : ::testing::Test {
-  Stream stream = Stream::create(kGpu).value();
-  std::shared_ptr<Memory> memory = Memory::create(kGpu, 0).value();
-
-  template <class T>
-  Buffer upload(const std::vector<T>& host) {
-    Buffer buffer = memory->allocate(host.size() * sizeof(T), 256, stream).value();
-    copy_async(buffer.data(), kGpu, host.data(), {}, buffer.size(), stream).value();
-    return buffer;
-  }
-  template <class T>
-  std::vector<T> download(const void* from, std::size_t count) {
-    std::vector<T> host(count);
-    copy_async(host.data(), {}, from, kGpu, count * sizeof(T), stream).value();
-    stream.synchronize().value();
-    return host;
-  }
+struct Gpu : OnGpu {
   /// Work that takes the device some milliseconds.
   void keep_busy(const Stream& on, const Buffer& large) {
     for (int i = 0; i < 200; ++i)
@@ -247,12 +230,4 @@ TEST_F(Gpu, PlacementEqualsTheNaiveLoop) {
   }
 }
 
-int main(int argc, char** argv) {
-  ::testing::InitGoogleTest(&argc, argv);
-  const std::string reason = cuda_unavailable_reason();
-  std::printf("%s\n", reason.empty() ? "CUDA device found: tests of Gpu*"
-                                     : ("no CUDA device, " + reason + ": tests of NoDevice").c_str());
-  const bool chosen = ::testing::GTEST_FLAG(filter) != "*";
-  if (!chosen) ::testing::GTEST_FLAG(filter) = reason.empty() ? "Gpu*" : "NoDevice.*";
-  return RUN_ALL_TESTS();
-}
+int main(int argc, char** argv) { return run_gpu_tests(argc, argv); }

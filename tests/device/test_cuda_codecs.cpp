@@ -4,13 +4,12 @@
 #include <cstdio>
 
 #include "contract/checks.hpp"
+#include "device/gpu.hpp"
 
 using namespace penstock;
 using namespace penstock::contract;
 
 namespace {
-
-constexpr Device kGpu{Device::Type::cuda, 0};
 
 ChunkSpec chunk_of(const DType& dtype, const Shape& shape) {
   return {shape, dtype, std::vector<std::byte>(dtype.size_bytes, std::byte{0})};
@@ -26,7 +25,7 @@ TEST(GpuCodecs, EqualTheCpuAlsoBesideDamagedChunks) {
       if (dtype.is_vlen()) continue;
       for (const Shape& shape : {Shape{3, 37}, Shape{8, 40}, Shape{16, 9, 64}, Shape{1}, Shape{0}}) {
         const bool flips = shape == Shape{8, 40};
-        const Check check = check_device(c, chunk_of(dtype, shape), flips, kGpu);
+        const Check check = check_device(c, chunk_of(dtype, shape), flips, test::kGpu);
         EXPECT_NE(check.outcome, Outcome::failed)
             << c.label << " / " << type_name(dtype) << " " << to_string(shape) << ": " << check.text;
         here += check.outcome == Outcome::passed;

@@ -4,14 +4,13 @@
 #include <cstdlib>
 
 #include "array/model.hpp"
+#include "device/gpu.hpp"
 #include "penstock/store.hpp"
 
 using namespace penstock;
 using namespace penstock::test;
 
 namespace {
-
-constexpr Device kGpu{Device::Type::cuda, 0};
 
 /// Reads into device memory and brings it back.
 Result<std::vector<std::byte>> read_by_gpu(const Array& array, const Region& region, Report& report,

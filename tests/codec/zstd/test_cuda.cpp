@@ -8,6 +8,7 @@
 #include "codec/zstd/decoding.hpp"
 #include "codec/zstd/frame_maker.hpp"
 #include "codec/zstd/passes.hpp"
+#include "device/gpu.hpp"
 
 using namespace penstock;
 using namespace penstock::zstd;
@@ -15,7 +16,6 @@ using namespace penstock::zstd::test;
 
 namespace {
 
-constexpr Device kGpu{Device::Type::cuda, 0};
 constexpr std::size_t kGap = 64;  // bytes between chunks, which nobody may touch
 constexpr std::uint8_t kSentinel = 0xA5;
 
@@ -42,25 +42,7 @@ std::vector<Item> some_items(std::uint32_t count, std::size_t most) {
   return items;
 }
 
-struct Gpu : ::testing::Test {
-  Stream stream = Stream::create(kGpu).value();
-  std::shared_ptr<Memory> memory = Memory::create(kGpu, 0).value();
-
-  template <class T>
-  Buffer upload(const std::vector<T>& host) {
-    Buffer buffer = memory->allocate(host.size() * sizeof(T), 256, stream).value();
-    copy_async(buffer.data(), kGpu, host.data(), {}, buffer.size(), stream).value();
-    stream.synchronize().value();
-    return buffer;
-  }
-  template <class T>
-  std::vector<T> download(const Buffer& from) {
-    std::vector<T> host(from.size() / sizeof(T));
-    copy_async(host.data(), {}, from.data(), kGpu, from.size(), stream).value();
-    stream.synchronize().value();
-    return host;
-  }
-
+struct Gpu : penstock::test::OnGpu {
   /// Decodes the items at odd addresses with `run(batch)` and compares.
   template <class Run>
   void expect_as_host(const std::vector<Item>& items, const std::vector<Outcome>& host, Run run) {
@@ -85,8 +67,8 @@ struct Gpu : ::testing::Test {
     batch.results = reinterpret_cast<ChunkStatus*>(results.data());
     batch.count = static_cast<std::uint32_t>(items.size());
     run(batch);
-    const auto statuses = download<ChunkStatus>(results);
-    const Data made = download<std::uint8_t>(out);
+    const auto statuses = download<ChunkStatus>(results.data(), items.size());
+    const Data made = download<std::uint8_t>(out.data(), output.size());
     std::vector<bool> covered(made.size(), false);
     for (std::size_t i = 0; i < items.size(); ++i) {
       const ChunkStatus &got = statuses[i], &wanted = host[i].status;
@@ -152,12 +134,4 @@ TEST_F(Gpu, ZstdInEveryShape) {
     });
 }
 
-int main(int argc, char** argv) {
-  ::testing::InitGoogleTest(&argc, argv);
-  const std::string reason = cuda_unavailable_reason();
-  std::printf("%s\n", reason.empty() ? "CUDA device found: tests of Gpu"
-                                     : ("no CUDA device, " + reason + ": tests of NoDevice").c_str());
-  const bool chosen = ::testing::GTEST_FLAG(filter) != "*";
-  if (!chosen) ::testing::GTEST_FLAG(filter) = reason.empty() ? "Gpu.*" : "NoDevice.*";
-  return RUN_ALL_TESTS();
-}
+int main(int argc, char** argv) { return penstock::test::run_gpu_tests(argc, argv); }
