@@ -141,7 +141,8 @@ class Array(Node[_core.Array]):
         out: memory for the result, of exactly its shape and dtype, any strides: a NumPy array, a buffer, or anything
             with ``__dlpack__`` or ``__cuda_array_interface__``.  None: new memory.
         device: "cpu" (default), "cuda", "cuda:1", "auto" (CUDA if there is one).
-        stream: CUDA only.  The caller's stream: the result is complete in its order.  None: complete on return.
+        stream: CUDA only.  The caller's stream: the result is complete in its order.  None: complete on return.  Given
+            as an address (int), it must live as long as the result; a stream object is kept alive.
         budget: working memory beyond the result, bytes or "2GiB"; None: PENSTOCK_BUDGET, else a quarter of free memory.
         threads: None: PENSTOCK_THREADS, else the CPUs that this process may use.
         on_error: "fail", or "fill": a chunk that cannot be decoded reads as the fill value and is listed in

@@ -155,6 +155,7 @@ def test_the_callers_stream(array: penstock.Array) -> None:
         got.__dlpack__(stream=1)
         stream.synchronize()
         assert same(got.numpy(), VALUES)
+        del got  # an address does not keep its stream alive: the memory goes first
     assert array.read(device="cuda").__cuda_array_interface__["stream"] is None
     out = OnlyDlpack(array.read(device="cuda"))
     array.read(out=out, stream=stream)
