@@ -29,6 +29,7 @@ from zarr.registry import register_pipeline
 
 from . import _core, _dtype, _memory
 from ._array import Array
+from ._errors import UnsupportedError
 from ._read import Read, run
 from ._selection import Region
 from ._write import Write
@@ -44,10 +45,6 @@ _BOXES_BYTES = 256 << 20
 
 class FallbackWarning(UserWarning):
     """A selection went to zarr-python's own pipeline."""
-
-
-class UnsupportedError(ValueError):
-    """What the native pipeline cannot do; with ``codec_pipeline.strict`` it is raised instead of warned about."""
 
 
 class _Counts:
@@ -86,6 +83,8 @@ class CodecPipeline(zarr.abc.codec.CodecPipeline):
 
     Options, from ``zarr.config``: ``codec_pipeline.strict`` (True: raise where zarr-python's pipeline would step in),
     ``threading.max_workers`` (threads; None: all CPUs of the process).
+
+    Errors: UnsupportedError (strict, and penstock cannot do it), CorruptDataError (names key and byte).
     """
 
     metadata: Any
@@ -106,7 +105,8 @@ class CodecPipeline(zarr.abc.codec.CodecPipeline):
             _check_codecs(codecs)
             self._text = _document(metadata)
             self._dataset = _core.parse_array(metadata.zarr_format, self._text)
-        except (ValueError, TypeError, OSError) as error:
+        except (ValueError, TypeError, OSError, UnsupportedError) as error:
+            # Not raised here: zarr-python would take NotImplementedError for "use the other pipeline" and say nothing.
             self._refused = str(error)
 
     # How zarr-python makes one.
@@ -163,11 +163,11 @@ class CodecPipeline(zarr.abc.codec.CodecPipeline):
         if not batch:
             return ()
         try:
-            report = await asyncio.to_thread(self._read, batch, out, drop_axes)
+            absent = await asyncio.to_thread(self._read, batch, out, drop_axes)
         except UnsupportedError as refusal:
             self._announce(refusal)
             return await self._own_evolved(batch[0][1]).read(batch, out, drop_axes)
-        if report.absent_chunks and not batch[0][1].config.__dict__.get("read_missing_chunks", True):
+        if absent and not getattr(batch[0][1].config, "read_missing_chunks", True):
             return await self._own_evolved(batch[0][1]).read(batch, out, drop_axes)  # knows which ones
         return tuple({"status": "present"} for _ in batch)
 
@@ -196,45 +196,45 @@ class CodecPipeline(zarr.abc.codec.CodecPipeline):
         if _counts.add(_counts.fallback, reason):
             warnings.warn(f"penstock leaves this to zarr-python: {reason}", FallbackWarning, stacklevel=2)
 
-    def _read(self, batch: Batch, out: Any, drop_axes: tuple[int, ...]) -> _core.Report:
+    def _read(self, batch: Batch, out: Any, drop_axes: tuple[int, ...]) -> int:
+        """Returns the number of chunks that are absent."""
         memory = self._memory_of(out, batch)
         array, first = self._array_of(batch, writable=False)
         region = None if drop_axes else _region(array, batch, first, memory.shape)
         if region is not None:
             array = self._reaching(array, region, writable=False)
-            report = self._read_region(array, region, memory)
+            absent = self._read_region(array, region, memory)
         else:
-            report = self._read_boxes(array, batch, memory, drop_axes)
+            absent = self._read_boxes(array, batch, memory, drop_axes)
         _counts.add(_counts.native, "read")
-        return report
+        return absent
 
-    def _read_region(self, array: Array, region: Region, memory: _Memory) -> _core.Report:
+    def _read_region(self, array: Array, region: Region, memory: _Memory) -> int:
         if array._vlen:
             memory.array[...] = run([Read(array, region, None, None, None)], _options())[0]
         else:
             run([Read(array, region, memory.native, None, memory.stream)], _options())
             memory.finish()
         assert array._last_report is not None
-        return array._last_report
+        return array._last_report.absent_chunks
 
-    def _read_boxes(self, array: Array, batch: Batch, memory: _Memory, drop_axes: tuple[int, ...]) -> _core.Report:
+    def _read_boxes(self, array: Array, batch: Batch, memory: _Memory, drop_axes: tuple[int, ...]) -> int:
         """Index arrays: the box around each chunk's selection is read, and the selection taken from it."""
         if array._vlen or memory.swapped or memory.stream is not None:
             raise UnsupportedError("index arrays with this data type or in device memory")
         wanted = [_Box(array, item) for item in batch]
         array = self._reaching_far(array, [box.stop for box in wanted], writable=False)
-        report = None
+        absent = 0
         group: list[_Box] = []
         held = 0
         for box in [*wanted, None]:
             if group and (box is None or held + box.nbytes > _BOXES_BYTES):
-                report = _read_group(array, group, memory.array, drop_axes)
+                absent += _read_group(array, group, memory.array, drop_axes).absent_chunks
                 group, held = [], 0
             if box is not None:
                 group.append(box)
                 held += box.nbytes
-        assert report is not None
-        return report
+        return absent
 
     def _write(self, batch: Batch, value: Any, drop_axes: tuple[int, ...]) -> None:
         memory = self._memory_of(value, batch)
