@@ -35,6 +35,13 @@ run_lint() {
   result kept
 }
 
+# The disassembler with which the test `sass` compares the kernels; a toolkit brings its own.
+setup_disassembler() {
+  if [ "$cuda" = OFF ] || command -v cuobjdump >/dev/null || [ -e .deps/cudatools/nvidia ]; then return; fi
+  logged cudatools .venv/bin/python tools/sass_diff.py --fetch ||
+    die "pip could not install NVIDIA's disassembler" "The lines above say why; PENSTOCK_CUDA=OFF tests without CUDA."
+}
+
 # Runs ctest with the output shown; fails when there is no test.
 run_ctest() {
   step "C++ tests"
@@ -58,6 +65,7 @@ run_tests() {
   setup_cmake
   setup_cuda
   run_lint
+  setup_disassembler
   compile
   if [ $quick = yes ]; then
     run_ctest --label-exclude long
