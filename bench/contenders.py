@@ -54,6 +54,9 @@ class Penstock(Contender):
     def open(self, path: str):
         return self.module.open(path)
 
+    def read(self, path, **options):
+        return self.module.open(path).read(**options) if options else super().read(path)
+
     def read_boxes_together(self, array, boxes):
         return self.module.read_many([(array, box) for box in boxes])
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """penstock and its peers side by side on this machine: reading, writing, random regions, memory.
 
-    bench/peers.py [--dir D] [--cores N] [--repeats R] [--planes Z] [--only read,boxes,write] [--layouts raw,zstd,...]
+    bench/peers.py [--dir D] [--cores N] [--repeats R] [--planes Z] [--only read,memory,boxes,write]
+                   [--layouts raw,zstd,...]
 
 Each program runs in a process of its own, bound to the same cores.  Repeats are interleaved (every program once, then
 all again), every result is compared with the data, and the page cache is warm.  `ceiling` reads the files into fresh
@@ -80,8 +81,6 @@ def measure(what: str, layout: str, runs: dict, repeats: int, results: list) -> 
             elif turn > 0:
                 row["seconds"].append(round(reply["seconds"], 5))
                 row["bytes"] = reply["bytes"]
-                if "extra_bytes" in reply:
-                    row["extra_bytes"] = max(row.get("extra_bytes", 0), reply["extra_bytes"])
     for row in rows.values():
         if row["seconds"]:
             median = statistics.median(row["seconds"])
@@ -102,6 +101,23 @@ def bench_read(args, workers, shape, results) -> None:
         }
         runs["ceiling"] = lambda path=path, layout=layout: ceiling(args.ceiling, path, layout, args.cores)
         measure("read", layout, runs, args.repeats, results)
+
+
+def bench_memory(args, workers, shape, results) -> None:
+    """Each read once in a process of its own: no memory of an earlier read hides what this one takes."""
+    reference = str(args.dir / layouts.reference(args.dir, shape).filename)
+    programs = [(worker.name, {}) for worker in workers]
+    if any(name == "penstock" for name, _ in programs):
+        programs.append(("penstock", {"budget": "64MiB"}))
+    for layout in args.layouts or READ:
+        path = str(layouts.make(args.dir, layout, shape))
+        for name, options in programs:
+            worker = Worker(name, args.cores)
+            reply = worker.ask(op="memory", path=path, reference=reference, options=options)
+            worker.close()
+            label = name + "".join(f", {key} {value}" for key, value in options.items())
+            results.append({"what": "memory", "layout": layout, "program": label, **reply})
+            print(f"  memory           {layout:20s} {label:24s} {reply}", flush=True)
 
 
 def bench_write(args, workers, shape, results) -> None:
@@ -172,7 +188,7 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--planes", type=int, default=1024, help="planes of 1024 x 1024; 1024 are 2 GiB")
     parser.add_argument("--boxes", type=int, default=10_000, help="number of random 16^3 regions")
-    parser.add_argument("--only", default="read,boxes,write")
+    parser.add_argument("--only", default="read,memory,boxes,write")
     parser.add_argument("--layouts", type=lambda text: text.split(","), default=None)
     parser.add_argument("--programs", type=lambda text: text.split(","), default=list(CONTENDERS))
     parser.add_argument("--ceiling", default="build/release/bench/penstock_ceiling")
@@ -195,8 +211,10 @@ def main() -> int:
             bench_write(args, workers, shape, results)
         elif what == "boxes":
             bench_boxes(args, workers, results)
+        elif what == "memory":
+            bench_memory(args, workers, shape, results)
         else:
-            parser.error(f"--only {what}: one of read, boxes, write")
+            parser.error(f"--only {what}: one of read, memory, boxes, write")
     for worker in workers:
         worker.close()
     content = {"shape": shape, "dtype": "uint16", "versions": versions, "missing": missing, "results": results}
