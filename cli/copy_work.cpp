@@ -1,8 +1,8 @@
 #include "cli/copy_work.hpp"
 
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "cli/describe.hpp"
 #include "cli/walk.hpp"

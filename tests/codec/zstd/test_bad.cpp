@@ -1,7 +1,7 @@
 // The zstd decoder for devices, on the host, on frames that are wrong, against libzstd.
-#include <algorithm>
-
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 #include "codec/zstd/decoding.hpp"
 #include "codec/zstd/frame_maker.hpp"
