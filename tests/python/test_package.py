@@ -42,6 +42,15 @@ def test_every_library_is_beside_the_module() -> None:
                 assert needed in here or needed.startswith(SYSTEM), f"{library.name} needs {needed}"
 
 
+def test_each_of_them_comes_with_its_licence() -> None:
+    foreign = [
+        p.name for p in PACKAGE.iterdir() if ".so" in p.name and "penstock" not in p.name and "_core" not in p.name
+    ]
+    assert len(foreign) > 2
+    for name in foreign:
+        assert "icense" in (PACKAGE / "licenses" / f"{name}.txt").read_text(errors="replace"), name
+
+
 def test_the_path_to_them_is_inherited() -> None:
     for library in [*PACKAGE.glob("_core*.so"), *PACKAGE.glob("libpenstock.so*")]:
         text = dynamic(library)
