@@ -118,6 +118,15 @@ struct ReadItem {
 /// Reads all items.  Errors: as Array::read, with the array's path in front.
 Result<Report> read_many(std::span<const ReadItem> items, const Options& options, Arena* arena = nullptr);
 
+/// Several writes in one call: their chunks share workers and budget.
+struct WriteItem {
+  Array* array = nullptr;
+  Region region;
+  Target source;
+};
+/// Writes all items, in no order: where two of them touch the same element, either may win.  Errors: as Array::write.
+Result<Report> write_many(std::span<const WriteItem> items, const Options& options);
+
 /// A group in a store.
 class Group {
  public:

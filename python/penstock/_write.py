@@ -46,7 +46,7 @@ class Write:
 
     def run(self, opts: _core.Options) -> None:
         """What the write refers to stays alive until it is done."""
-        self.array._last_report = self.array._core.write(self.region.ranges, self.source, opts)
+        self.array._last_report = _core.write_many([(self.array._core, self.region.ranges, self.source)], opts)
 
 
 def _host_value(array: Array, value: Any) -> npt.NDArray[Any]:

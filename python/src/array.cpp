@@ -78,18 +78,26 @@ Report read_several(const std::vector<PyReadItem>& items, const JobOptions& job)
   return report;
 }
 
-Report write(Array& array, const Ranges& ranges, const PyTarget& source, const JobOptions& job) {
-  const Region region = to_region(ranges);
-  Array held = array;
-  Target from = source.target;
+using PyWriteItem = std::tuple<Array*, Ranges, const PyTarget*>;
+
+/// Several writes as one job.
+Report write_several(const std::vector<PyWriteItem>& items, const JobOptions& job) {
+  std::vector<Array> held;
+  std::vector<WriteItem> made;
+  std::vector<std::vector<VlenRef>> refs(items.size());
   std::vector<nb::object> keep;
-  std::vector<VlenRef> refs;
-  if (source.holds == PyTarget::Holds::objects) {
-    refs = load_objects(source.objects(region), held.dataset().dtype.kind, keep);
-    from = Target{};
-    from.data = refs.data();
+  held.reserve(items.size());
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const auto& [array, ranges, from] = items[i];
+    held.push_back(*array);
+    made.push_back({&held.back(), to_region(ranges), from->target});
+    if (from->holds == PyTarget::Holds::elements) continue;
+    refs[i] = load_objects(from->objects(made.back().region), held.back().dataset().dtype.kind, keep);
+    made.back().source = Target{};
+    made.back().source.data = refs[i].data();
   }
-  return unwrap(run_job(job, [&](const Options& o) { return held.write(region, from, o); }), place(array));
+  return unwrap(run_job(job, [&](const Options& o) { return write_many(made, o); }),
+                held.size() == 1 ? place(held.front()) : std::string());
 }
 
 void bind_target(nb::module_& m) {
@@ -189,7 +197,6 @@ void bind_array_class(nb::module_& m) {
       .def_prop_ro("url", [](const Array& a) { return place(a); })
       .def_prop_ro("store", [](const Array& a) { return PyStore{a.store_ptr()}; })
       .def_prop_ro("attributes", [](const Array& a) { return a.dataset().attributes; })
-      .def("write", &write, nb::arg("region"), nb::arg("source"), nb::arg("options"))
       .def(
           "plan",
           [](const Array& a, const Ranges& ranges, bool is_cuda, int index, const JobOptions& job) {
@@ -311,6 +318,7 @@ void bind_functions(nb::module_& m) {
       },
       nb::arg("store"), nb::arg("path"), "The array or group at a path of a store.");
   m.def("read_many", &read_several, nb::arg("items"), nb::arg("options"), "Items: (array, region, target).");
+  m.def("write_many", &write_several, nb::arg("items"), nb::arg("options"), "Items: (array, region, source).");
   m.def(
       "copy",
       [](const Array& from, const PyStore& to, const std::string& path, const std::optional<Ranges>& region,

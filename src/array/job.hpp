@@ -126,6 +126,25 @@ class Job {
   std::vector<ChunkProblem> problems_;
 };
 
+/// The reports of parts of one operation that ran one after the other, as one.
+class JoinedReport {
+ public:
+  void add(const Report& part) {
+    if (!whole_) {
+      whole_ = part;
+      return;
+    }
+    const double seconds = whole_->wall_seconds + part.wall_seconds;
+    whole_->merge(part);
+    whole_->wall_seconds = seconds;
+  }
+  [[nodiscard]] bool empty() const { return !whole_; }
+  [[nodiscard]] Report take() && { return *std::move(whole_); }
+
+ private:
+  std::optional<Report> whole_;
+};
+
 template <class Piece>
 Status Job::for_each(std::uint64_t n, bool parallel, const Piece& piece) {
   if (!parallel || n <= 1 || count_ <= 1) {

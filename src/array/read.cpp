@@ -166,29 +166,20 @@ Result<Report> read_host(std::span<const ReadItem> items, const Options& options
 
 Result<Report> read_many(std::span<const ReadItem> items, const Options& options, Arena* arena) {
   std::vector<ReadItem> host;
-  std::optional<Report> report;
-  double seconds = 0;
-  const auto add = [&](Report part) {
-    seconds += part.wall_seconds;
-    if (report)
-      report->merge(part);
-    else
-      report = std::move(part);
-    report->wall_seconds = seconds;
-  };
+  JoinedReport report;
   for (const ReadItem& item : items) {
     if (item.target.device.type == Device::Type::cpu) {
       host.push_back(item);
     } else {
-      PENSTOCK_ASSIGN(Report part, read_cuda(item, options));
-      add(std::move(part));
+      PENSTOCK_ASSIGN(const Report part, read_cuda(item, options));
+      report.add(part);
     }
   }
-  if (!host.empty() || !report) {
-    PENSTOCK_ASSIGN(Report part, read_host(host, options, arena));
-    add(std::move(part));
+  if (!host.empty() || report.empty()) {
+    PENSTOCK_ASSIGN(const Report part, read_host(host, options, arena));
+    report.add(part);
   }
-  return *std::move(report);
+  return std::move(report).take();
 }
 
 Result<Report> Array::read(const Region& region, const Target& target, const Options& options, Arena* arena) const {

@@ -1,5 +1,8 @@
-// Array::write: a region from host memory through workers into the store.
+// Array::write and write_many: regions from memory through workers into stores.
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
 
 #include "array/budget.hpp"
 #include "array/write_device.hpp"
@@ -8,24 +11,52 @@
 #include "core/units.hpp"
 
 namespace penstock {
+namespace {
 
-Result<Report> Array::write(const Region& region, const Target& source, const Options& options) {
-  if (source.device.type != Device::Type::cpu) return write_from_device(*this, region, source, options);
-  PENSTOCK_ASSIGN(const RegionWriter writer, RegionWriter::make(*this, region, source));
-  const Dataset& dataset = writer.view().dataset;
-  PENSTOCK_ASSIGN(const std::uint64_t count, element_count(shape_of(region)));
-  PENSTOCK_ASSIGN(const std::uint64_t bytes, checked_mul(count, dataset.dtype.size_bytes));
-  PENSTOCK_ASSIGN(const Allowance allowed, allow(options, writer.bytes_per_object()));
+/// Regions of arrays on their way from host memory, all their objects in one list.
+class Regions {
+ public:
+  Status add(const WriteItem& item) {
+    PENSTOCK_ASSIGN(RegionWriter writer, RegionWriter::make(*item.array, item.region, item.source));
+    PENSTOCK_ASSIGN(const std::uint64_t count, element_count(shape_of(item.region)));
+    PENSTOCK_ASSIGN(const std::uint64_t bytes, checked_mul(count, writer.view().dataset.dtype.size_bytes));
+    PENSTOCK_ASSIGN(bytes_, checked_add(bytes_, bytes));
+    PENSTOCK_ASSIGN(const std::uint64_t end, checked_add(objects(), writer.objects()));
+    bytes_per_object_ = std::max(bytes_per_object_, writer.bytes_per_object());
+    sharded_ = sharded_ || writer.view().chain.sharding() != nullptr;
+    ends_.push_back(end);
+    writers_.push_back(std::move(writer));
+    return {};
+  }
+  [[nodiscard]] std::uint64_t objects() const { return ends_.empty() ? 0 : ends_.back(); }
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+  [[nodiscard]] std::uint64_t bytes_per_object() const { return bytes_per_object_; }
+  [[nodiscard]] bool sharded() const { return sharded_; }
+  [[nodiscard]] const RegionWriter& front() const { return writers_.front(); }
+  [[nodiscard]] Status write_object(Job& job, std::uint64_t i) const {
+    const auto which = static_cast<std::size_t>(std::upper_bound(ends_.begin(), ends_.end(), i) - ends_.begin());
+    return writers_[which].write_object(job, which == 0 ? i : i - ends_[which - 1]);
+  }
+
+ private:
+  std::vector<RegionWriter> writers_;
+  std::vector<std::uint64_t> ends_;  // number of the object after the last of each region
+  std::uint64_t bytes_ = 0, bytes_per_object_ = 0;
+  bool sharded_ = false;
+};
+
+Result<Report> write_host(std::span<const WriteItem> items, const Options& options) {
+  Regions regions;
+  for (const WriteItem& item : items) PENSTOCK_TRY(regions.add(item));
+  PENSTOCK_ASSIGN(const Allowance allowed, allow(options, regions.bytes_per_object()));
   // A shard is encoded by all threads and takes much memory: as many shards at once as the budget has room for.
-  const bool sharded = writer.view().chain.sharding() != nullptr;
-  Job job(options, "write", bytes, sharded ? allowed.threads : allowed.workers, reuse_within(allowed.budget_bytes));
-  const std::uint64_t at_once = sharded ? allowed.workers : writer.objects();
+  Job job(options, "write", regions.bytes(), regions.sharded() ? allowed.threads : allowed.workers,
+          reuse_within(allowed.budget_bytes));
+  const std::uint64_t at_once = regions.sharded() ? allowed.workers : std::max<std::uint64_t>(regions.objects(), 1);
   const Status written = job.run([&]() -> Status {
-    if (at_once >= writer.objects())
-      return job.for_each(writer.objects(), true, [&](std::uint64_t i) { return writer.write_object(job, i); });
-    for (std::uint64_t first = 0; first < writer.objects(); first += at_once) {
-      const std::uint64_t n = std::min(at_once, writer.objects() - first);
-      PENSTOCK_TRY(job.for_each(n, true, [&](std::uint64_t i) { return writer.write_object(job, first + i); }));
+    for (std::uint64_t first = 0; first < regions.objects(); first += at_once) {
+      const std::uint64_t n = std::min(at_once, regions.objects() - first);
+      PENSTOCK_TRY(job.for_each(n, true, [&](std::uint64_t i) { return regions.write_object(job, first + i); }));
     }
     return {};
   });
@@ -33,14 +64,41 @@ Result<Report> Array::write(const Region& region, const Target& source, const Op
   Report report;
   job.fill_report(report);
   report.budget_bytes = allowed.budget_bytes;
+  if (items.empty()) return report;
+  const RegionWriter& writer = regions.front();
   const std::string threads = fmt::format("{} thread{}", job.worker_count(), job.worker_count() == 1 ? "" : "s");
   report.stages = {
       {"assemble", "cpu, " + threads, "gathering chunks", report.decoded_bytes, job.stage_seconds(Stage::assemble)},
       {"encode", "cpu, " + writer.view().chain.text() + ", " + threads, "the source is host memory",
        report.stored_bytes, job.stage_seconds(Stage::encode)},
-      {"store", state_->store->path_taken() + ", " + threads, "each object replaced as a whole", report.stored_bytes,
-       job.stage_seconds(Stage::store)}};
+      {"store", writer.state().store->path_taken() + ", " + threads, "each object replaced as a whole",
+       report.stored_bytes, job.stage_seconds(Stage::store)}};
   return report;
+}
+
+}  // namespace
+
+Result<Report> write_many(std::span<const WriteItem> items, const Options& options) {
+  std::vector<WriteItem> host;
+  JoinedReport report;
+  for (const WriteItem& item : items) {
+    if (item.source.device.type == Device::Type::cpu) {
+      host.push_back(item);
+    } else {
+      PENSTOCK_ASSIGN(const Report part, write_from_device(*item.array, item.region, item.source, options));
+      report.add(part);
+    }
+  }
+  if (!host.empty() || report.empty()) {
+    PENSTOCK_ASSIGN(const Report part, write_host(host, options));
+    report.add(part);
+  }
+  return std::move(report).take();
+}
+
+Result<Report> Array::write(const Region& region, const Target& source, const Options& options) {
+  const WriteItem item{this, region, source};
+  return write_many({&item, 1}, options);
 }
 
 }  // namespace penstock
