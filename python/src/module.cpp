@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 
 #include "array.hpp"
+#include "codecs.hpp"
 #include "errors.hpp"
 #include "jobs.hpp"
 #include "tensor.hpp"
@@ -20,6 +21,7 @@ NB_MODULE(_core, m) {
   penstock::python::bind_jobs(m);
   penstock::python::bind_tensor(m);
   penstock::python::bind_array(m);
+  penstock::python::bind_codecs(m);
   penstock::python::bind_zarr_store(m);
   penstock::python::bind_zarr_batch(m);
 }

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "codec/bytes/swap.hpp"
+#include "codec/limit.hpp"
 #include "codec/list.hpp"
 #include "codec/sharding/sharding.hpp"
 #include "codec/support.hpp"
@@ -37,13 +38,6 @@ std::uint64_t saturating_add(std::uint64_t a, std::uint64_t b) { return a > kMax
 
 /// Other programs' encoders may be a little less tight than ours.
 std::uint64_t with_slack(std::uint64_t bound) { return saturating_add(bound, bound / 8 + 65536); }
-
-/// Where nothing bounds the decoded size (variable-length elements), the input does: decompression beyond this ratio
-/// is taken for a bomb.
-std::uint64_t unbounded_limit(std::uint64_t input) {
-  const std::uint64_t by_ratio = input > kMax / 8192 ? kMax : input * 8192;
-  return std::max<std::uint64_t>(std::uint64_t{256} << 20, by_ratio);
-}
 
 std::string in_codec(const Codec& codec) { return "codec " + codec.spec().name; }
 
