@@ -8,12 +8,9 @@ so once for each reason, ``fallbacks()`` counts, and ``codec_pipeline.strict`` f
 from __future__ import annotations
 
 import asyncio
-import collections
 import importlib
 import math
 import re
-import threading
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,9 +24,10 @@ from zarr.core.config import config
 from zarr.core.metadata import ArrayV2Metadata
 from zarr.registry import register_pipeline
 
-from . import _core, _dtype, _memory
+from . import _core, _dtype, _memory, _zarr_boxes
 from ._array import Array
 from ._errors import UnsupportedError
+from ._fallback import Counter, FallbackWarning, announce, fallbacks
 from ._read import Read, run
 from ._selection import Region
 from ._write import Write
@@ -39,42 +37,12 @@ __all__ = ["CodecPipeline", "FallbackWarning", "fallbacks", "native_calls"]
 
 Batch = list[tuple[Any, Any, Any, Any, bool]]
 
-# Decoded bytes that a selection with index arrays may hold at a time beyond its result.
-_BOXES_BYTES = 256 << 20
-
-
-class FallbackWarning(UserWarning):
-    """A selection went to zarr-python's own pipeline."""
-
-
-class _Counts:
-    """How many selections went which way, in this process."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.native: collections.Counter[str] = collections.Counter()
-        self.fallback: collections.Counter[str] = collections.Counter()
-
-    def add(self, which: collections.Counter[str], what: str) -> bool:
-        """Returns whether this is the first one."""
-        with self.lock:
-            which[what] += 1
-            return which[what] == 1
-
-
-_counts = _Counts()
+_native = Counter()
 
 
 def native_calls() -> dict[str, int]:
     """Selections that were read and written natively in this process: {"read": n, "write": n}."""
-    with _counts.lock:
-        return dict(_counts.native)
-
-
-def fallbacks() -> dict[str, int]:
-    """Reason -> number of selections that went to zarr-python's own pipeline in this process."""
-    with _counts.lock:
-        return dict(_counts.fallback)
+    return _native.counts()
 
 
 @dataclass(eq=True)
@@ -165,7 +133,7 @@ class CodecPipeline(zarr.abc.codec.CodecPipeline):
         try:
             absent = await asyncio.to_thread(self._read, batch, out, drop_axes)
         except UnsupportedError as refusal:
-            self._announce(refusal)
+            announce("penstock leaves this to zarr-python", str(refusal))
             return await self._own_evolved(batch[0][1]).read(batch, out, drop_axes)
         if absent and not getattr(batch[0][1].config, "read_missing_chunks", True):
             return await self._own_evolved(batch[0][1]).read(batch, out, drop_axes)  # knows which ones
@@ -181,20 +149,13 @@ class CodecPipeline(zarr.abc.codec.CodecPipeline):
         try:
             await asyncio.to_thread(self._write, batch, value, drop_axes)
         except UnsupportedError as refusal:
-            self._announce(refusal)
+            announce("penstock leaves this to zarr-python", str(refusal))
             await self._own_evolved(batch[0][1]).write(batch, value, drop_axes)
 
     def _own_evolved(self, array_spec: Any) -> Any:
         # As a list: zarr-python 3.1 loses the codecs of a generator.
         codecs = [codec.evolve_from_array_spec(array_spec) for codec in self._own]
         return BatchedCodecPipeline.from_codecs(codecs)
-
-    def _announce(self, refusal: UnsupportedError) -> None:
-        if config.get("codec_pipeline.strict", False):
-            raise refusal
-        reason = str(refusal)
-        if _counts.add(_counts.fallback, reason):
-            warnings.warn(f"penstock leaves this to zarr-python: {reason}", FallbackWarning, stacklevel=2)
 
     def _read(self, batch: Batch, out: Any, drop_axes: tuple[int, ...]) -> int:
         """Returns the number of chunks that are absent."""
@@ -206,7 +167,7 @@ class CodecPipeline(zarr.abc.codec.CodecPipeline):
             absent = self._read_region(array, region, memory)
         else:
             absent = self._read_boxes(array, batch, memory, drop_axes)
-        _counts.add(_counts.native, "read")
+        _native.add("read")
         return absent
 
     def _read_region(self, array: Array, region: Region, memory: _Memory) -> int:
@@ -222,32 +183,26 @@ class CodecPipeline(zarr.abc.codec.CodecPipeline):
         """Index arrays: the box around each chunk's selection is read, and the selection taken from it."""
         if array._vlen or memory.swapped or memory.stream is not None:
             raise UnsupportedError("index arrays with this data type or in device memory")
-        wanted = [_Box(array, item) for item in batch]
-        array = self._reaching_far(array, [box.stop for box in wanted], writable=False)
-        absent = 0
-        group: list[_Box] = []
-        held = 0
-        for box in [*wanted, None]:
-            if group and (box is None or held + box.nbytes > _BOXES_BYTES):
-                absent += _read_group(array, group, memory.array, drop_axes).absent_chunks
-                group, held = [], 0
-            if box is not None:
-                group.append(box)
-                held += box.nbytes
-        return absent
+        boxes = _boxes(array, batch, [1] * array.ndim)
+        array = self._reaching_far(array, [box.stop for box in boxes], writable=False)
+        return _zarr_boxes.read(array, boxes, memory.array, drop_axes, _options())
 
     def _write(self, batch: Batch, value: Any, drop_axes: tuple[int, ...]) -> None:
         memory = self._memory_of(value, batch)
-        if memory.stream is not None and not memory.shape:
-            raise UnsupportedError("one element in device memory for many")
         array, first = self._array_of(batch, writable=True)
         region = None if drop_axes else _region(array, batch, first, memory.shape or _extent(batch))
-        if region is None:
-            raise UnsupportedError("writing through index arrays")
-        array = self._reaching(array, region, writable=True)
+        if memory.stream is not None and (region is None or not memory.shape):
+            memory = _Memory(memory.array.get())
         opts = _options(store_fill_chunks=bool(batch[0][1].config.write_empty_chunks))
-        Write(array, region, memory.array, memory.stream).run(opts)
-        _counts.add(_counts.native, "write")
+        if region is not None:
+            array = self._reaching(array, region, writable=True)
+            Write(array, region, memory.array, memory.stream).run(opts)
+        else:
+            # Whole innermost chunks: those that the boxes hold in part would be read once more.
+            boxes = _boxes(array, batch, self._dataset.inner_chunk_shape)
+            array = self._reaching_far(array, [box.stop for box in boxes], writable=True)
+            _zarr_boxes.write(array, boxes, memory.array, drop_axes, _options(), opts)
+        _native.add("write")
 
     # Arrays as the native side knows them.
 
@@ -329,56 +284,11 @@ class _Memory:
             self.native.byteswap(inplace=True)
 
 
-class _Box:
-    """The box around one chunk's selection, and the selection within it."""
-
-    def __init__(self, array: Array, item: tuple[Any, Any, Any, Any, bool]) -> None:
-        getter, _, selection, self.out, _ = item
-        _, chunk = _split_key(getter.path, array._dataset)
-        parts = selection if isinstance(selection, tuple) else (selection,)
-        if len(parts) != array.ndim:
-            raise UnsupportedError("a selection of another rank than the array's")
-        self.ranges: list[tuple[int, int, int]] = []
-        self.stop: list[int] = []
-        within: list[Any] = []
-        for part, at, extent in zip(parts, chunk, array._dataset.chunk_shape, strict=True):
-            low, high, inside = _bounds(part, extent)
-            self.ranges.append((at * extent + low, high - low, 1))
-            self.stop.append(at * extent + high)
-            within.append(inside)
-        self.within = tuple(within)
-        self.shape = tuple(count for _, count, _ in self.ranges)
-        self.nbytes = math.prod(self.shape) * array.dtype.itemsize
-
-
-def _bounds(part: Any, extent: int) -> tuple[int, int, Any]:
-    """First index and end of a selection in a chunk's dimension, and the selection from there."""
-    if isinstance(part, slice):
-        start, stop, step = part.indices(extent)
-        if step < 1 or stop <= start:
-            raise UnsupportedError("a selection that is empty or runs backwards")
-        return start, stop, slice(0, stop - start, step)
-    index = np.asarray(part)
-    if index.dtype == bool or index.dtype.kind not in "iu" or index.size == 0:
-        raise UnsupportedError(f"selections of {type(part).__name__}, {index.dtype}")
-    low, high = int(index.min()), int(index.max()) + 1
-    if low < 0 or high > extent:
-        raise UnsupportedError("indices outside of their chunk")
-    return low, high, index - low if index.ndim else int(index) - low
-
-
-def _read_group(array: Array, group: list[_Box], out: Any, drop_axes: tuple[int, ...]) -> _core.Report:
-    """Reads the boxes in one native call and scatters their selections."""
-    boxes = [np.empty(box.shape, array.dtype) for box in group]
-    items = [
-        (array._core, box.ranges, _core.Target(memory.ctypes.data, list(memory.strides), memory))
-        for box, memory in zip(group, boxes, strict=True)
+def _boxes(array: Array, batch: Batch, grid: Sequence[int]) -> list[_zarr_boxes.Box]:
+    return [
+        _zarr_boxes.Box(array, _split_key(getter.path, array._dataset)[1], selection, out, grid)
+        for getter, _, selection, out, _ in batch
     ]
-    report = _core.read_many(items, _options())
-    for box, memory in zip(group, boxes, strict=True):
-        taken = memory[box.within]
-        out[box.out] = taken.squeeze(axis=drop_axes) if drop_axes else taken
-    return report
 
 
 def _options(*, store_fill_chunks: bool = False) -> _core.Options:
@@ -420,7 +330,7 @@ def _check_codecs(codecs: Iterable[Any]) -> None:
     """Errors: UnsupportedError for codec classes that are not zarr-python's: somebody wants just those."""
     for codec in codecs:
         kind = type(codec)
-        if kind.__module__.partition(".")[0] not in ("zarr", "numcodecs"):
+        if kind.__module__.partition(".")[0] not in ("zarr", "numcodecs", "penstock"):
             raise UnsupportedError(f"codec class {kind.__module__}.{kind.__qualname__}")
         _check_codecs(getattr(codec, "codecs", ()))
         if getattr(codec, "subchunk_write_order", "morton") != "morton":
