@@ -27,10 +27,14 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "penstock"
 os.environ["PENSTOCK_CONFIG"] = ""  # no settings of the one who runs this
 
 HAVE_CUDA = any(device.name.startswith("cuda") for device in penstock.devices())
-# Tests that need a GPU are not part of a run without one, nor those of libraries for it without any of them.
-collect_ignore = [] if HAVE_CUDA else ["test_cuda.py"]
-if not HAVE_CUDA or not any(importlib.util.find_spec(library) for library in ("cupy", "torch")):
-    collect_ignore.append("test_cuda_libraries.py")
+# Tests that need a GPU are not part of a run without one, nor those of libraries for it without these.
+INSTALLED = {library for library in ("cupy", "torch") if importlib.util.find_spec(library) is not None}
+COLLECTED = {
+    "test_cuda.py": HAVE_CUDA,
+    "test_cuda_libraries.py": HAVE_CUDA and bool(INSTALLED),
+    "test_cuda_zarr_codecs.py": HAVE_CUDA and "cupy" in INSTALLED,
+}
+collect_ignore = [name for name, collected in COLLECTED.items() if not collected]
 
 
 def pytest_report_header() -> str:
