@@ -67,9 +67,12 @@ class BloscCodec final : public BytesToBytes {
       return Error(ErrorCode::unsupported,
                    fmt::format("{} bytes are more than a blosc chunk can hold ({})", in.size(), kMaxBytes))
           .set_hint("use smaller chunks or another codec");
-    PENSTOCK_TRY(out.resize_discard(in.size() + BLOSC_MAX_OVERHEAD));
-    const int made = blosc_compress_ctx(p_.clevel, static_cast<int>(p_.shuffle), p_.typesize, in.size(), in.data(),
-                                        out.data(), out.size(), p_.cname.c_str(), p_.blocksize, 1);
+    const std::uint64_t most = max_encoded_size(in.size());
+    // libsnappy compresses a block only where its longest output would fit; else c-blosc stores the bytes.
+    const std::uint64_t more = p_.cname == "snappy" ? in.size() / 6 + 32 : 0;
+    PENSTOCK_TRY(out.resize_discard(most + more));
+    int made = compress(in, out.data(), most + more);
+    if (made > 0 && static_cast<std::uint64_t>(made) > most) made = compress(in, out.data(), most);
     if (made <= 0) return Error(ErrorCode::internal, fmt::format("c-blosc failed to encode ({})", made));
     return out.resize(static_cast<std::uint64_t>(made));
   }
@@ -88,6 +91,12 @@ class BloscCodec final : public BytesToBytes {
   }
 
  private:
+  /// Bytes made, at most `room`; 0 or less: an error.
+  [[nodiscard]] int compress(ByteView in, std::byte* out, std::uint64_t room) const {
+    return blosc_compress_ctx(p_.clevel, static_cast<int>(p_.shuffle), p_.typesize, in.size(), in.data(), out, room,
+                              p_.cname.c_str(), p_.blocksize, 1);
+  }
+
   BloscParameters p_;
 };
 

@@ -1,4 +1,7 @@
+#include "codec/blosc/blosclz.hpp"
 #include "codec/blosc/device.hpp"
+#include "codec/blosc/snappy.hpp"
+#include "codec/lz/launch.cuh"
 #include "device/cuda/error.hpp"
 #include "device/cuda/team.cuh"
 
@@ -64,3 +67,10 @@ Status finish_cuda(const DeviceBatch& batch, const Workspace& ws, Inner inner, c
 }
 
 }  // namespace penstock::blosc
+
+namespace penstock::lz {
+
+template Status decode_cuda(const blosc::Blosclz&, const DeviceBatch&, const Stream&);
+template Status decode_cuda(const blosc::Snappy&, const DeviceBatch&, const Stream&);
+
+}  // namespace penstock::lz

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <optional>
 
+#include "codec/blosc/blosclz.hpp"
+#include "codec/blosc/snappy.hpp"
 #include "codec/deflate/device.hpp"
+#include "codec/lz/device.hpp"
 #include "codec/lz4/device.hpp"
 #include "codec/zstd/zstd.hpp"
 #include "device/team.hpp"
@@ -123,6 +126,8 @@ std::unique_ptr<DeviceDecoder> make_device_decoder(std::string_view cname, std::
   const auto make = [&](Inner inner, std::unique_ptr<DeviceDecoder> decoder) -> std::unique_ptr<DeviceDecoder> {
     return std::make_unique<BloscDevice>(inner, std::move(decoder), item_bytes, block_bytes);
   };
+  if (cname == "blosclz") return make(Inner::blosclz, std::make_unique<lz::Decoder<Blosclz>>(Blosclz{}));
+  if (cname == "snappy") return make(Inner::snappy, std::make_unique<lz::Decoder<Snappy>>(Snappy{}));
   if (cname == "lz4" || cname == "lz4hc") return make(Inner::lz4, lz4::make_device_decoder(lz4::Framing::block));
   if (cname == "zlib") return make(Inner::zlib, deflate::make_device_decoder(deflate::Container::zlib));
   if (cname == "zstd") return make(Inner::zstd, make_zstd_device_decoder());

@@ -1,4 +1,7 @@
+#include "codec/blosc/blosclz.hpp"
 #include "codec/blosc/device.hpp"
+#include "codec/blosc/snappy.hpp"
+#include "codec/lz/device.hpp"
 
 namespace penstock::blosc {
 namespace {
@@ -11,3 +14,14 @@ Status open_cuda(const DeviceBatch&, const Workspace&, Inner, const Stream&) { r
 Status finish_cuda(const DeviceBatch&, const Workspace&, Inner, const Stream&) { return no_cuda(); }
 
 }  // namespace penstock::blosc
+
+namespace penstock::lz {
+
+template <class Format>
+Status decode_cuda(const Format&, const DeviceBatch&, const Stream&) {
+  return blosc::no_cuda();
+}
+template Status decode_cuda(const blosc::Blosclz&, const DeviceBatch&, const Stream&);
+template Status decode_cuda(const blosc::Snappy&, const DeviceBatch&, const Stream&);
+
+}  // namespace penstock::lz
