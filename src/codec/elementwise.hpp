@@ -4,6 +4,7 @@
 //   in_bytes(out_bytes) -> uint64_t      encoded size of a chunk with so many decoded bytes
 //   units(out_bytes) -> uint64_t         how many units make up the output
 //   operator()(in, out, out_bytes, i)    makes unit i
+//   check(task, result)                  optional: may refuse a chunk of the right size
 #pragma once
 #include <cstdint>
 
@@ -22,6 +23,8 @@ PENSTOCK_HD ChunkStatus check(const Filter& filter, const DecodeTask& task) {
                                            : DecodeStatus::ok;
   result.position = task.in_bytes < wanted ? task.in_bytes : wanted;
   result.output_bytes = result.status == DecodeStatus::ok ? task.out_bytes : 0;
+  if constexpr (requires { filter.check(task, result); })
+    if (result.status == DecodeStatus::ok) filter.check(task, result);
   return result;
 }
 

@@ -20,6 +20,7 @@ std::string_view decode_status_text(DecodeStatus status) {
     case DecodeStatus::needs_dictionary: return "the frame needs a dictionary";
     case DecodeStatus::unsupported_feature: return "the frame uses a feature that is not supported";
     case DecodeStatus::scratch_too_small: return "the chunk is cut into more blocks than the decoder has scratch for";
+    case DecodeStatus::bad_padding: return "the number of padding bits is not that of the chunk";
     case DecodeStatus::not_run: return "the decoder did not run";
   }
   return "unknown status";

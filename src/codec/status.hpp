@@ -26,6 +26,7 @@ enum class DecodeStatus : std::uint32_t {
   needs_dictionary,      ///< the frame was made with a dictionary
   unsupported_feature,   ///< the format's version or an option of it is not known
   scratch_too_small,     ///< needs more scratch than a chunk of its size gets: cut into very many small blocks
+  bad_padding,           ///< the number of bits that fill up the last byte is not that of the chunk's size
   not_run = 0xFFFFFFFF,  ///< what the words hold before a device has written them
 };
 

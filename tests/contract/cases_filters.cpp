@@ -17,17 +17,22 @@ Case before_bytes(std::string codec, std::string label, std::string configuratio
 }
 
 /// An array->bytes codec alone.
-Case alone(std::string codec, std::string label, std::string configuration) {
+Case alone(std::string codec, std::string label, std::string configuration, bool lossless = true) {
   CodecSpec spec{codec, std::move(configuration)};
-  return {std::move(codec), std::move(label), [spec](const ChunkSpec&) { return std::vector<CodecSpec>{spec}; }};
+  return {std::move(codec), std::move(label), [spec](const ChunkSpec&) { return std::vector<CodecSpec>{spec}; }, false,
+          [lossless](const DType&) { return lossless; }};
 }
 
 }  // namespace
 
 void add_array_filters(std::vector<Case>& cases) {
   cases.push_back(before_bytes("numcodecs.delta", "delta", "{}", true));
+  cases.push_back(before_bytes("numcodecs.delta", "delta stored as int16", R"({"astype":"<i2"})", false));
+  cases.push_back(before_bytes("numcodecs.delta", "delta stored as float32", R"({"astype":"<f4"})", false));
   cases.push_back(before_bytes("numcodecs.fixedscaleoffset", "fixedscaleoffset", R"({"offset":2,"scale":4})", false));
   cases.push_back(before_bytes("numcodecs.quantize", "quantize", R"({"digits":3})", false));
+  cases.push_back(
+      before_bytes("numcodecs.quantize", "quantize stored as float32", R"({"digits":3,"astype":"<f4"})", false));
   cases.push_back(before_bytes("bitround", "bitround", R"({"keepbits":7})", false));
   cases.push_back(before_bytes("numcodecs.astype", "astype", R"({"encode_dtype":"<f8"})", false));
   cases.push_back(
@@ -44,6 +49,10 @@ void add_serializer_filters(std::vector<Case>& cases) {
        true});
   cases.push_back(alone("vlen-bytes", "vlen-bytes", "{}"));
   cases.push_back(alone("packbits", "packbits", "{}"));
+  cases.push_back(alone("packbits", "packbits padding first", R"({"padding_encoding":"first_byte"})"));
+  cases.push_back(alone("packbits", "packbits padding last", R"({"padding_encoding":"last_byte"})"));
+  cases.push_back(alone("packbits", "packbits bits 1 to 5",
+                        R"({"padding_encoding":"last_byte","first_bit":1,"last_bit":5})", false));
   for (const auto& [codec, mode] :
        {std::pair("zfp", R"({"mode":"reversible"})"), {"numcodecs.zfpy", R"({"mode":5})"}}) {
     cases.push_back(alone(codec, fmt::format("{} reversible", codec), mode));

@@ -1,15 +1,21 @@
-// Device algorithms whose lanes run in a scattered order: checksums, blosc, delta.  The contract harness runs the same
-// source in order.
+// Device algorithms whose lanes run in a scattered order: checksums, blosc, delta of integers and floats.  The contract
+// harness runs the same source in order.
 #include <blosc.h>
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include <cmath>
+#include <cstring>
+#include <limits>
 #include <memory>
 #include <random>
 
+#include "codec/astype/filter.hpp"
 #include "codec/blosc/decode.hpp"
 #include "codec/checksum/sums.hpp"
 #include "codec/crc32c/crc32c.hpp"
+#include "codec/delta/delta.hpp"
+#include "codec/delta/float_sums.hpp"
 #include "codec/delta/sums.hpp"
 #include "codec/lz4/decode.hpp"
 #include "device/lz4_data.hpp"
@@ -119,4 +125,54 @@ TEST(ScatteredCodecs, DeltaOfAllIntegers) {
                     DecodeStatus::ok);
           EXPECT_EQ(out, expected);
         }
+}
+
+namespace {
+
+/// Differences whose sums show every rounding, with NaN of several payloads, infinities and -0.0 among them.
+template <class T>
+Data float_differences(std::size_t n, int kind, std::mt19937& random) {
+  std::vector<T> values(n);
+  std::uniform_real_distribution<T> any(-1, 1);
+  for (T& x : values) x = std::ldexp(any(random), static_cast<int>(random() % 40) - 20);
+  using Limits = std::numeric_limits<T>;
+  const T rare[] = {T{-0.0F}, Limits::infinity(), -Limits::infinity(), Limits::denorm_min(), Limits::max()};
+  if (kind >= 1 && n > 3) values[random() % n] = rare[random() % std::size(rare)];
+  if (kind >= 2 && n > 3) values[n / 2] = Limits::infinity(), values[n / 2 + 1] = -Limits::infinity();
+  if (!values.empty()) values[0] = T{-0.0F};
+  Data out(n * sizeof(T));
+  if (n > 0) std::memcpy(out.data(), values.data(), out.size());
+  if (kind == 3 && n > 3) out[n / 3 * sizeof(T) + sizeof(T) - 1] = 0x7F;  // exponent of a NaN
+  if (kind == 3 && n > 3) out[n / 3 * sizeof(T) + sizeof(T) - 2] = sizeof(T) == 4 ? 0xA5 : 0xF4;
+  return out;
+}
+
+template <class Team, class T>
+void expect_float_sums(const Team& team, const Data& in, Number from, Number to, std::uint32_t parts) {
+  const std::size_t n = in.size() / size_of(from);
+  Data out(n * size_of(to), 0xEE), expected(out.size());
+  DeltaNumbers{to, from, parts}.decode(bytes_of(in), reinterpret_cast<std::byte*>(expected.data()), n);
+  const auto shared = std::make_unique<delta::FloatShared<T>>();
+  const DecodeTask task{bytes_of(in), in.size(), reinterpret_cast<std::byte*>(out.data()), out.size()};
+  const ChunkStatus status = delta::decode_floats(team, task, *device_scalar(from), *device_scalar(to), parts, *shared);
+  ASSERT_EQ(status.status, DecodeStatus::ok);
+  ASSERT_EQ(out, expected);
+}
+
+}  // namespace
+
+TEST(ScatteredCodecs, DeltaOfFloatsHasTheBitsOfTheCpu) {
+  std::mt19937 random(4);
+  for (const std::size_t n : {0u, 2u, 510u, 512u, 514u, 1024u, 5000u})
+    for (int kind = 0; kind < 4; ++kind)
+      for (const std::uint32_t parts : {1u, 2u}) {
+        const Data f4 = float_differences<float>(n, kind, random), f8 = float_differences<double>(n, kind, random);
+        const PermTeam<> team(static_cast<std::uint32_t>(n) + static_cast<std::uint32_t>(kind));
+        expect_float_sums<PermTeam<>, float>(team, f4, Number::f4, Number::f4, parts);
+        expect_float_sums<PermTeam<>, double>(team, f8, Number::f8, Number::f8, parts);
+        expect_float_sums<PermTeam<>, double>(team, f4, Number::f4, Number::f8, parts);
+        expect_float_sums<PermTeam<>, double>(team, f8, Number::f8, Number::f4, parts);
+        if (parts == 1) expect_float_sums<PermTeam<>, double>(team, f4, Number::i4, Number::f8, 1);
+        if (parts == 1) expect_float_sums<PermTeam<>, float>(team, f4, Number::i2, Number::f4, 1);
+      }
 }

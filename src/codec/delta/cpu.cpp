@@ -46,11 +46,6 @@ void running_sums(std::byte* at, std::size_t count, std::size_t parts, std::arra
   }
 }
 
-/// NumPy sums in the wider of the two types and then converts; integers wrap in the decoded type, whichever is wider.
-Number sum_type(Number decoded, Number encoded) {
-  return is_float(decoded) || is_float(encoded) ? promote(decoded, encoded) : decoded;
-}
-
 template <class Sum>
 void decode_blocks(const DeltaNumbers& delta, const std::byte* in, std::byte* out, std::size_t count, Number sum) {
   const CastFunction widen = cast_function(delta.encoded, sum);
@@ -73,6 +68,10 @@ void decode_blocks(const DeltaNumbers& delta, const std::byte* in, std::byte* ou
 
 }  // namespace
 
+Number DeltaNumbers::sum_type() const {
+  return is_float(decoded) || is_float(encoded) ? promote(decoded, encoded) : decoded;
+}
+
 void DeltaNumbers::encode(const std::byte* in, std::byte* out, std::size_t count) const {
   with_type(decoded, [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -90,7 +89,7 @@ void DeltaNumbers::encode(const std::byte* in, std::byte* out, std::size_t count
 }
 
 void DeltaNumbers::decode(const std::byte* in, std::byte* out, std::size_t count) const {
-  const Number sum = sum_type(decoded, encoded);
+  const Number sum = sum_type();
   with_type(sum, [&](auto tag) {
     using Sum = typename decltype(tag)::type;
     if constexpr (!std::is_same_v<Sum, Boolean>) decode_blocks<Sum>(*this, in, out, count, sum);

@@ -13,6 +13,8 @@ struct DeltaNumbers {
   Number encoded;
   std::size_t parts;  ///< scalars of one element
 
+  /// NumPy sums in the wider of the two types and then converts; integers wrap in the decoded type, whichever is wider.
+  [[nodiscard]] Number sum_type() const;
   void encode(const std::byte* in, std::byte* out, std::size_t count) const;
   void decode(const std::byte* in, std::byte* out, std::size_t count) const;
 };

@@ -24,6 +24,7 @@
 #include <fmt/format.h>
 
 #include "codec/astype/filter.hpp"
+#include "codec/elementwise.hpp"
 #include "codec/packbits/packbits.hpp"
 #include "codec/support.hpp"
 #include "core/checked.hpp"
@@ -38,11 +39,19 @@ Status check_padding(std::byte found, std::uint64_t expected, std::uint64_t at) 
                fmt::format("{} padding bits expected, byte {} says {}", expected, at, static_cast<unsigned>(found)));
 }
 
+template <class Filter>
+std::unique_ptr<DeviceDecoder> unpack_on_device(const Filter& filter) {
+  return std::make_unique<elementwise::Decoder<Filter>>("packbits", filter);
+}
+
 class NumcodecsPackbitsCodec final : public ArrayToArray {
  public:
   NumcodecsPackbitsCodec(std::uint64_t count, ChunkSpec encoded) : count_(count), encoded_(std::move(encoded)) {}
 
   [[nodiscard]] CodecSpec spec() const override { return {"numcodecs.packbits", "{}"}; }
+  [[nodiscard]] std::unique_ptr<DeviceDecoder> device_decoder() const override {
+    return unpack_on_device(UnpackBools{{1, Padding::first_byte}, BitOrder::most_first});
+  }
   [[nodiscard]] const ChunkSpec& encoded() const override { return encoded_; }
   [[nodiscard]] Status encode(ByteView in, ByteSpan out) const override {
     PENSTOCK_TRY(expect_size(in.size(), count_));
@@ -74,7 +83,6 @@ Result<AnyCodec> make_numcodecs(const Json& configuration, const ChunkSpec& chun
   return AnyCodec(std::make_unique<NumcodecsPackbitsCodec>(count, std::move(encoded)));
 }
 
-enum class Padding : std::uint8_t { none, first_byte, last_byte };
 constexpr std::string_view kPaddingNames[] = {"none", "first_byte", "last_byte"};
 
 class PackbitsCodec final : public ArrayToBytes {
@@ -86,6 +94,11 @@ class PackbitsCodec final : public ArrayToBytes {
     return {"packbits", dump_json(Json{{"padding_encoding", kPaddingNames[static_cast<std::size_t>(padding_)]},
                                        {"first_bit", field_.first_bit},
                                        {"last_bit", field_.first_bit + field_.bits - 1}})};
+  }
+  [[nodiscard]] std::unique_ptr<DeviceDecoder> device_decoder() const override {
+    const PackedBits packed{field_.bits, padding_};
+    if (is_bool_) return unpack_on_device(UnpackBools{packed, BitOrder::least_first});
+    return unpack_on_device(UnpackFields{packed, field_});
   }
   [[nodiscard]] std::optional<std::uint64_t> encoded_size() const override {
     return packed_ + (padding_ == Padding::none ? 0 : 1);

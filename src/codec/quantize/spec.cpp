@@ -14,6 +14,9 @@
 
 #include <cmath>
 
+#include "codec/astype/kernel.hpp"
+#include "codec/elementwise.hpp"
+
 namespace penstock {
 namespace {
 
@@ -29,6 +32,12 @@ class QuantizeCodec final : public ArrayToArray {
   [[nodiscard]] CodecSpec spec() const override {
     return {"numcodecs.quantize",
             dump_json(Json{{"digits", digits_}, {"dtype", dtype_.text}, {"astype", astype_.text}})};
+  }
+  [[nodiscard]] std::unique_ptr<DeviceDecoder> device_decoder() const override {
+    if (astype_.scalars.number == dtype_.scalars.number) return std::make_unique<elementwise::Identity>();
+    const auto from = device_scalar(astype_.scalars.number), to = device_scalar(dtype_.scalars.number);
+    if (!from || !to) return nullptr;
+    return std::make_unique<elementwise::Decoder<ConvertFilter>>("quantize", ConvertFilter{*from, *to});
   }
   [[nodiscard]] const ChunkSpec& encoded() const override { return encoded_; }
   [[nodiscard]] Status encode(ByteView in, ByteSpan out) const override {
