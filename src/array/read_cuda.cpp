@@ -17,11 +17,13 @@ Result<Report> read_cuda(const ReadItem& item, const Options& options) {
   PENSTOCK_ASSIGN(const std::uint64_t elements, element_count(shape_of(item.region)));
   PENSTOCK_ASSIGN(const std::uint64_t bytes, checked_mul(elements, r.item_bytes));
   const std::uint64_t each = aligned(r.chain->decoded_size());
-  const std::uint64_t per_slab = std::max<std::uint64_t>(kSlabBytes / std::max(each, kAlign), 1);
+  const std::uint64_t group_bytes =
+      options.budget_bytes == 0 ? kGroupBytes : std::min(kGroupBytes, options.budget_bytes / 64);
+  const std::uint64_t per_group = std::max<std::uint64_t>(group_bytes / std::max(each, kAlign), 1);
   const std::uint64_t encoded = longest_encoding(*r.chain).value_or(2 * r.chain->decoded_size());
-  // A worker has a slab being filled and one going up, and what decoding takes.
-  PENSTOCK_ASSIGN(const Allowance allowed,
-                  allow(options, 2 * each * per_slab + (r.chain->is_raw() ? 0 : encoded + r.chain->scratch_bytes())));
+  // A worker has a group of chunks on the device, some pieces on their way, and what decoding takes.
+  const std::uint64_t decoding = r.chain->is_raw() ? 0 : encoded + each + r.chain->scratch_bytes();
+  PENSTOCK_ASSIGN(const Allowance allowed, allow(options, each * per_group + kPieces * kPieceBytes + decoding));
   PENSTOCK_ASSIGN(const CutRegion cut, CutRegion::make(item.region, r.chain->decoded().shape));
   PENSTOCK_ASSIGN(CudaPath path, cuda_path(r.view->dataset, r.view->chain, r.device, cut.size(), allowed.workers));
   if (path.chain && least_wave_bytes(*r.chain, *path.chain) > allowed.budget_bytes) {
@@ -32,25 +34,27 @@ Result<Report> read_cuda(const ReadItem& item, const Options& options) {
     path.decode = CudaPath::Decode::on_cpu;
   }
   Job job(options, "read", bytes, allowed.workers);
-  tbb::enumerable_thread_specific<Lane> lanes;
+  Lanes lanes;
+  Flown flown;
   const Status done = job.run([&]() -> Status {
-    if (path.decode == CudaPath::Decode::on_device)
-      return fly_waves(r, *path.chain, allowed.budget_bytes, job, lanes.local(), options.cancel);
+    if (path.decode == CudaPath::Decode::on_device) {
+      PENSTOCK_ASSIGN(flown, fly_waves(r, *path.chain, allowed.budget_bytes, job, lanes, options.cancel));
+      return {};
+    }
     PENSTOCK_ASSIGN(const LeafFinder all, LeafFinder::make(r.state, r.view, r.region));
-    const std::uint64_t slabs = div_up(all.size(), per_slab);
-    return job.for_each(slabs, true, [&](std::uint64_t s) {
-      return send_slab(r, job, lanes.local(), s * per_slab, std::min((s + 1) * per_slab, all.size()), options.cancel);
+    return job.for_each(div_up(all.size(), per_group), true, [&](std::uint64_t g) {
+      return send_chunks(r, job, lanes.local(), g * per_group, std::min((g + 1) * per_group, all.size()), per_group,
+                         options.cancel);
     });
   });
   // Also after an error: nothing may still write into the target when the caller has it back.
   Report report;
+  report.peak_device_bytes = flown.peak_device_bytes;
   double waited = 0;
-  std::uint64_t chunks_on_cpu = 0;
   for (Lane& lane : lanes) {
-    waited += lane.waited_seconds;
-    chunks_on_cpu += lane.chunks_on_cpu;
-    report.peak_device_bytes += lane.peak_device_bytes;
-    if (!lane.started) continue;
+    waited += lane.pieces.waited_seconds();
+    if (lane.staging.size() == 0) continue;
+    report.peak_device_bytes += lane.staging.size();
     if (!done) {
       PENSTOCK_TRY(lane.stream.synchronize());
       continue;
@@ -59,8 +63,9 @@ Result<Report> read_cuda(const ReadItem& item, const Options& options) {
     PENSTOCK_TRY(end.wait_on(item.target.stream));
   }
   if (!done) return done.error();
-  if (chunks_on_cpu > 0)
-    path.reason += fmt::format("; {} chunks that its decoder does not take on the CPU", format_count(chunks_on_cpu));
+  if (flown.chunks_on_cpu > 0)
+    path.reason +=
+        fmt::format("; {} chunks that its decoder does not take on the CPU", format_count(flown.chunks_on_cpu));
   job.fill_report(report);
   report.budget_bytes = allowed.budget_bytes;
   report.peak_host_bytes += r.ring->allocated_bytes();

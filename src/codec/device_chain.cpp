@@ -81,16 +81,12 @@ double DeviceChain::cpu_seconds(std::uint64_t chunks, std::uint64_t cores) const
   return seconds;
 }
 
-void ChainBatch::add(std::uint64_t encoded_bytes) {
+void ChainBatch::add_at(const std::byte* encoded, std::uint64_t encoded_bytes) {
   offsets_.push_back(encoded_end_);
   encoded_.push_back(encoded_bytes);
-  encoded_end_ += aligned(encoded_bytes);
-}
-
-void ChainBatch::remove_last() {
-  encoded_end_ = offsets_.back();
-  offsets_.pop_back();
-  encoded_.pop_back();
+  elsewhere_.push_back(encoded);
+  encoded_total_ += aligned(encoded_bytes);
+  if (encoded == nullptr) encoded_end_ += aligned(encoded_bytes);
 }
 
 // Both memories begin with the results and the tasks of every step, and the encoded chunks follow, so that one copy
@@ -116,7 +112,7 @@ std::array<std::uint64_t, 2> ChainBatch::buffer_strides() const {
 }
 
 BatchSize ChainBatch::batch_size(const Step& step) const {
-  if (step.wrapping) return {size(), encoded_end_, chain_->decoded_size_};
+  if (step.wrapping) return {size(), encoded_total_, chain_->decoded_size_};
   return {size(), size() * step.out_bytes, step.out_bytes};
 }
 
@@ -133,7 +129,8 @@ std::uint64_t ChainBatch::device_bytes() const {
   return host_bytes() + size() * (strides[0] + strides[1]) + scratch_bytes();
 }
 
-void ChainBatch::write_tasks(std::byte* host, std::byte* device) {
+void ChainBatch::write_words(std::byte* host, std::byte* device) {
+  device_ = device;
   const auto strides = buffer_strides();
   const std::uint32_t count = size();
   std::byte* const buffers[2] = {device + host_bytes(), device + host_bytes() + count * strides[0]};
@@ -145,7 +142,8 @@ void ChainBatch::write_tasks(std::byte* host, std::byte* device) {
   decoded_.resize(count);
   decoded_bytes_.resize(count);
   for (std::uint32_t chunk = 0; chunk < count; ++chunk) {
-    DecodeTask at{device + encoded_at(chunk), encoded_[chunk], nullptr, 0};
+    const std::byte* const encoded = elsewhere_[chunk] != nullptr ? elsewhere_[chunk] : device + encoded_at(chunk);
+    DecodeTask at{encoded, encoded_[chunk], nullptr, 0};
     std::size_t to_come = writers;
     for (std::size_t s = 0; s < chain_->steps_.size(); ++s) {
       const Step& step = chain_->steps_[s];
@@ -171,10 +169,9 @@ void ChainBatch::write_tasks(std::byte* host, std::byte* device) {
 }
 
 Status ChainBatch::run(std::byte* host, std::byte* device, const Stream& stream) {
-  host_ = host;
-  device_ = device;
   if (size() == 0) return {};
-  write_tasks(host, device);
+  write_words(host, device);
+  take_results(host);
   PENSTOCK_TRY(copy_async(device, stream.device(), host, {}, host_bytes(), stream));
   PENSTOCK_TRY(decode(stream));
   return copy_async(host, {}, device, stream.device(), results_bytes(), stream);
@@ -195,9 +192,8 @@ Status ChainBatch::decode(const Stream& stream) const {
 }
 
 ChainBatch::Outcome ChainBatch::outcome(std::uint32_t chunk) const {
-  const auto* results = reinterpret_cast<const ChunkStatus*>(host_);
   for (std::size_t s = 0; s < chain_->steps_.size(); ++s) {
-    const ChunkStatus& result = results[s * size() + chunk];
+    const ChunkStatus& result = results_[s * size() + chunk];
     if (result.status == DecodeStatus::ok) continue;
     return {to_status(result, chain_->steps_[s].codec), needs_cpu(result.status)};
   }

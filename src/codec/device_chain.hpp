@@ -36,17 +36,19 @@ class DeviceChain {
   std::uint64_t decoded_size_ = 0;
 };
 
-/// One batch of chunks through a DeviceChain.  First `add` all sizes, then fill host memory, then `run`, then look at
-/// the outcomes.  It allocates nothing on a device: both memories are the caller's.
+/// One batch of chunks through a DeviceChain.  First `add` all chunks; then either fill host memory and `run`, or, when
+/// the chunks are in device memory already, write_words, bring those up, `decode`, and bring the results back.  Then
+/// look at the outcomes.  It allocates nothing on a device: all memory is the caller's.
 class ChainBatch {
  public:
   explicit ChainBatch(const DeviceChain& chain) : chain_(&chain) {}
 
-  /// Adds a chunk of so many encoded bytes.
-  void add(std::uint64_t encoded_bytes);
-  void remove_last();
+  /// Adds a chunk of so many encoded bytes, which go up with the batch.
+  void add(std::uint64_t encoded_bytes) { add_at(nullptr, encoded_bytes); }
+  /// Adds a chunk whose encoded bytes will be at `encoded` in device memory when the batch is decoded.
+  void add_at(const std::byte* encoded, std::uint64_t encoded_bytes);
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(encoded_.size()); }
-  /// Memory that the batch takes now.  Both begin at a multiple of 256.
+  /// Memory that the batch takes now, without chunks that are elsewhere.  Both begin at a multiple of 256.
   [[nodiscard]] std::uint64_t host_bytes() const;
   [[nodiscard]] std::uint64_t device_bytes() const;
   /// Where the encoded bytes of a chunk go, from the beginning of the host memory.
@@ -54,8 +56,17 @@ class ChainBatch {
 
   /// Uploads, decodes and brings the statuses back, in the order of `stream`.  `host` is in use until that is done.
   [[nodiscard]] Status run(std::byte* host, std::byte* device, const Stream& stream);
-  /// Decodes once more what `run` brought up.
+
+  /// What stands at the beginning of both memories: results_bytes() of results, then tasks.
+  [[nodiscard]] std::uint64_t words_bytes() const;
+  [[nodiscard]] std::uint64_t results_bytes() const;
+  /// Writes the words for a batch whose device memory is at `device`.
+  void write_words(std::byte* host, std::byte* device);
+  /// Decodes what is in device memory, once or again.
   [[nodiscard]] Status decode(const Stream& stream) const;
+  /// The results, once they are in host memory; in use as long as outcomes are asked for.
+  void take_results(const std::byte* host) { results_ = reinterpret_cast<const ChunkStatus*>(host); }
+
   /// The decoded bytes of a chunk in device memory.
   [[nodiscard]] const std::byte* decoded(std::uint32_t chunk) const { return decoded_[chunk]; }
   /// Of the first step that refused the chunk, once the stream has done the batch.
@@ -67,21 +78,20 @@ class ChainBatch {
 
  private:
   using Step = DeviceChain::Step;
-  [[nodiscard]] std::uint64_t words_bytes() const;
-  [[nodiscard]] std::uint64_t results_bytes() const;
   [[nodiscard]] std::uint64_t scratch_bytes() const;
   [[nodiscard]] BatchSize batch_size(const Step& step) const;
   /// Bytes of the two buffers between which the writing steps alternate.
   [[nodiscard]] std::array<std::uint64_t, 2> buffer_strides() const;
-  void write_tasks(std::byte* host, std::byte* device);
 
   const DeviceChain* chain_;
+  std::vector<const std::byte*> elsewhere_;  ///< encoded bytes that do not go up with the batch, or nullptr
   std::vector<std::uint64_t> encoded_, offsets_;
-  std::uint64_t encoded_end_ = 0;
+  std::uint64_t encoded_end_ = 0;    ///< of those that do
+  std::uint64_t encoded_total_ = 0;  ///< of all
   std::vector<const std::byte*> decoded_;
   std::vector<std::uint64_t> decoded_bytes_;
-  std::byte* host_ = nullptr;
   std::byte* device_ = nullptr;
+  const ChunkStatus* results_ = nullptr;
 };
 
 }  // namespace penstock

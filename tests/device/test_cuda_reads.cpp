@@ -69,7 +69,7 @@ TEST_F(GpuReads, ChainsGiveWhatTheHostReads) {
       ASSERT_TRUE(got) << got.error().message();
       ASSERT_EQ(*got, test::read(array, region).value()) << to_string(region);
       EXPECT_TRUE(decode_path(report).starts_with("cuda:0")) << decode_path(report);
-      EXPECT_GT(report.peak_device_bytes, 0u);
+      if (round == 0) EXPECT_GT(report.peak_device_bytes, 0u);  // others may touch absent chunks only
       EXPECT_LE(report.peak_device_bytes, report.budget_bytes);
     }
   }

@@ -30,10 +30,16 @@ Result<Request> make_request(const ReadItem& item, const Options& options) {
   r.swaps = swap_runs(dataset.dtype);
   PENSTOCK_ASSIGN(r.fill, fill_element(dataset, nullptr));
   PENSTOCK_ASSIGN(r.begin, Event::record(item.target.stream));
-  PENSTOCK_ASSIGN(r.ring, shared_pinned_ring(Device::Type::cuda));
+  PENSTOCK_ASSIGN(r.ring, shared_pinned_ring(r.device.type));
   PENSTOCK_ASSIGN(r.memory, staging_memory(r.device));
   r.on_error = options.on_error;
   return r;
+}
+
+Status place(std::span<const PlaceItem> items, const Stream& stream) {
+  if (stream.device().type != Device::Type::cpu) return place_cuda(items, stream);
+  for (const PlaceItem& item : items) PENSTOCK_TRY(place_cpu(item));
+  return {};
 }
 
 }  // namespace penstock::cuda_read

@@ -1,9 +1,12 @@
 // What reads into the memory of a CUDA device share.  Two ways lead there.
-// Slabs, for chunks that are raw or that the CPU decodes: every worker fills small slabs of the pinned ring and sends
-// them up on a stream of its own, so that reading, decoding, uploading and placing overlap without a barrier.
+// Chunks that are raw or that the CPU decodes: every worker sends some at a time up on a stream of its own, so that
+// reading, decoding, uploading and placing overlap without a barrier.
 // Waves, for chunks that the device decodes: large batches, so that many chunks are decoded by one launch.
 #pragma once
+#include <oneapi/tbb/enumerable_thread_specific.h>
+
 #include "array/chunk_io.hpp"
+#include "array/cuda/pieces.hpp"
 #include "array/job.hpp"
 #include "array/leaf.hpp"
 #include "array/place/place.hpp"
@@ -12,9 +15,8 @@
 
 namespace penstock::cuda_read {
 
-inline constexpr std::uint64_t kSlabBytes = std::uint64_t{8} << 20;  // a worker's slab: copy time far above launch time
-inline constexpr std::uint64_t kAlign = 256;
-constexpr std::uint64_t aligned(std::uint64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
+inline constexpr std::uint64_t kGroupBytes = std::uint64_t{16}
+                                             << 20;  // decoded, of chunks placed together; less with small budgets
 
 /// What one region needs on its way; shared by all workers, constant while they run.
 struct Request {
@@ -62,48 +64,50 @@ struct Request {
   }
 };
 
+/// Places items in the order of `stream`, also on the CPU.
+Status place(std::span<const PlaceItem> items, const Stream& stream);
+
 /// Errors: invalid_argument (region, strides, stream), no_device.
 Result<Request> make_request(const ReadItem& item, const Options& options);
 
-/// A stream of one worker, with memory on the device that is used again for each of its slabs.
+/// What one worker keeps.
 struct Lane {
-  Stream stream;
-  Buffer staging;
-  bool started = false;
+  Pieces pieces;
   std::optional<LeafFinder> finder;
-  double waited_seconds = 0;        // for a free slab: the device was behind
-  std::uint64_t chunks_on_cpu = 0;  // of waves: right, but beyond the device's decoder
-  std::uint64_t peak_device_bytes = 0;
+  Stream stream;   // not for waves, which have their own
+  Buffer staging;  // on the device, used again for each group of chunks
 
-  Status start(const Request& r, std::uint64_t staging_bytes) {
-    if (started) return {};
-    PENSTOCK_ASSIGN(stream, Stream::create(r.device));
-    PENSTOCK_TRY(r.begin.wait_on(stream));
-    if (staging_bytes > 0) {
-      PENSTOCK_ASSIGN(staging, r.memory->allocate(staging_bytes, kAlign, stream));
-      peak_device_bytes = staging_bytes;
-    }
+  Status start(const Request& r, std::uint64_t workers, const CancelToken& cancel) {
+    if (finder) return {};
+    PENSTOCK_TRY(pieces.start(*r.ring, workers, cancel));
     PENSTOCK_ASSIGN(LeafFinder f, LeafFinder::make(r.state, r.view, r.region));
     finder = std::move(f);
-    started = true;
     return {};
   }
-  Result<Slab> slab(const Request& r, std::uint64_t bytes, const CancelToken& cancel) {
-    const auto start_time = std::chrono::steady_clock::now();
-    auto slab = r.ring->acquire(bytes, cancel);
-    waited_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_time).count();
-    return slab;
+  Status start_staging(const Request& r, std::uint64_t bytes) {
+    if (staging.size() > 0) return {};
+    PENSTOCK_ASSIGN(stream, Stream::create(r.device));
+    PENSTOCK_TRY(r.begin.wait_on(stream));
+    PENSTOCK_ASSIGN(staging, r.memory->allocate(bytes, kAlign, stream));
+    return {};
   }
 };
+using Lanes = tbb::enumerable_thread_specific<Lane>;
 
-/// Chunks [first, last) through one slab.
-Status send_slab(const Request& r, Job& job, Lane& lane, std::uint64_t first, std::uint64_t last,
-                 const CancelToken& cancel);
+/// Chunks [first, last), raw or decoded by this thread; no call has more than `most`.
+Status send_chunks(const Request& r, Job& job, Lane& lane, std::uint64_t first, std::uint64_t last, std::uint64_t most,
+                   const CancelToken& cancel);
 
-/// All chunks through waves that `chain` decodes on the device; at most `device_bytes` of its memory.
-Status fly_waves(const Request& r, const DeviceChain& chain, std::uint64_t device_bytes, Job& job, Lane& lane,
-                 const CancelToken& cancel);
-/// Device memory that the smallest wave needs: one chunk.
+/// What waves came to.
+struct Flown {
+  std::uint64_t peak_device_bytes = 0;
+  std::uint64_t chunks_on_cpu = 0;  // right, but refused by the device's decoder
+};
+/// All chunks through waves that `chain` decodes on the device; at most `device_bytes` of its memory.  When it returns,
+/// the device is done, also after an error.
+Result<Flown> fly_waves(const Request& r, const DeviceChain& chain, std::uint64_t device_bytes, Job& job, Lanes& lanes,
+                        const CancelToken& cancel);
+/// Device memory that the smallest waves need: two, of one chunk each.
 std::uint64_t least_wave_bytes(const CodecChain& chain, const DeviceChain& device);
 
 }  // namespace penstock::cuda_read

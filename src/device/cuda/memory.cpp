@@ -12,8 +12,9 @@ namespace {
 
 /// What cudaMallocAsync promises.
 constexpr std::size_t kAlignment = 256;
-/// Freed memory that the pool keeps when a stream is synchronised, so that the next wave need not map it again.
-constexpr std::uint64_t kKeepBytes = std::uint64_t{1} << 30;
+/// Freed memory that the pool keeps when a stream is synchronised, so that the next read need not map it again, which
+/// takes some milliseconds a gigabyte: this part of the device's memory, but no less than a gigabyte.
+constexpr std::uint64_t kKeepPart = 16, kKeepBytes = std::uint64_t{1} << 30;
 
 class CudaMemory final : public Memory {
  public:
@@ -70,7 +71,10 @@ Result<std::shared_ptr<Memory>> create_cuda_memory(int index, std::uint64_t cap_
   cudaMemPool_t pool = nullptr;
   PENSTOCK_TRY(cuda_status(cudaMemPoolCreate(&pool, &properties), "cudaMemPoolCreate"));
   auto memory = std::make_shared<CudaMemory>(index, pool, cap_bytes);
-  std::uint64_t keep = cap_bytes == 0 ? kKeepBytes : std::min(kKeepBytes, cap_bytes);
+  std::size_t free_bytes = 0, all_bytes = 0;
+  PENSTOCK_TRY(cuda_status(cudaMemGetInfo(&free_bytes, &all_bytes), "cudaMemGetInfo"));
+  std::uint64_t keep = std::max<std::uint64_t>(kKeepBytes, all_bytes / kKeepPart);
+  if (cap_bytes != 0) keep = std::min(keep, cap_bytes);
   PENSTOCK_TRY(
       cuda_status(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep), "cudaMemPoolSetAttribute"));
   return std::shared_ptr<Memory>(std::move(memory));

@@ -1,0 +1,81 @@
+#include "array/cuda/pieces.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+namespace penstock::cuda_read {
+namespace {
+
+constexpr std::uint64_t kLeastPieceBytes = std::uint64_t{1} << 18;
+
+}  // namespace
+
+Pieces::~Pieces() {
+  for (const auto& event : sent_)
+    if (event) (void)event->synchronize();  // an error of the device is seen by who waits for the read's result
+}
+
+Status Pieces::start(PinnedRing& ring, std::uint64_t workers, const CancelToken& cancel) {
+  if (started()) return {};
+  // Half of the ring for one read, so that a second one need not wait for it.
+  const std::uint64_t capacity = ring.capacity_bytes();
+  const std::uint64_t share = capacity / (2 * kPieces * std::max<std::uint64_t>(workers, 1)) / 4096 * 4096;
+  const std::uint64_t least = std::clamp<std::uint64_t>(capacity / kPieces, 1, kLeastPieceBytes);
+  const std::uint64_t bytes = std::clamp(share, least, kPieceBytes);
+  PENSTOCK_ASSIGN(slab_, ring.acquire(kPieces * bytes, cancel));
+  bytes_ = bytes;
+  return {};
+}
+
+Result<ByteSpan> Pieces::room(std::uint64_t bytes) {
+  if (filled_ + bytes > bytes_) return ByteSpan();
+  if (std::optional<Event>& event = sent_[turn_]) {
+    const auto start = std::chrono::steady_clock::now();
+    PENSTOCK_TRY(event->synchronize());
+    waited_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    event.reset();
+  }
+  return ByteSpan(slab_.data() + turn_ * bytes_ + filled_, bytes);
+}
+
+Status Pieces::send(std::byte* to, const Stream& stream) {
+  const std::byte* const from = slab_.data() + turn_ * bytes_;
+  Status copied = copy_async(to, stream.device(), from, {}, std::exchange(filled_, 0), stream);
+  auto sent = copied ? Event::record(stream) : Result<Event>(std::move(copied).error());
+  if (!sent) {  // the piece must not be used again while it may be going up
+    PENSTOCK_TRY(stream.synchronize());
+    return std::move(sent).error();
+  }
+  sent_[turn_] = *std::move(sent);
+  turn_ = (turn_ + 1) % kPieces;
+  return {};
+}
+
+Status Pieces::send_all(ByteView bytes, std::byte* to, const Stream& stream) {
+  for (std::uint64_t at = 0; at < bytes.size();) {
+    const std::uint64_t n = std::min<std::uint64_t>(bytes_, bytes.size() - at);
+    PENSTOCK_ASSIGN(const ByteSpan piece, room(n));
+    std::memcpy(piece.data(), bytes.data() + at, n);
+    fill(n);
+    PENSTOCK_TRY(send(to + at, stream));
+    at += n;
+  }
+  return {};
+}
+
+Status Pieces::send_object(const Object& object, std::uint64_t offset_bytes, std::uint64_t bytes, std::byte* to,
+                           const Stream& stream) {
+  for (std::uint64_t at = 0; at < bytes;) {
+    const std::uint64_t n = std::min(bytes_, bytes - at);
+    PENSTOCK_ASSIGN(const ByteSpan piece, room(n));
+    PENSTOCK_TRY(object.read(offset_bytes + at, piece));
+    fill(n);
+    PENSTOCK_TRY(send(to + at, stream));
+    at += n;
+  }
+  return {};
+}
+
+}  // namespace penstock::cuda_read

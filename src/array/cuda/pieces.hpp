@@ -1,0 +1,59 @@
+// How a worker brings bytes up: through a few pieces of pinned memory of its own, one of which is filled while others
+// are on the bus or wait for it.
+#pragma once
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "device/pinned_ring.hpp"
+#include "penstock/store.hpp"
+
+namespace penstock::cuda_read {
+
+/// Large enough that a copy takes far longer than it takes to start, small enough that the pieces of all workers stay
+/// in the CPU's cache between being filled and being sent: measured, docs/concepts/decoding.md.
+inline constexpr std::uint64_t kPieceBytes = std::uint64_t{4} << 20;
+inline constexpr std::size_t kPieces = 3;
+
+inline constexpr std::uint64_t kAlign = 256;
+constexpr std::uint64_t aligned(std::uint64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
+
+/// Of one thread.
+class Pieces {
+ public:
+  Pieces() = default;
+  Pieces(const Pieces&) = delete;
+  Pieces& operator=(const Pieces&) = delete;
+  /// The device must be done with what was sent before the memory is used again.
+  ~Pieces();
+
+  /// Takes memory from the ring, as one of `workers` who do: no more than its share.  Waits until there is some; the
+  /// caller holds nothing of the ring.  Errors: cancelled, out_of_memory, budget_too_small.
+  Status start(PinnedRing& ring, std::uint64_t workers, const CancelToken& cancel);
+  [[nodiscard]] bool started() const { return bytes_ > 0; }
+  [[nodiscard]] std::uint64_t piece_bytes() const { return bytes_; }
+  /// Room for `bytes`, at most piece_bytes(), behind what the piece holds, at a multiple of 256; empty when the piece
+  /// must be sent first.  Waits until the device has read what was in it.
+  Result<ByteSpan> room(std::uint64_t bytes);
+  /// Counts what was written into the room.
+  void fill(std::uint64_t bytes) { filled_ = std::min(filled_ + aligned(bytes), bytes_); }
+  [[nodiscard]] std::uint64_t filled() const { return filled_; }
+  /// Brings what the piece holds to `to`, in the order of `stream`; the next piece follows.
+  Status send(std::byte* to, const Stream& stream);
+
+  /// Brings up more than a piece, of host memory or of an object from `offset_bytes` on; the piece holds nothing.
+  Status send_all(ByteView bytes, std::byte* to, const Stream& stream);
+  Status send_object(const Object& object, std::uint64_t offset_bytes, std::uint64_t bytes, std::byte* to,
+                     const Stream& stream);
+  [[nodiscard]] double waited_seconds() const { return waited_seconds_; }
+
+ private:
+  Slab slab_;
+  std::uint64_t bytes_ = 0;  ///< of a piece
+  std::uint64_t filled_ = 0;
+  std::array<std::optional<Event>, kPieces> sent_;
+  std::size_t turn_ = 0;
+  double waited_seconds_ = 0;  ///< for the device
+};
+
+}  // namespace penstock::cuda_read
