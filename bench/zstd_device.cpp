@@ -262,11 +262,7 @@ void sweep_shapes(const Bench& bench, const Batched& batched, const Layout& layo
     std::snprintf(word, sizeof word, "%s\"%s\": %.3f", text.empty() ? "" : ", ", name, median(times));
     text += word;
   };
-  for (const std::uint32_t n : {1u, 4u}) {
-    Shape shape = chosen;
-    shape.literal_blocks = n;
-    try_shape(Pass::literals, ("L" + std::to_string(n)).c_str(), shape);
-  }
+  try_shape(Pass::literals, "L", chosen);
   for (const std::uint32_t n : {1u, 2u, 4u, 8u}) {
     Shape shape = chosen;
     shape.sequence_blocks = n;
@@ -307,13 +303,12 @@ void measure(const Bench& bench, const Batched& batched, double scratch_share) {
   std::printf(
       "{\"data\": \"%s\", \"frame_KiB\": %llu, \"frames\": %u, \"ratio\": %.2f, \"GB_per_s\": %.2f, \"ms\": %.3f, "
       "\"ms_min\": %.3f, \"ms_max\": %.3f, \"scratch_per_decoded\": %.3f, \"needed_per_decoded\": %.3f, "
-      "\"slices\": %llu, \"shape\": \"L%u S%u E%u%s\", \"checked\": \"%s\"",
+      "\"slices\": %llu, \"shape\": \"S%u E%u%s\", \"checked\": \"%s\"",
       batched.set.name.c_str(), static_cast<unsigned long long>(batched.chunk_bytes / kKiB), batched.count,
       decoded / static_cast<double>(batched.encoded_bytes), decoded / total / 1e6, total, *fast, *slow,
       static_cast<double>(scratch.size()) / decoded, static_cast<double>(pages * kPageBytes) / decoded,
-      static_cast<unsigned long long>((pages + layout.workspace.slice_pages - 1) / layout.workspace.slice_pages),
-      shape.literal_blocks, shape.sequence_blocks, shape.execute_threads, shape.few_registers ? "h" : "",
-      problem.empty() ? "every byte" : ("WRONG: " + problem).c_str());
+      static_cast<unsigned long long>(layout.workspace.slices_of(pages)), shape.sequence_blocks, shape.execute_threads,
+      shape.few_registers ? "h" : "", problem.empty() ? "every byte" : ("WRONG: " + problem).c_str());
   if (scratch_share == 0) {
     const std::vector<double> passes = time_passes(bench, layout, shape);
     double sum = 0;

@@ -1,5 +1,6 @@
 #include <map>
 #include <mutex>
+#include <vector>
 
 #include "codec/zstd/decode/checksum.hpp"
 #include "codec/zstd/decode/execute.hpp"
@@ -37,9 +38,10 @@ __global__ void __launch_bounds__(kWarp) list_kernel(const __grid_constant__ Wor
   if (chunk < ws.chunks) list_blocks(ws, slice, chunk);
 }
 
-template <std::uint32_t Blocks>
+/// One block a warp: with four, as many tables wait for the slowest of four lanes that make them, and lanes for each
+/// other's banks of shared memory; that was slower for every batch.
 __global__ void __launch_bounds__(kWarp) literal_kernel(const __grid_constant__ Workspace ws, std::uint32_t slice) {
-  decode_literals<Blocks>(CudaTeam{}, ws, slice, shared_as<LiteralShared<Blocks>>());
+  decode_literals<1>(CudaTeam{}, ws, slice, shared_as<LiteralShared<1>>());
 }
 
 template <std::uint32_t Blocks>
@@ -96,10 +98,8 @@ struct Launcher {
   }
 };
 
-template <std::uint32_t Blocks>
 Status launch_literals(const Launcher& launcher, const Shape& shape) {
-  return launcher.launch_takers(literal_kernel<Blocks>, (shape.blocks + Blocks - 1) / Blocks,
-                                sizeof(LiteralShared<Blocks>));
+  return launcher.launch_takers(literal_kernel, shape.blocks, sizeof(LiteralShared<1>));
 }
 template <std::uint32_t Blocks>
 Status launch_sequences(const Launcher& launcher, const Shape& shape) {
@@ -119,15 +119,25 @@ Status parse_batch(const Layout& layout, cudaStream_t stream) {
   return cuda_status(cudaGetLastError(), "launching the zstd decoder");
 }
 
-/// A second queue of a device, so that literals and sequences are decoded side by side.  Kept: making one takes longer
-/// than a small batch.
+/// A second queue of a device, so that literals and sequences are decoded side by side.  Batches take turns with some
+/// of them: in one queue, the literals of a batch would wait for the end of the batch before.  Kept: making one takes
+/// longer than a small batch.
 Result<Stream> side_stream(Device device) {
+  constexpr std::size_t kStreams = 4;
+  struct Kept {
+    std::vector<Stream> streams;
+    std::size_t turn = 0;
+  };
   static std::mutex mutex;
-  static std::map<int, Stream> streams;
+  static std::map<int, Kept> kept;
   const std::scoped_lock lock(mutex);
-  if (const auto found = streams.find(device.index); found != streams.end()) return found->second;
-  PENSTOCK_ASSIGN(Stream stream, Stream::create(device));
-  return streams.emplace(device.index, std::move(stream)).first->second;
+  Kept& of_device = kept[device.index];
+  if (of_device.streams.size() < kStreams) {
+    PENSTOCK_ASSIGN(Stream stream, Stream::create(device));
+    of_device.streams.push_back(std::move(stream));
+    return of_device.streams.back();
+  }
+  return of_device.streams[of_device.turn++ % kStreams];
 }
 
 }  // namespace
@@ -145,8 +155,7 @@ Status run_pass_cuda(Pass pass, const Layout& layout, std::uint32_t slice, const
   switch (pass) {
     case Pass::parse: return parse_batch(layout, native);
     case Pass::list: return launcher.launch(list_kernel, (layout.workspace.chunks + kWarp - 1) / kWarp, kWarp, 0);
-    case Pass::literals:
-      return shape.literal_blocks == 1 ? launch_literals<1>(launcher, shape) : launch_literals<4>(launcher, shape);
+    case Pass::literals: return launch_literals(launcher, shape);
     case Pass::sequences:
       switch (shape.sequence_blocks) {
         case 1: return launch_sequences<1>(launcher, shape);

@@ -60,7 +60,8 @@ std::uint64_t scratch_bytes(std::uint32_t count, std::uint64_t decoded_bytes, st
   const Demand demand(count, decoded_bytes, largest_bytes);
   // 16-bit images, which have many short sequences, take up to 1.4 times their bytes.
   const std::uint64_t usual = decoded_bytes / 100 * 142 / kPageBytes;
-  return demand.bytes(std::min(std::max(usual, demand.chunk_pages), demand.batch_pages));
+  const std::uint64_t slice = usual - std::min(usual, demand.chunk_pages);
+  return demand.bytes(std::min(std::max(slice, demand.chunk_pages), demand.batch_pages));
 }
 
 std::uint64_t least_scratch_bytes(std::uint32_t count, std::uint64_t decoded_bytes, std::uint64_t largest_bytes) {

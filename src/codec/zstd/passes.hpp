@@ -9,27 +9,26 @@ namespace penstock::zstd {
 
 /// How a batch is spread over the device.
 struct Shape {
-  std::uint32_t literal_blocks = 1;     ///< a warp takes at a time: 1 or 4
   std::uint32_t sequence_blocks = 8;    ///< a warp takes at a time: 1, 2, 4 or 8
   std::uint32_t execute_threads = 256;  ///< for a chunk: 128, 256 or 1024
   bool few_registers = false;           ///< 48 a thread that executes, so that more chunks are under way
   std::uint32_t blocks = 1;             ///< expected in a slice
 };
 
-/// The shape that was quickest for such batches: many streams a warp only when the device is full, since lanes that
-/// wait for each other are slower; as many threads a chunk as there are for it.
+/// The shape that was quickest for such batches: few streams of sequences a warp as long as that leaves each scheduler
+/// of a multiprocessor (there are four) a warp or less, since lanes that wait for each other are slower; as many
+/// threads a chunk as there are for it.
 constexpr Shape choose_shape(const Layout& layout, const Batch& batch, std::uint32_t multiprocessors) {
   const std::uint64_t usual_pages = batch.decoded_bytes / 100 * 140 / kPageBytes + 1;
-  const std::uint64_t slices = (usual_pages + layout.workspace.slice_pages - 1) / layout.workspace.slice_pages;
+  const std::uint64_t slices = layout.workspace.slices_of(usual_pages);
   const std::uint64_t mean = batch.count == 0 ? 0 : batch.decoded_bytes / batch.count;
   const std::uint64_t chunks = (batch.count + slices - 1) / slices;
   const std::uint64_t blocks = chunks * ((mean + kMostBlockBytes - 1) / kMostBlockBytes);
   Shape shape;
   shape.blocks = static_cast<std::uint32_t>(blocks < 1 ? 1 : blocks < kMostPages ? blocks : kMostPages);
-  shape.literal_blocks = blocks <= 12 * multiprocessors ? 4 : 1;
-  shape.sequence_blocks = blocks <= 2 * multiprocessors    ? 1
-                          : blocks <= 5 * multiprocessors  ? 2
-                          : blocks <= 12 * multiprocessors ? 4
+  shape.sequence_blocks = blocks <= 4 * multiprocessors    ? 1
+                          : blocks <= 8 * multiprocessors  ? 2
+                          : blocks <= 16 * multiprocessors ? 4
                                                            : 8;
   shape.execute_threads = chunks <= multiprocessors ? 1024 : chunks <= 6 * multiprocessors ? 256 : 128;
   shape.few_registers = chunks >= 40 * multiprocessors;

@@ -85,10 +85,14 @@ PENSTOCK_HD DecodeStatus decode_literal_part(const Workspace& ws, const BlockRec
   const std::uint32_t tree = block.literal_type == LiteralType::huffman ? table.described_bytes : 0;
   LiteralStream stream;
   BackwardBits bits;
-  const bool good =
-      find_literal_stream(in, block, block.literals_begin + tree, block.literals_packed - tree, k, stream) &&
-      bits.open(in, stream.begin, stream.bytes) &&
-      decode_literal_stream(bits, table, ws.at(block.literal_place) + stream.output, stream.literals);
+  if (!find_literal_stream(in, block, block.literals_begin + tree, block.literals_packed - tree, k, stream) ||
+      !bits.open(in, stream.begin, stream.bytes))
+    return DecodeStatus::bad_stream;
+  std::uint8_t* const to = ws.at(block.literal_place);
+  // Who executes reads literals in aligned words: the last one is filled up.
+  if (k + 1 == block.literal_streams)
+    for (std::uint32_t i = block.literals; i % 4 != 0; ++i) *assume_global(to + i) = 0;
+  const bool good = decode_literal_stream(bits, table, to + stream.output, stream.literals);
   return good ? DecodeStatus::ok : DecodeStatus::bad_stream;
 }
 

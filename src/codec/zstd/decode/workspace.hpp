@@ -7,7 +7,7 @@
 //
 // Chunks get consecutive pages of an imagined long arena, which is cut into slices of equal length.  A chunk belongs
 // to the slice in which it begins and may reach beyond its end, which is why the real arena is larger than a slice by
-// what one chunk can take.
+// what one chunk can take.  What fits into the real arena is one slice.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -71,11 +71,17 @@ struct Workspace {
     return arena + std::uint64_t{place} * kPlaceBytes;
   }
   [[nodiscard]] PENSTOCK_HD std::uint64_t most_pages() const { return std::uint64_t{slices} * slice_pages; }
+  /// How many slices chunks of so many pages take.
+  [[nodiscard]] PENSTOCK_HD constexpr std::uint64_t slices_of(std::uint64_t pages) const {
+    if (pages <= std::uint64_t{slice_pages} + chunk_pages) return pages == 0 ? 0 : 1;
+    return (pages + slice_pages - 1) / slice_pages;
+  }
   /// The first page of the slice; all chunks have their pages.
   [[nodiscard]] PENSTOCK_HD std::uint64_t slice_begin(std::uint32_t slice) const {
     const std::uint64_t taken = *pages_taken < most_pages() ? *pages_taken : most_pages();
-    const std::uint64_t needed = (taken + slice_pages - 1) / slice_pages;
-    return needed == 0 ? 0 : slice * ((taken + needed - 1) / needed);
+    const std::uint64_t needed = slices_of(taken);
+    if (needed <= 1) return slice == 0 ? 0 : taken;  // mostly, and without a division
+    return slice * ((taken + needed - 1) / needed);
   }
   /// Whether the slice decodes the chunk.
   [[nodiscard]] PENSTOCK_HD bool in_slice(const ChunkState& state, std::uint32_t slice) const {
