@@ -52,7 +52,7 @@ class BloscCodec final : public BytesToBytes {
                                  p_.typesize, p_.cname, p_.clevel, blosc_shuffle_name(p_.shuffle), p_.blocksize)};
   }
   [[nodiscard]] std::unique_ptr<DeviceDecoder> device_decoder() const override {
-    return blosc::make_device_decoder(p_.cname, p_.typesize, p_.blocksize);
+    return blosc::make_device_decoder(p_.cname, p_.typesize, p_.blocksize, p_.clevel);
   }
   [[nodiscard]] std::optional<std::uint64_t> encoded_size(std::uint64_t /*decoded*/) const override {
     return std::nullopt;

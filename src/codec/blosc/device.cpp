@@ -17,18 +17,20 @@ namespace {
 constexpr std::uint64_t kAlign = 256;
 constexpr std::uint64_t aligned(std::uint64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 
-/// c-blosc chooses no smaller blocks by itself.
-constexpr std::uint64_t kSmallestBlock = 8192;
+/// c-blosc, old and new, chooses no smaller blocks by itself at this level.
+constexpr std::uint64_t smallest_block(int level) { return level < 1 ? 8192 : level < 4 ? 16384 : 32768; }
 /// The most streams of a block.
 constexpr std::uint32_t kMostSplits = 16;
 
 class BloscDevice final : public DeviceDecoder {
  public:
-  BloscDevice(Inner inner, std::unique_ptr<DeviceDecoder> decoder, std::uint32_t item_bytes, std::uint64_t block_bytes)
+  BloscDevice(Inner inner, std::unique_ptr<DeviceDecoder> decoder, std::uint32_t item_bytes, std::uint64_t block_bytes,
+              int level)
       : inner_(inner),
         decoder_(std::move(decoder)),
         splits_(item_bytes <= kMostSplits ? item_bytes : 1),
-        block_bytes_(block_bytes == 0 ? kSmallestBlock : std::clamp<std::uint64_t>(block_bytes, 128, kSmallestBlock)),
+        block_bytes_(block_bytes == 0 ? smallest_block(level)
+                                      : std::clamp<std::uint64_t>(block_bytes, 128, smallest_block(level))),
         name_("blosc(" + std::string(decoder_->name()) + ")") {}
 
   [[nodiscard]] std::string_view name() const override { return name_; }
@@ -122,9 +124,9 @@ class BloscDevice final : public DeviceDecoder {
 }  // namespace
 
 std::unique_ptr<DeviceDecoder> make_device_decoder(std::string_view cname, std::uint32_t item_bytes,
-                                                   std::uint64_t block_bytes) {
+                                                   std::uint64_t block_bytes, int level) {
   const auto make = [&](Inner inner, std::unique_ptr<DeviceDecoder> decoder) -> std::unique_ptr<DeviceDecoder> {
-    return std::make_unique<BloscDevice>(inner, std::move(decoder), item_bytes, block_bytes);
+    return std::make_unique<BloscDevice>(inner, std::move(decoder), item_bytes, block_bytes, level);
   };
   if (cname == "blosclz") return make(Inner::blosclz, std::make_unique<lz::Decoder<Blosclz>>(Blosclz{}));
   if (cname == "snappy") return make(Inner::snappy, std::make_unique<lz::Decoder<Snappy>>(Snappy{}));

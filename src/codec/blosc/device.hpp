@@ -27,8 +27,8 @@ PENSTOCK_HD std::uint8_t* streams_of(const Workspace& ws, const DecodeTask& task
   return reinterpret_cast<std::uint8_t*>(chunk.shuffled() ? ws.streams + c * ws.stride : task.out);
 }
 
-/// nullptr: no inner compressor of c-blosc.  item_bytes, block_bytes (0: c-blosc chose): as configured.
+/// nullptr: no inner compressor of c-blosc.  item_bytes, block_bytes (0: c-blosc chose), level: as configured.
 std::unique_ptr<DeviceDecoder> make_device_decoder(std::string_view cname, std::uint32_t item_bytes,
-                                                   std::uint64_t block_bytes);
+                                                   std::uint64_t block_bytes, int level);
 
 }  // namespace penstock::blosc
