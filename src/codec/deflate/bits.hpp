@@ -11,6 +11,7 @@ struct Bits {
   std::uint64_t held;
   std::uint32_t count;  ///< how many of `held`
   std::uint32_t at;     ///< byte of the input that comes after them
+  std::uint32_t ahead;  ///< the word there, loaded before it is wanted
 
   PENSTOCK_HD void start(const std::uint8_t* in, std::uint32_t size, std::uint32_t from) {
     held = 0;
@@ -21,18 +22,15 @@ struct Bits {
       count += 8;
       ++at;
     }
+    ahead = word(in, size);
   }
   /// At least 32 bits after it.
   PENSTOCK_HD void fill(const std::uint8_t* in, std::uint32_t size) {
     if (count >= 32) return;
-    std::uint32_t word = 0;
-    if (at + 4 <= size)
-      word = load_aligned<std::uint32_t>(in + at);
-    else
-      for (std::uint32_t k = 0; k < 4 && at + k < size; ++k) word |= static_cast<std::uint32_t>(in[at + k]) << (8 * k);
-    held |= static_cast<std::uint64_t>(word) << count;
+    held |= static_cast<std::uint64_t>(ahead) << count;
     count += 32;
     at += 4;
+    ahead = word(in, size);
   }
   PENSTOCK_HD std::uint32_t peek() const { return static_cast<std::uint32_t>(held); }
   PENSTOCK_HD void drop(std::uint32_t n) {
@@ -49,6 +47,15 @@ struct Bits {
   [[nodiscard]] PENSTOCK_HD std::uint32_t next_byte() const { return at - count / 8; }
   /// Whether more was used than there is.
   [[nodiscard]] PENSTOCK_HD bool overrun(std::uint32_t size) const { return next_byte() > size; }
+
+ private:
+  /// The word at `at`, zeros beyond the end.
+  [[nodiscard]] PENSTOCK_HD std::uint32_t word(const std::uint8_t* in, std::uint32_t size) const {
+    if (at + 4 <= size) return load_aligned<std::uint32_t>(in + at);
+    std::uint32_t value = 0;
+    for (std::uint32_t k = 0; k < 4 && at + k < size; ++k) value |= static_cast<std::uint32_t>(in[at + k]) << (8 * k);
+    return value;
+  }
 };
 
 }  // namespace penstock::deflate

@@ -28,7 +28,7 @@ enum class Phase : std::uint32_t { member, block, symbols, trailer };
 
 /// Memory of the warp.
 struct Shared {
-  using Tile = lz::Tile<64, 1024>;
+  using Tile = lz::Tile<128, 1024>;  // matches of images are short: some 5 bytes with their literals
   struct Tables {
     Code<288, 10> literal;
     Code<32, 8> distance;
@@ -235,8 +235,7 @@ PENSTOCK_HD DecodeStatus read_symbols(const Place& p, Shared& s, std::uint32_t& 
     std::uint32_t distance = far / 16;
     if (far == 0 || distance > 29) break;
     if (distance > 3) {
-      const std::uint32_t extra = (distance >> 1) - 1;
-      bits.fill(p.in, p.size);
+      const std::uint32_t extra = (distance >> 1) - 1;  // 13 at most, and the code had 15: the last filling had 32
       distance = ((2 | (distance & 1)) << extra) | bits.take(extra);
     }
     ++distance;
@@ -379,7 +378,7 @@ PENSTOCK_HD ChunkStatus decode_chunk(const Warp& warp, const DecodeTask& task, C
     result.status = s.status;
     if (action == Action::tile) {
       const std::uint32_t bytes = s.tile.bytes;
-      lz::execute(warp, s.tile, s.literals, p.out + p.made);
+      lz::execute<8>(warp, s.tile, s.literals, p.out + p.made);
       p.made += bytes;
       continue;
     }

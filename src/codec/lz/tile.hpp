@@ -84,10 +84,11 @@ PENSTOCK_HD std::uint8_t byte_of(const TileT& tile, std::uint32_t i, const std::
   }
 }
 
-/// Writes the bytes of a finished tile at `out`.  Every match begins within what was written before it.
-template <class Team, class TileT>
+/// Writes the bytes of a finished tile at `out`, Ahead of each lane at a time.  Every match begins within what was
+/// written before it.
+template <int Ahead = 4, class Team, class TileT>
 PENSTOCK_HD void execute(const Team& team, const TileT& tile, const std::uint8_t* literals, std::uint8_t* out) {
-  team.template for_each_batched<4>(
+  team.template for_each_batched<Ahead>(
       tile.bytes, [&](std::uint32_t i) { return byte_of(tile, i, literals, out); },
       [&](std::uint32_t i, std::uint8_t byte) { out[i] = byte; });
 }
