@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """From the page cache to device memory: penstock, zarr-python with GPU buffers, tensorstore, and the bus alone.
 
-    bench/gpu.py [--dir D] [--repeats R] [--planes Z] [--layouts raw,zstd]
+    bench/gpu.py [--dir D] [--repeats R] [--planes Z] [--layouts raw,zstd] [--programs penstock,bus]
 
 Needs a CUDA device, CuPy and the peers.  The default volume is 2048 x 1024 x 1024 uint16 (4.3 GB) in chunks of 128^3.
 Repeats are interleaved; each ends when the device is synchronised; every result is compared on the device.
@@ -72,7 +72,7 @@ def bus_reader(pinned: np.ndarray):
     return read, "one copy from pinned memory"
 
 
-def contenders(pinned: np.ndarray) -> tuple[dict, dict, dict]:
+def contenders(pinned: np.ndarray, wanted: list[str]) -> tuple[dict, dict, dict]:
     """(readers, versions, what is missing and why)."""
     makers = {
         "penstock": penstock_reader,
@@ -84,6 +84,9 @@ def contenders(pinned: np.ndarray) -> tuple[dict, dict, dict]:
     }
     readers, versions, missing = {}, {}, {}
     for name, maker in makers.items():
+        if wanted and name not in wanted:
+            missing[name] = "not asked for"
+            continue
         try:
             readers[name], versions[name] = maker()
         except (ImportError, AttributeError) as error:
@@ -111,6 +114,7 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--planes", type=int, default=2048)
     parser.add_argument("--layouts", type=lambda text: text.split(","), default=["raw", "zstd"])
+    parser.add_argument("--programs", type=lambda text: text.split(","), default=[])
     args = parser.parse_args()
     args.dir = args.dir.resolve()
     shape = (args.planes, 1024, 1024)
@@ -119,7 +123,7 @@ def main() -> int:
     pinned = np.frombuffer(memory, np.uint16, volume.size).reshape(shape)
     pinned[...] = volume
     want = cupy.asarray(pinned)
-    readers, versions, missing = contenders(pinned)
+    readers, versions, missing = contenders(pinned, args.programs)
     results, failed = [], False
     for layout in args.layouts:
         path = layouts.make(args.dir, layout, shape)
