@@ -40,7 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                                   reinterpret_cast<const std::byte*>(data) + size);
   const std::uint32_t inner = std::to_integer<std::uint32_t>(in[2]) >> 5;
   if (inner > 4) return 0;
-  const auto decoder = blosc::make_device_decoder(kNames[inner], std::to_integer<std::uint32_t>(in[3]), 128);
+  const auto decoder = blosc::make_device_decoder(kNames[inner], std::to_integer<std::uint32_t>(in[3]), 128, 5);
   if (!decoder) return 0;
   std::vector<std::byte> out(wanted), expected(wanted);
   const DecodeTask task{in.data(), in.size(), out.data(), wanted};
