@@ -23,6 +23,10 @@ class ChecksumCodec final : public BytesToBytes {
     if (!device_) return nullptr;
     return checksum::make_device_decoder(*device_, location_ == ChecksumLocation::start ? kSize : 0);
   }
+  [[nodiscard]] std::unique_ptr<DeviceEncoder> device_encoder() const override {
+    if (!device_) return nullptr;
+    return checksum::make_device_encoder(*device_, location_ == ChecksumLocation::start ? kSize : 0);
+  }
   [[nodiscard]] std::optional<std::uint64_t> encoded_size(std::uint64_t decoded) const override {
     return decoded + kSize;
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "codec/device_decoder.hpp"
+#include "codec/device_encoder.hpp"
 #include "core/checked.hpp"
 
 namespace penstock {
@@ -20,6 +21,7 @@ Error too_large(std::uint64_t limit) {
 }  // namespace
 
 std::unique_ptr<DeviceDecoder> Codec::device_decoder() const { return nullptr; }
+std::unique_ptr<DeviceEncoder> Codec::device_encoder() const { return nullptr; }
 
 Result<std::uint64_t> ChunkSpec::size_bytes() const {
   PENSTOCK_ASSIGN(const std::uint64_t count, element_count(shape));

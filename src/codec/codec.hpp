@@ -16,6 +16,7 @@
 namespace penstock {
 
 class DeviceDecoder;  // codec/device_decoder.hpp
+class DeviceEncoder;  // codec/device_encoder.hpp
 
 /// What a chunk looks like at one point of the chain.
 struct ChunkSpec {
@@ -70,6 +71,8 @@ class Codec {
   [[nodiscard]] virtual CodecSpec spec() const = 0;
   /// Decodes the same on a device; nullptr: only the CPU does.
   [[nodiscard]] virtual std::unique_ptr<DeviceDecoder> device_decoder() const;
+  /// Encodes on a device what `decode` reads; nullptr: only the CPU does.
+  [[nodiscard]] virtual std::unique_ptr<DeviceEncoder> device_encoder() const;
 };
 
 /// Elements to elements ("transpose", "numcodecs.delta").  Both sides are C-order, native-order chunks.

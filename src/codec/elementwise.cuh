@@ -25,18 +25,49 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 template <class Filter>
+__global__ void __launch_bounds__(kThreads)
+    encode_kernel(const __grid_constant__ Filter filter, const __grid_constant__ EncodeBatch batch,
+                  unsigned blocks_each) {
+  const unsigned chunk = blockIdx.x / blocks_each, part = blockIdx.x % blocks_each;
+  const DecodeTask task = encoding_task(batch, chunk);
+  const bool ok = check(filter, task).status == DecodeStatus::ok;
+  if (part == 0 && threadIdx.x == 0) batch.out_bytes[chunk] = ok ? task.out_bytes : kNotEncoded;
+  if (!ok) return;
+  const std::uint64_t units = filter.units(task.out_bytes);
+  for (std::uint64_t i = std::uint64_t{part} * kThreads + threadIdx.x; i < units;
+       i += std::uint64_t{blocks_each} * kThreads)
+    make_unit(filter, task, i);
+}
+
+/// Blocks for each chunk of a batch.
+inline unsigned blocks_for(std::uint64_t units, std::uint32_t count) {
+  const std::uint64_t most = 0x7FFFFFFF / count;  // blocks of a grid
+  const std::uint64_t each = units / (kThreads * kUnits) + 1;
+  return static_cast<unsigned>(each < most ? each : most);
+}
+
+template <class Filter>
 Status run_cuda(const Filter& filter, const DeviceBatch& batch, const Stream& stream) {
   if (stream.device().type != Device::Type::cuda)
     return Error(ErrorCode::invalid_argument, "filters on CUDA need a CUDA stream");
   if (batch.size.count == 0) return {};
   const DeviceGuard guard(stream.device().index);
   PENSTOCK_TRY(guard.status());
-  const std::uint64_t most = 0x7FFFFFFF / batch.size.count;  // blocks of a grid
-  std::uint64_t each = filter.units(batch.size.largest_bytes) / (kThreads * kUnits) + 1;
-  if (each > most) each = most;
-  const auto blocks_each = static_cast<unsigned>(each);
-  filter_kernel<<<batch.size.count * blocks_each, kThreads, 0, static_cast<cudaStream_t>(stream.native())>>>(
-      filter, batch.tasks, batch.results, blocks_each);
+  const unsigned each = blocks_for(filter.units(batch.size.largest_bytes), batch.size.count);
+  filter_kernel<<<batch.size.count * each, kThreads, 0, static_cast<cudaStream_t>(stream.native())>>>(
+      filter, batch.tasks, batch.results, each);
+  return cuda_status(cudaGetLastError(), "launching a filter");
+}
+
+template <class Filter>
+Status encode_cuda(const Filter& filter, const EncodeBatch& batch, const Stream& stream) {
+  if (stream.device().type != Device::Type::cuda)
+    return Error(ErrorCode::invalid_argument, "filters on CUDA need a CUDA stream");
+  if (batch.count == 0) return {};
+  const DeviceGuard guard(stream.device().index);
+  PENSTOCK_TRY(guard.status());
+  const unsigned each = blocks_for(filter.units(batch.largest_bytes), batch.count);
+  encode_kernel<<<batch.count * each, kThreads, 0, static_cast<cudaStream_t>(stream.native())>>>(filter, batch, each);
   return cuda_status(cudaGetLastError(), "launching a filter");
 }
 

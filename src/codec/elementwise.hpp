@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "codec/device_decoder.hpp"
+#include "codec/device_encoder.hpp"
 #include "device/portable.hpp"
 
 namespace penstock::elementwise {
@@ -60,6 +61,42 @@ class Decoder final : public DeviceDecoder {
   [[nodiscard]] Status decode(const DeviceBatch& batch, ByteSpan /*scratch*/, const Stream& stream) const override {
     if (stream.device().type != Device::Type::cpu) return run_cuda(filter_, batch, stream);
     run_host(filter_, batch);
+    return {};
+  }
+
+ private:
+  std::string_view name_;
+  Filter filter_;
+};
+
+/// A chunk that a filter encodes, which does not change its size; with a size that the filter cannot take, or without
+/// room, the check fails.
+PENSTOCK_HD DecodeTask encoding_task(const EncodeBatch& batch, std::uint32_t chunk) {
+  const EncodeTask task = batch.tasks[chunk];
+  const std::uint64_t n = batch.in_bytes[chunk];
+  return {task.in, n <= task.room ? n : 0, task.out, n};
+}
+
+/// On a CUDA device (codec/elementwise.cuh).  Errors: as DeviceEncoder::encode.
+template <class Filter>
+Status encode_cuda(const Filter& filter, const EncodeBatch& batch, const Stream& stream);
+
+/// The encoder of a filter that keeps the size.
+template <class Filter>
+class Encoder final : public DeviceEncoder {
+ public:
+  Encoder(std::string_view name, const Filter& filter) : name_(name), filter_(filter) {}
+  [[nodiscard]] std::string_view name() const override { return name_; }
+  [[nodiscard]] EncodeSpeed speed() const override { return {0.01, 900, 4}; }
+  [[nodiscard]] std::uint64_t most_bytes(std::uint64_t in_bytes) const override { return in_bytes; }
+  [[nodiscard]] Status encode(const EncodeBatch& batch, ByteSpan /*scratch*/, const Stream& stream) const override {
+    if (stream.device().type != Device::Type::cpu) return encode_cuda(filter_, batch, stream);
+    for (std::uint32_t c = 0; c < batch.count; ++c) {
+      const DecodeTask task = encoding_task(batch, c);
+      const bool ok = check(filter_, task).status == DecodeStatus::ok;
+      batch.out_bytes[c] = ok ? task.out_bytes : kNotEncoded;
+      for (std::uint64_t i = 0; ok && i < filter_.units(task.out_bytes); ++i) make_unit(filter_, task, i);
+    }
     return {};
   }
 

@@ -9,4 +9,9 @@ Status run_cuda(const Filter&, const DeviceBatch&, const Stream&) {
   return Error(ErrorCode::unsupported, "filters on CUDA: " + cuda_unavailable_reason());
 }
 
+template <class Filter>
+Status encode_cuda(const Filter&, const EncodeBatch&, const Stream&) {
+  return Error(ErrorCode::unsupported, "filters on CUDA: " + cuda_unavailable_reason());
+}
+
 }  // namespace penstock::elementwise

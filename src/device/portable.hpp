@@ -55,6 +55,15 @@ PENSTOCK_HD std::uint32_t high_bit(std::uint32_t value) {
 #endif
 }
 
+/// Position of the lowest bit that is set; `value` is not 0.
+PENSTOCK_HD std::uint32_t low_bit(std::uint32_t value) {
+#if defined(__CUDA_ARCH__)
+  return static_cast<std::uint32_t>(__ffs(static_cast<int>(value)) - 1);
+#else
+  return static_cast<std::uint32_t>(std::countr_zero(value));
+#endif
+}
+
 /// How far an address is above the last multiple of `alignment`, a power of two.
 PENSTOCK_HD std::uint32_t misalignment(const void* at, std::uint32_t alignment) {
   return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(at)) & (alignment - 1);
@@ -118,6 +127,20 @@ PENSTOCK_HD void atomic_xor(T* word, T bits) {
   atomicXor(word, bits);
 #else
   *word ^= bits;
+#endif
+}
+
+PENSTOCK_HD void atomic_max(std::uint16_t* half, std::uint16_t value) {
+#if defined(__CUDA_ARCH__)
+  // Each turn that fails is another lane's success, which raises the value.
+  unsigned short seen = *half;
+  while (seen < value) {
+    const unsigned short found = atomicCAS(half, seen, value);
+    if (found == seen) break;
+    seen = found;
+  }
+#else
+  if (value > *half) *half = value;
 #endif
 }
 

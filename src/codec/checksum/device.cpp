@@ -7,14 +7,16 @@ namespace {
 
 constexpr std::uint32_t kSize = 4;
 
+constexpr std::string_view name_of(Sum sum) {
+  constexpr std::string_view kNames[] = {"crc32", "crc32c", "adler32", "fletcher32"};
+  return kNames[static_cast<std::size_t>(sum)];
+}
+
 class ChecksumDevice final : public DeviceDecoder {
  public:
   ChecksumDevice(Sum sum, std::uint32_t front) : kind_(sum), front_(front) {}
 
-  [[nodiscard]] std::string_view name() const override {
-    constexpr std::string_view kNames[] = {"crc32", "crc32c", "adler32", "fletcher32"};
-    return kNames[static_cast<std::size_t>(kind_.sum)];
-  }
+  [[nodiscard]] std::string_view name() const override { return name_of(kind_.sum); }
   [[nodiscard]] DecodeSpeed speed() const override { return {0.1, 1500, 5}; }
   [[nodiscard]] std::optional<Wrapping> wrapping() const override { return Wrapping{front_, kSize - front_}; }
 
@@ -31,7 +33,30 @@ class ChecksumDevice final : public DeviceDecoder {
   std::uint32_t front_;
 };
 
+class ChecksumDeviceEncoder final : public DeviceEncoder {
+ public:
+  ChecksumDeviceEncoder(Sum sum, std::uint32_t front) : kind_(sum), front_(front) {}
+
+  [[nodiscard]] std::string_view name() const override { return name_of(kind_.sum); }
+  [[nodiscard]] EncodeSpeed speed() const override { return {0.1, 700, 5}; }
+  [[nodiscard]] std::uint64_t most_bytes(std::uint64_t in_bytes) const override { return in_bytes + kSize; }
+  [[nodiscard]] Status encode(const EncodeBatch& batch, ByteSpan /*scratch*/, const Stream& stream) const override {
+    if (stream.device().type != Device::Type::cpu) return append_cuda(batch, kind_, front_, stream);
+    Shared shared;
+    for (std::uint32_t i = 0; i < batch.count; ++i) append_checksum(HostTeam<256>(), batch, i, kind_, front_, shared);
+    return {};
+  }
+
+ private:
+  Kind kind_;
+  std::uint32_t front_;
+};
+
 }  // namespace
+
+std::unique_ptr<DeviceEncoder> make_device_encoder(Sum sum, std::uint32_t front) {
+  return std::make_unique<ChecksumDeviceEncoder>(sum, front);
+}
 
 std::unique_ptr<DeviceDecoder> make_device_decoder(Sum sum, std::uint32_t front) {
   return std::make_unique<ChecksumDevice>(sum, front);

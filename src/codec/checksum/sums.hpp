@@ -6,8 +6,10 @@
 #pragma once
 #include <cstdint>
 
+#include "codec/device_encoder.hpp"
 #include "codec/status.hpp"
 #include "device/portable.hpp"
+#include "device/team_copy.hpp"
 
 namespace penstock::checksum {
 
@@ -182,15 +184,36 @@ PENSTOCK_HD std::uint32_t sum_of(const Team& team, const Kind& kind, const std::
   }
 }
 
+inline constexpr std::uint64_t kMostSummed = std::uint64_t{1} << 31;
+
+/// Copies a chunk and puts its checksum, 4 bytes little-endian, in front of it (`front`: 4) or behind (0).
+template <class Team>
+PENSTOCK_HD void append_checksum(const Team& team, const EncodeBatch& batch, std::uint32_t chunk, const Kind& kind,
+                                 std::uint32_t front, Shared& shared) {
+  const EncodeTask task = batch.tasks[chunk];
+  const std::uint64_t n = batch.in_bytes[chunk];
+  const bool possible = n <= kMostSummed && n + 4 <= task.room;
+  team.each_lane([&](std::uint32_t lane) {
+    if (lane == 0) batch.out_bytes[chunk] = possible ? n + 4 : kNotEncoded;
+  });
+  if (!possible) return;
+  const auto* in = assume_global(reinterpret_cast<const std::uint8_t*>(task.in));
+  auto* out = assume_global(reinterpret_cast<std::uint8_t*>(task.out));
+  const std::uint32_t sum = sum_of(team, kind, in, n, shared);
+  team_copy(team, out + front, in, static_cast<std::uint32_t>(n));
+  team.each_lane([&](std::uint32_t lane) {
+    if (lane < 4) out[(front != 0 ? 0 : n) + lane] = static_cast<std::uint8_t>(sum >> (8 * lane));
+  });
+}
+
 /// Checks a chunk that holds its checksum, 4 bytes little-endian, in its first bytes or in its last.
 template <class Team>
 PENSTOCK_HD ChunkStatus check_chunk(const Team& team, const DecodeTask& task, const Kind& kind, std::uint32_t front,
                                     Shared& shared) {
-  constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 31;
   ChunkStatus result;
   const auto* in = reinterpret_cast<const std::uint8_t*>(task.in);
   result.status = DecodeStatus::too_large;
-  if (task.in_bytes > kMaxBytes) return result;
+  if (task.in_bytes > kMostSummed) return result;
   result.position = task.in_bytes;
   result.status = DecodeStatus::truncated_input;
   if (task.in_bytes < 4) return result;

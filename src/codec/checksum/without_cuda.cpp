@@ -6,4 +6,8 @@ Status check_cuda(const DeviceBatch&, const Kind&, std::uint32_t, const Stream&)
   return Error(ErrorCode::unsupported, "checksums on CUDA: " + cuda_unavailable_reason());
 }
 
+Status append_cuda(const EncodeBatch&, const Kind&, std::uint32_t, const Stream&) {
+  return Error(ErrorCode::unsupported, "checksums on CUDA: " + cuda_unavailable_reason());
+}
+
 }  // namespace penstock::checksum

@@ -23,6 +23,9 @@ class Lz4Codec final : public BytesToBytes {
   [[nodiscard]] std::unique_ptr<DeviceDecoder> device_decoder() const override {
     return lz4::make_device_decoder(lz4::Framing::numcodecs);
   }
+  [[nodiscard]] std::unique_ptr<DeviceEncoder> device_encoder() const override {
+    return lz4::make_device_encoder(lz4::Framing::numcodecs);
+  }
   [[nodiscard]] std::optional<std::uint64_t> encoded_size(std::uint64_t /*decoded*/) const override {
     return std::nullopt;
   }

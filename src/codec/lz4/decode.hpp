@@ -5,16 +5,11 @@
 #include <cstdint>
 
 #include "codec/lz/block.hpp"
+#include "codec/lz4/format.hpp"
 #include "codec/status.hpp"
 #include "device/portable.hpp"
 
 namespace penstock::lz4 {
-
-/// What stands around a block.
-enum class Framing : std::uint32_t {
-  block,      ///< nothing
-  numcodecs,  ///< its decoded size in front, 4 bytes, little endian
-};
 
 using lz::Cursor;
 using lz::kMaxBytes;
@@ -22,9 +17,6 @@ using lz::Sequence;
 using lz::SharedOfBlock;
 using lz::SharedOfWarp;
 
-// Rules for the end of a block, as liblz4 holds them against the room for the output.
-inline constexpr std::uint32_t kLastLiterals = 5;     // no match reaches into the last 5 bytes
-inline constexpr std::uint32_t kLastMatchStart = 12;  // nor starts in the last 12
 
 /// Reads and checks the sequence at c.in; c.out is where it goes.  `ends`: it is the last one of the block.
 /// What it holds may be copied also when the status is not ok.

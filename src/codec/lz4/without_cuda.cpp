@@ -6,4 +6,8 @@ Status decode_cuda(const DecodeTask*, std::uint32_t, ChunkStatus*, Framing, cons
   return Error(ErrorCode::unsupported, "lz4 on CUDA: " + cuda_unavailable_reason());
 }
 
+Status encode_cuda(const EncodeBatch&, ByteSpan, Framing, const Stream&) {
+  return Error(ErrorCode::unsupported, "lz4 on CUDA: " + cuda_unavailable_reason());
+}
+
 }  // namespace penstock::lz4

@@ -1,4 +1,4 @@
-// Byte planes back to elements, on a device.
+// Elements to byte planes and back, on a device.
 #pragma once
 #include <cstdint>
 
@@ -30,6 +30,33 @@ struct Unshuffle {
         store_aligned(out + 4 * i, element);
     } else {
       for (std::uint32_t j = 0; j < bytes(); ++j) out[i * bytes() + j] = in[j * n + i];
+    }
+  }
+};
+
+/// The reverse; unit i is again element i.
+template <std::uint32_t kSize>
+struct Shuffle {
+  std::uint32_t size;
+
+  [[nodiscard]] PENSTOCK_HD std::uint32_t bytes() const { return kSize != 0 ? kSize : size; }
+  [[nodiscard]] PENSTOCK_HD std::uint64_t in_bytes(std::uint64_t out_bytes) const {
+    return out_bytes % bytes() == 0 ? out_bytes : ~std::uint64_t{0};
+  }
+  [[nodiscard]] PENSTOCK_HD std::uint64_t units(std::uint64_t out_bytes) const { return out_bytes / bytes(); }
+  PENSTOCK_HD void operator()(const std::uint8_t* in, std::uint8_t* out, std::uint64_t out_bytes,
+                              std::uint64_t i) const {
+    const std::uint64_t n = out_bytes / bytes();
+    if constexpr (kSize == 2 || kSize == 4) {
+      std::uint32_t element = 0;
+      if constexpr (kSize == 2)
+        element = load_aligned<std::uint16_t>(in + 2 * i);
+      else
+        element = load_aligned<std::uint32_t>(in + 4 * i);
+      PENSTOCK_UNROLL
+      for (std::uint32_t j = 0; j < kSize; ++j) out[j * n + i] = static_cast<std::uint8_t>(element >> (8 * j));
+    } else {
+      for (std::uint32_t j = 0; j < bytes(); ++j) out[j * n + i] = in[i * bytes() + j];
     }
   }
 };

@@ -36,6 +36,14 @@ class ShuffleCodec final : public BytesToBytes {
     if (size_ == 4) return make(shuffle::Unshuffle<4>{4});
     return make(shuffle::Unshuffle<0>{static_cast<std::uint32_t>(size_)});
   }
+  [[nodiscard]] std::unique_ptr<DeviceEncoder> device_encoder() const override {
+    const auto make = [&]<std::uint32_t kSize>(shuffle::Shuffle<kSize> filter) -> std::unique_ptr<DeviceEncoder> {
+      return std::make_unique<elementwise::Encoder<shuffle::Shuffle<kSize>>>("shuffle", filter);
+    };
+    if (size_ == 2) return make(shuffle::Shuffle<2>{2});
+    if (size_ == 4) return make(shuffle::Shuffle<4>{4});
+    return make(shuffle::Shuffle<0>{static_cast<std::uint32_t>(size_ <= 1 ? 1 : size_)});
+  }
   [[nodiscard]] std::optional<std::uint64_t> encoded_size(std::uint64_t decoded) const override { return decoded; }
   [[nodiscard]] std::uint64_t max_encoded_size(std::uint64_t decoded) const override { return decoded; }
   [[nodiscard]] Status encode(ByteView in, Bytes& out) const override {

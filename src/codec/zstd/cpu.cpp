@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "codec/device_decoder.hpp"
+#include "codec/device_encoder.hpp"
 #include "codec/stream.hpp"
 #include "codec/support.hpp"
 #include "codec/zstd/zstd.hpp"
@@ -72,6 +73,9 @@ class ZstdCodec final : public BytesToBytes {
     return {"zstd", fmt::format(R"({{"level":{},"checksum":{}}})", parameters_.level, parameters_.checksum)};
   }
   [[nodiscard]] std::unique_ptr<DeviceDecoder> device_decoder() const override { return make_zstd_device_decoder(); }
+  [[nodiscard]] std::unique_ptr<DeviceEncoder> device_encoder() const override {
+    return make_zstd_device_encoder(parameters_.checksum);
+  }
   [[nodiscard]] std::optional<std::uint64_t> encoded_size(std::uint64_t /*decoded*/) const override {
     return std::nullopt;
   }

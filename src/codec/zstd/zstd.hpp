@@ -15,4 +15,6 @@ struct ZstdParameters {
 std::unique_ptr<BytesToBytes> make_zstd(ZstdParameters parameters);
 /// zstd as a step of a device chain (zstd/device_decoder.cpp).
 std::unique_ptr<DeviceDecoder> make_zstd_device_decoder();
+/// Device encoder.  It knows one way to compress, whatever the level.
+std::unique_ptr<DeviceEncoder> make_zstd_device_encoder(bool checksum);
 }  // namespace penstock

@@ -1,0 +1,53 @@
+// Bytes as a chunk to encode: the LZ4 encoder for devices, in order and scattered; liblz4 reads what it makes.
+// Input: how often what follows is repeated (each time with another byte changed, so that chunks have several
+// segments), how much less room than the bound there is, then the data.
+#include <lz4.h>
+
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "codec/lz4/encode.hpp"
+#include "device/encoding.hpp"
+#include "device/test_teams.hpp"
+
+using namespace penstock;
+using namespace penstock::test;
+
+namespace {
+
+void demand(bool holds) {
+  if (!holds) __builtin_trap();
+}
+
+template <class Team>
+Made encode(const Team& team, const Data& data, std::uint64_t room) {
+  const auto layout = lz4::EncodeLayout::make(1, data.size(), nullptr);
+  return encode_one(data, room, layout.scratch_bytes(1), [&](const EncodeBatch& batch, std::byte* scratch) {
+    lz4::encode_on_host(team, batch, lz4::Framing::block, scratch);
+  });
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+  constexpr std::size_t kMost = std::size_t{3} << 16;
+  if (size < 2) return 0;
+  Data data;
+  for (std::uint32_t i = 0; i <= bytes[0] && data.size() + size <= kMost; ++i) {
+    data.insert(data.end(), bytes + 2, bytes + size);
+    if (size > 2) data[data.size() - 1 - i % (size - 2)] ^= static_cast<std::uint8_t>(i);
+  }
+  const std::uint64_t bound = lz4::bound(data.size());
+  const Made ordered = encode(HostTeam<>(), data, bound), scattered = encode(PermTeam<>(bytes[1]), data, bound);
+  demand(ordered.bytes != kNotEncoded && ordered.bytes == scattered.bytes && ordered.data == scattered.data);
+  Data back(data.size() + 1);
+  const int made =
+      LZ4_decompress_safe(reinterpret_cast<const char*>(ordered.data.data()), reinterpret_cast<char*>(back.data()),
+                          static_cast<int>(ordered.bytes), static_cast<int>(data.size()));
+  demand(made == static_cast<int>(data.size()) && std::memcmp(back.data(), data.data(), data.size()) == 0);
+  const std::uint64_t room = bound - bytes[1] * bound / 255;
+  const Made tight = encode(HostTeam<>(), data, room);
+  demand(room >= ordered.bytes ? tight.data == ordered.data : tight.bytes == kNotEncoded);
+  return 0;
+}
