@@ -1,6 +1,7 @@
-// A write from device memory: the region is cut into boxes of whole objects; every worker brings a box down through the
-// pinned ring, and RegionWriter encodes and stores it from there as it does any host memory.  The CPU counts as a
-// device here too, which the tests use.
+// A write from device memory.  Where the device encodes (array/cuda/encode_waves.hpp), encoded chunks come down.  Else
+// the region is cut into boxes of whole objects; every worker brings a box down through the pinned ring, and
+// RegionWriter encodes and stores it from there as it does any host memory.  The CPU counts as a device here too, which
+// the tests use.
 #include "array/write_device.hpp"
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include <cstring>
 
 #include "array/budget.hpp"
+#include "array/cuda/encode_waves.hpp"
 #include "array/place/place.hpp"
 #include "array/writer.hpp"
 #include "core/checked.hpp"
@@ -86,18 +88,6 @@ class BoxGrid {
   std::uint64_t largest_bytes_ = 0;
 };
 
-/// Where the elements come from; constant while the workers run.
-struct Source {
-  Device device;
-  const std::byte* data = nullptr;
-  Strides strides;
-  std::uint64_t item_bytes = 1;
-  std::uint64_t slab_bytes = 0;
-  Event ready;  // in the caller's stream
-  std::shared_ptr<PinnedRing> ring;
-  std::shared_ptr<Memory> memory;
-};
-
 /// A box in host memory: a slab, or for objects larger than one, memory that slabs were emptied into.
 struct Held {
   Slab slab;
@@ -112,7 +102,7 @@ struct Lane {
   bool started = false;
   double seconds = 0;
 
-  Status start(const Source& s) {
+  Status start(const DeviceSource& s) {
     if (started) return {};
     PENSTOCK_ASSIGN(stream, Stream::create(s.device));
     PENSTOCK_TRY(s.ready.wait_on(stream));
@@ -144,7 +134,7 @@ struct Pieces {
 };
 
 /// Brings `count` rows along dimension `split`, the first of them at `from`, into `to`.
-Status bring_piece(const Source& s, Lane& lane, const std::byte* from, const Shape& shape, std::size_t split,
+Status bring_piece(const DeviceSource& s, Lane& lane, const std::byte* from, const Shape& shape, std::size_t split,
                    std::uint64_t count, std::byte* to) {
   std::vector<Range> part;
   for (std::size_t d = split; d < shape.size(); ++d) part.push_back({0, d == split ? count : shape[d], 1});
@@ -175,7 +165,7 @@ Status bring_piece(const Source& s, Lane& lane, const std::byte* from, const Sha
 }
 
 /// The elements of a box in host memory, C order.
-Result<Held> bring_down(const Source& s, Lane& lane, const Box& box, const CancelToken& cancel) {
+Result<Held> bring_down(const DeviceSource& s, Lane& lane, const Box& box, const CancelToken& cancel) {
   const auto began = std::chrono::steady_clock::now();
   PENSTOCK_TRY(lane.start(s));
   const Shape shape = shape_of(box.region);
@@ -207,9 +197,9 @@ Result<Held> bring_down(const Source& s, Lane& lane, const Box& box, const Cance
   return held;
 }
 
-Result<Source> make_source(const Dataset& dataset, const Region& region, const Target& source,
-                           std::uint64_t slab_bytes) {
-  Source s;
+Result<DeviceSource> make_source(const Dataset& dataset, const Region& region, const Target& source,
+                                 std::uint64_t slab_bytes) {
+  DeviceSource s;
   if (dataset.dtype.is_vlen())
     return Error(ErrorCode::unsupported, "variable-length elements live in host memory only");
   if (source.stream.device() != source.device)
@@ -228,17 +218,20 @@ Result<Source> make_source(const Dataset& dataset, const Region& region, const T
   return s;
 }
 
-void fill_report(const Source& s, const RegionWriter& writer, const Job& job, double seconds, Report& report) {
+void fill_report(const DeviceSource& s, const RegionWriter& writer, const cuda_write::EncodePath& path, const Job& job,
+                 double seconds, Report& report) {
   report.peak_host_bytes += s.ring->allocated_bytes();
   report.peak_device_bytes = s.memory->peak_bytes();
   const std::string threads = fmt::format("{} thread{}", job.worker_count(), job.worker_count() == 1 ? "" : "s");
-  report.stages = {
-      {"download", s.device.name() + ", pinned ring", "the source is device memory", report.decoded_bytes, seconds},
-      {"assemble", "cpu, " + threads, "gathering chunks", report.decoded_bytes, job.stage_seconds(Stage::assemble)},
-      {"encode", "cpu, " + writer.view().chain.text() + ", " + threads, "encoders run on the CPU", report.stored_bytes,
-       job.stage_seconds(Stage::encode)},
-      {"store", writer.state().store->path_taken() + ", " + threads, "each object replaced as a whole",
-       report.stored_bytes, job.stage_seconds(Stage::store)}};
+  const bool on_device = path.chain.has_value();
+  report.stages = {{"download", s.device.name() + ", pinned ring", on_device ? "encoded bytes" : "decoded bytes",
+                    on_device ? report.stored_bytes : report.decoded_bytes, seconds},
+                   {"assemble", on_device ? s.device.name() : "cpu, " + threads, "gathering chunks",
+                    report.decoded_bytes, job.stage_seconds(Stage::assemble)},
+                   {"encode", on_device ? path.text : path.text + ", " + threads, path.reason, report.stored_bytes,
+                    job.stage_seconds(Stage::encode)},
+                   {"store", writer.state().store->path_taken() + ", " + threads, "each object replaced as a whole",
+                    report.stored_bytes, job.stage_seconds(Stage::store)}};
 }
 
 }  // namespace
@@ -247,7 +240,7 @@ Result<Report> write_from_device(const Array& array, const Region& region, const
                                  std::uint64_t slab_bytes) {
   PENSTOCK_ASSIGN(const RegionWriter whole, RegionWriter::make(array, region, source));  // checks the arguments
   const Dataset& dataset = whole.view().dataset;
-  PENSTOCK_ASSIGN(const Source s, make_source(dataset, region, source, slab_bytes));
+  PENSTOCK_ASSIGN(const DeviceSource s, make_source(dataset, region, source, slab_bytes));
   PENSTOCK_ASSIGN(const Allowance all, allow(options, 0));
   const std::uint64_t most = std::min(s.slab_bytes, all.budget_bytes / (4 * all.threads));
   PENSTOCK_ASSIGN(const BoxGrid boxes, BoxGrid::make(region, dataset.chunk_shape, s.item_bytes, most));
@@ -260,19 +253,28 @@ Result<Report> write_from_device(const Array& array, const Region& region, const
   const bool sharded = whole.view().chain.sharding() != nullptr;  // a shard is encoded by all threads
   Job job(options, "write", bytes, sharded ? allowed.threads : allowed.workers);
   tbb::enumerable_thread_specific<Lane> lanes;
-  const auto write_box = [&](std::uint64_t i) -> Status {
-    const Box box = boxes.get(i);
+  const auto write_box = [&](const BoxGrid& grid, std::uint64_t i) -> Status {
+    const Box box = grid.get(i);
     PENSTOCK_ASSIGN(const Held held, bring_down(s, lanes.local(), box, options.cancel));
     Target host;
     host.data = const_cast<std::byte*>(held.data());
     PENSTOCK_ASSIGN(const RegionWriter writer, RegionWriter::make(array, box.region, host));
     return job.for_each(writer.objects(), true, [&](std::uint64_t o) { return writer.write_object(job, o); });
   };
-  const std::uint64_t at_once = sharded ? allowed.workers : boxes.size();
+  const cuda_write::WaveLimits limits = cuda_write::wave_limits(s, allowed.budget_bytes);
+  PENSTOCK_ASSIGN(const cuda_write::EncodePath path,
+                  job.run([&] { return cuda_write::encode_path(whole, s, limits, job); }));
+  // What the device does not encode: everything, or the objects that the region covers in part only.
+  PENSTOCK_ASSIGN(const BoxGrid left, BoxGrid::make(region, dataset.chunk_shape, s.item_bytes, path.chain ? 0 : most));
+  const std::uint64_t at_once = sharded ? allowed.workers : left.size();
   const Status written = job.run([&]() -> Status {
-    for (std::uint64_t first = 0; first < boxes.size(); first += at_once) {
-      const std::uint64_t n = std::min(at_once, boxes.size() - first);
-      PENSTOCK_TRY(job.for_each(n, true, [&](std::uint64_t i) { return write_box(first + i); }));
+    if (path.chain) PENSTOCK_TRY(cuda_write::fly_encode_waves(whole, s, *path.chain, limits, job));
+    for (std::uint64_t first = 0; first < left.size(); first += at_once) {
+      const std::uint64_t n = std::min(at_once, left.size() - first);
+      PENSTOCK_TRY(job.for_each(n, true, [&](std::uint64_t i) -> Status {
+        if (path.chain && whole.piece(first + i).covered) return {};
+        return write_box(left, first + i);
+      }));
     }
     return {};
   });
@@ -282,7 +284,7 @@ Result<Report> write_from_device(const Array& array, const Region& region, const
   report.budget_bytes = allowed.budget_bytes;
   double seconds = 0;
   for (const Lane& lane : lanes) seconds += lane.seconds;
-  fill_report(s, whole, job, seconds, report);
+  fill_report(s, whole, path, job, seconds, report);
   return report;
 }
 

@@ -214,10 +214,16 @@ Status RegionWriter::write_chunk(Job& job, const std::string& key, std::span<con
     return store.erase(key);
   }
   PENSTOCK_ASSIGN(const ByteView encoded, encode(worker, chain, chunk));
+  return store_chunk(job, key, encoded);
+}
+
+Status RegionWriter::store_chunk(Job& job, const std::string& key, ByteView encoded) const {
+  if (encoded.empty()) return state_->store->erase(key);
+  Worker& worker = job.worker();
   const StageClock clock(worker, Stage::store);
   worker.requests += 1;
   worker.stored_bytes += encoded.size();
-  return store.set(key, encoded);
+  return state_->store->set(key, encoded);
 }
 
 Status RegionWriter::encode_inner(Worker& worker, const OldShard& old, std::uint64_t linear,
@@ -310,29 +316,35 @@ Status RegionWriter::write_shard(Job& job, const std::string& key, std::span<con
   return store_shard(job, key, sharding, chunks);
 }
 
-Status RegionWriter::write_object(Job& job, std::uint64_t i) const {
-  SegmentArray buffer;
-  const std::span<Segment> segments(buffer.data(), cut_.rank());
+RegionWriter::Piece RegionWriter::piece(std::uint64_t i) const {
+  Piece piece;
+  const std::span<Segment> segments(piece.segments.data(), cut_.rank());
   cut_.get(i, segments);
   const Dataset& dataset = view_->dataset;
-  std::array<std::uint64_t, kMaxRank> chunk{}, origin{};
-  std::uint64_t elements = 1;
+  std::array<std::uint64_t, kMaxRank> chunk{};
   for (std::size_t d = 0; d < segments.size(); ++d) {
     chunk[d] = segments[d].chunk;
-    origin[d] = chunk[d] * dataset.chunk_shape[d];
-    elements *= segments[d].count;
+    piece.origin[d] = chunk[d] * dataset.chunk_shape[d];
+    piece.elements *= segments[d].count;
   }
-  const std::string key = state_->key(dataset, {chunk.data(), segments.size()});
-  const bool covered = covers(segments, dataset.chunk_shape, {origin.data(), segments.size()}, dataset.shape);
-  const std::byte* from = source_of(segments, data_);
-  Status status = view_->chain.sharding() ? write_shard(job, key, segments, from, covered)
-                                          : write_chunk(job, key, segments, from, covered);
-  if (!status) {
-    Error error = std::move(status).error();
-    if (error.message().find(key) == std::string::npos) error.add_context(state_->store->url() + "/" + key);
-    return error;
-  }
-  job.advance(elements * dataset.dtype.size_bytes);
+  piece.key = state_->key(dataset, {chunk.data(), segments.size()});
+  piece.covered = covers(segments, dataset.chunk_shape, {piece.origin.data(), segments.size()}, dataset.shape);
+  piece.from = source_of(segments, data_);
+  return piece;
+}
+
+Error RegionWriter::named(Error error, const std::string& key) const {
+  if (error.message().find(key) == std::string::npos) error.add_context(state_->store->url() + "/" + key);
+  return error;
+}
+
+Status RegionWriter::write_object(Job& job, std::uint64_t i) const {
+  const Piece p = piece(i);
+  const std::span<const Segment> segments(p.segments.data(), cut_.rank());
+  Status status = view_->chain.sharding() ? write_shard(job, p.key, segments, p.from, p.covered)
+                                          : write_chunk(job, p.key, segments, p.from, p.covered);
+  if (!status) return named(std::move(status).error(), p.key);
+  job.advance(p.elements * view_->dataset.dtype.size_bytes);
   return {};
 }
 

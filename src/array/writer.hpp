@@ -19,8 +19,27 @@ class RegionWriter {
   [[nodiscard]] std::uint64_t objects() const { return cut_.size(); }
   [[nodiscard]] const ArrayView& view() const { return *view_; }
   [[nodiscard]] const Array::State& state() const { return *state_; }
+  [[nodiscard]] const Strides& strides() const { return strides_; }             ///< bytes, of the source
+  [[nodiscard]] ByteView fill() const { return {fill_.data(), fill_.size()}; }  ///< one element
+  /// One object and what of the region lies in it.
+  struct Piece {
+    std::string key;
+    std::array<Segment, kMaxRank> segments;
+    std::array<std::uint64_t, kMaxRank> origin{};  ///< its first element, in the array
+    std::uint64_t elements = 1;                    ///< of the region
+    const std::byte* from = nullptr;               ///< the first of them in the source
+    bool covered = false;                          ///< the region has all that the array has of this object
+  };
+  [[nodiscard]] Piece piece(std::uint64_t i) const;
   /// Writes the i-th object: whole, or read, changed and written.
   [[nodiscard]] Status write_object(Job& job, std::uint64_t i) const;
+  /// Stores an encoded chunk as an object; nothing: the object is erased.
+  [[nodiscard]] Status store_chunk(Job& job, const std::string& key, ByteView encoded) const;
+  /// Stores encoded inner chunks, in C order, empty ones absent, as a shard; without any the object is erased.
+  [[nodiscard]] Status store_shard(Job& job, const std::string& key, const ShardingCodec& sharding,
+                                   std::span<const Bytes> chunks) const;
+  /// An error with the object's name.
+  [[nodiscard]] Error named(Error error, const std::string& key) const;
   /// Working memory of one object under way.
   [[nodiscard]] std::uint64_t bytes_per_object() const;
   /// Most objects under way at once within a budget of `budget_bytes` and `threads`.
@@ -35,8 +54,6 @@ class RegionWriter {
   /// Encodes one inner chunk into `out`; an empty result is an absent chunk.
   Status encode_inner(Worker& worker, const OldShard& old, std::uint64_t linear, std::span<const Segment> segments,
                       const std::byte* from, std::span<const std::uint64_t> origin, Bytes& out) const;
-  Status store_shard(Job& job, const std::string& key, const ShardingCodec& sharding,
-                     std::span<const Bytes> chunks) const;
   Status gather(std::span<const Segment> segments, const CodecChain& chain, const std::byte* from,
                 ByteSpan chunk) const;
   Status fill_chunk(ByteSpan chunk) const;

@@ -69,15 +69,15 @@ std::uint64_t usable_cpus() {
 std::uint64_t built_in_budget() { return recent<free_memory>() / 4; }
 std::uint64_t built_in_pinned() { return std::uint64_t{512} << 20; }
 
-constexpr std::string_view kDecodePlaces[] = {"auto", "cpu", "device"};  // as in DecodePlace
+constexpr std::string_view kCodecPlaces[] = {"auto", "cpu", "device"};  // as in CodecPlace
 
-Result<std::uint64_t> parse_decode(std::string_view text) {
-  for (std::size_t i = 0; i < std::size(kDecodePlaces); ++i)
-    if (text == kDecodePlaces[i]) return i;
-  return Error(ErrorCode::invalid_argument, fmt::format("'{}' is none of {}", text, fmt::join(kDecodePlaces, ", ")));
+Result<std::uint64_t> parse_place(std::string_view text) {
+  for (std::size_t i = 0; i < std::size(kCodecPlaces); ++i)
+    if (text == kCodecPlaces[i]) return i;
+  return Error(ErrorCode::invalid_argument, fmt::format("'{}' is none of {}", text, fmt::join(kCodecPlaces, ", ")));
 }
-std::uint64_t built_in_decode() { return 0; }
-std::string format_decode(std::uint64_t place) { return std::string(kDecodePlaces[place]); }
+std::uint64_t built_in_place() { return 0; }
+std::string format_place(std::uint64_t place) { return std::string(kCodecPlaces[place]); }
 std::string format_plain(std::uint64_t number) { return std::to_string(number); }
 
 /// One setting: how its text is read, and what it is when nobody says.
@@ -91,7 +91,7 @@ struct Row {
   std::string (*format)(std::uint64_t);
 };
 
-enum : std::size_t { kBudget, kThreads, kPinned, kDecode };
+enum : std::size_t { kBudget, kThreads, kPinned, kDecode, kEncode };
 constexpr Row kRows[] = {
     {"budget", "PENSTOCK_BUDGET", "working memory of one operation beyond its output", 1, UINT64_MAX, parse_bytes,
      built_in_budget, format_bytes},
@@ -99,7 +99,9 @@ constexpr Row kRows[] = {
     {"pinned", "PENSTOCK_PINNED", "staging memory between storage and a device, shared by all operations", 1,
      UINT64_MAX, parse_bytes, built_in_pinned, format_bytes},
     {"decode", "PENSTOCK_DECODE", "where chunks for a device are decoded: auto, cpu or device", 0, UINT64_MAX,
-     parse_decode, built_in_decode, format_decode},
+     parse_place, built_in_place, format_place},
+    {"encode", "PENSTOCK_ENCODE", "where chunks from a device are encoded: auto, cpu or device", 0, UINT64_MAX,
+     parse_place, built_in_place, format_place},
 };
 
 struct Value {
@@ -160,9 +162,14 @@ Result<std::uint64_t> default_threads() { return number_of(kRows[kThreads]); }
 
 Result<std::uint64_t> default_pinned_bytes() { return number_of(kRows[kPinned]); }
 
-Result<DecodePlace> decode_place() {
+Result<CodecPlace> decode_place() {
   PENSTOCK_ASSIGN(const std::uint64_t place, number_of(kRows[kDecode]));
-  return static_cast<DecodePlace>(place);
+  return static_cast<CodecPlace>(place);
+}
+
+Result<CodecPlace> encode_place() {
+  PENSTOCK_ASSIGN(const std::uint64_t place, number_of(kRows[kEncode]));
+  return static_cast<CodecPlace>(place);
 }
 
 Result<std::vector<Setting>> all_settings() {

@@ -25,9 +25,11 @@ Result<std::uint64_t> default_budget_bytes();
 Result<std::uint64_t> default_threads();
 /// Staging memory between storage and a device, shared by all operations: pinned, else 512 MiB.
 Result<std::uint64_t> default_pinned_bytes();
-/// Where chunks for a device are decoded when it could do it: decode = auto, cpu or device.
-enum class DecodePlace : std::uint8_t { automatic, cpu, device };
-Result<DecodePlace> decode_place();
+/// Where chunks for a device are decoded, and those from a device encoded, when it could do it: decode, encode = auto,
+/// cpu or device.
+enum class CodecPlace : std::uint8_t { automatic, cpu, device };
+Result<CodecPlace> decode_place();
+Result<CodecPlace> encode_place();
 /// Every setting with its present value.
 /// Errors of all of these: invalid_argument naming the variable, or the file and the setting; those of read_config.
 Result<std::vector<Setting>> all_settings();

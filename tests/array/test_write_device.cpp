@@ -2,6 +2,9 @@
 // tests/device/test_cuda.cpp.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdlib>
+
 #include "array/write_device.hpp"
 #include "device/pinned_ring.hpp"
 #include "model.hpp"
@@ -19,6 +22,18 @@ Target at(const std::vector<std::byte>& values) {
   source.data = const_cast<std::byte*>(values.data());
   return source;
 }
+
+/// Encoders of the device, whatever is thought to be quicker.
+struct EncodedByTheDevice : ::testing::Test {
+  void SetUp() override { setenv("PENSTOCK_ENCODE", "device", 1); }
+  void TearDown() override { unsetenv("PENSTOCK_ENCODE"); }
+};
+
+const StageReport& stage(const Report& report, std::string_view name) {
+  return *std::ranges::find(report.stages, name, &StageReport::stage);
+}
+
+const CodecSpec kLz4{"numcodecs.lz4", "{}"}, kCrc{"crc32c", "{}"}, kShuffle{"numcodecs.shuffle", "{}"};
 
 }  // namespace
 
@@ -116,4 +131,87 @@ TEST(WriteDevice, ManySmallObjectsComeDownTogether) {
   ASSERT_FALSE(report.stages.empty());
   EXPECT_EQ(report.stages[0].stage, "download");
   EXPECT_EQ(test::read(array, whole(d.shape)).value(), values);
+}
+
+TEST_F(EncodedByTheDevice, AgreesWithAPlainCopy) {
+  const std::string inner =
+      R"([{"name":"bytes","configuration":{"endian":"little"}},{"name":"numcodecs.lz4"},{"name":"crc32c"}])";
+  const CodecSpec big{"bytes", R"({"endian":"big"})"};
+  const std::vector<Dataset> datasets = {
+      dataset({20, 13, 17}, {7, 4, 5}, {bytes_codec(), kShuffle, kLz4, kCrc}),
+      dataset({20, 13, 17}, {8, 4, 6}, {{"transpose", R"({"order":[2,0,1]})"}, big, kLz4}),
+      dataset({20, 13, 17}, {8, 4, 6}, {sharding("[4,2,3]", "end", inner)}),
+      dataset({20, 13, 17}, {8, 4, 6}, {sharding("[4,2,3]", "start", inner)}),
+      dataset({300}, {7}, {bytes_codec(), kCrc}, DType::float64()),
+      dataset({20, 13, 17}, {9, 8, 7}, {bytes_codec(), kShuffle, zstd_codec()}),
+      dataset({5, 6, 7}, {10, 9, 8}, {bytes_codec(), kLz4}),
+      dataset({}, {}, {bytes_codec(), kLz4})};
+  for (const Dataset& d : datasets) {
+    SCOPED_TRACE(to_string(d.shape) + " " + d.codecs.back().name);
+    std::mt19937_64 random(d.shape.size());
+    Array array = Array::create(memory(), "", d, Array::IfExists::fail).value();
+    Model model(d);
+    for (int round = 0; round < 20; ++round) {
+      const Region region = round % 4 == 0 ? whole(d.shape) : random_region(d.shape, random);
+      auto values = random_values(region, model.item, random);
+      if (round % 3 == 0) std::ranges::fill(values, std::byte{7});
+      model.write(region, values);
+      Options options = threads(1 + round % 3);
+      if (round % 2 != 0) options.budget_bytes = 200000;  // several waves
+      const auto written = write_from_device(array, region, at(values), options);
+      ASSERT_TRUE(written) << written.error().message();
+      EXPECT_EQ(stage(*written, "encode").path.substr(0, 5), "cpu, ") << "the name of the device";
+      EXPECT_EQ(stage(*written, "encode").reason, "PENSTOCK_ENCODE=device");
+      EXPECT_EQ(written->decoded_bytes, values.size());
+      ASSERT_EQ(test::read(array, whole(d.shape)).value(), model.data) << to_string(region);
+    }
+  }
+  EXPECT_EQ(shared_pinned_ring(Device::Type::cpu).value()->loaned_bytes(), 0u) << "every slab went back";
+}
+
+TEST_F(EncodedByTheDevice, FillValuesAreNotStored) {
+  for (const bool sharded : {false, true}) {
+    const Dataset d =
+        sharded
+            ? dataset({8, 8}, {4, 4},
+                      {sharding("[2,2]", "end",
+                                R"([{"name":"bytes","configuration":{"endian":"little"}},{"name":"numcodecs.lz4"}])")})
+            : dataset({8, 8}, {4, 4}, {bytes_codec(), kLz4});
+    auto store = memory();
+    Array array = Array::create(store, "", d, Array::IfExists::fail).value();
+    Model model(d);
+    std::vector<std::byte> values = model.data;  // fill values
+    values[0] = std::byte{1};
+    const Report report = write_from_device(array, whole(d.shape), at(values), threads(2)).value();
+    EXPECT_EQ(report.absent_chunks, sharded ? 15u : 3u);
+    EXPECT_EQ(store->list("").value(), (std::vector<std::string>{"c/0/0", "zarr.json"}));
+    EXPECT_EQ(test::read(array, whole(d.shape)).value(), values);
+    ASSERT_TRUE(write_from_device(array, whole(d.shape), at(model.data), threads(2)));
+    EXPECT_EQ(store->list("").value(), std::vector<std::string>{"zarr.json"}) << "what was there is erased";
+    if (sharded) continue;
+    Options all = threads(2);
+    all.store_fill_chunks = true;
+    ASSERT_TRUE(write_from_device(array, whole(d.shape), at(model.data), all));
+    EXPECT_EQ(store->list("").value().size(), 5u);
+  }
+}
+
+TEST_F(EncodedByTheDevice, SaysWhyTheCpuEncodes) {
+  const auto reason = [](const Dataset& d, std::uint64_t budget_bytes = 0) {
+    Array array = Array::create(memory(), "", d, Array::IfExists::fail).value();
+    Options options = threads(1);
+    options.budget_bytes = budget_bytes;
+    const std::vector<std::byte> values(2 * 64 * 64);
+    const Report report = write_from_device(array, whole(d.shape), at(values), options).value();
+    EXPECT_NE(stage(report, "encode").path.find("thread"), std::string::npos);
+    return stage(report, "encode").reason;
+  };
+  const Dataset lz4 = dataset({64, 64}, {64, 64}, {bytes_codec(), kLz4});
+  EXPECT_EQ(reason(dataset({64, 64}, {64, 64}, {bytes_codec()})), "there is nothing to encode");
+  EXPECT_EQ(reason(dataset({64, 64}, {64, 64}, {bytes_codec(), {"gzip", "{}"}})), "gzip has no device encoder");
+  EXPECT_EQ(reason(lz4, 45000).substr(0, 22), "a wave of one chunk ta");
+  setenv("PENSTOCK_ENCODE", "cpu", 1);
+  EXPECT_EQ(reason(lz4), "PENSTOCK_ENCODE=cpu");
+  setenv("PENSTOCK_ENCODE", "auto", 1);
+  EXPECT_EQ(reason(lz4), "the device is the CPU");
 }

@@ -28,7 +28,7 @@ Result<CudaPath> cuda_path(const Dataset& dataset, const CodecChain& chain, Devi
     path.reason = "the chunks are stored raw";
     return path;
   }
-  PENSTOCK_ASSIGN(const DecodePlace wanted, decode_place());
+  PENSTOCK_ASSIGN(const CodecPlace wanted, decode_place());
   path.decode = CudaPath::Decode::on_cpu;
   path.text = "cpu, " + inner.text();
   auto able = DeviceChain::make(inner);
@@ -38,13 +38,13 @@ Result<CudaPath> cuda_path(const Dataset& dataset, const CodecChain& chain, Devi
   }
   const double on_device = able->device_seconds(chunks), on_cpu = able->cpu_seconds(chunks, threads);
   const bool quicker = on_device < on_cpu;
-  if (wanted == DecodePlace::cpu || (wanted == DecodePlace::automatic && !quicker)) {
-    path.reason = wanted == DecodePlace::cpu ? "PENSTOCK_DECODE=cpu" : times(on_device, on_cpu, threads);
+  if (wanted == CodecPlace::cpu || (wanted == CodecPlace::automatic && !quicker)) {
+    path.reason = wanted == CodecPlace::cpu ? "PENSTOCK_DECODE=cpu" : times(on_device, on_cpu, threads);
     return path;
   }
   path.decode = CudaPath::Decode::on_device;
   path.text = device.name() + ", " + able->text() + " (own)";
-  path.reason = wanted == DecodePlace::device ? "PENSTOCK_DECODE=device" : times(on_device, on_cpu, threads);
+  path.reason = wanted == CodecPlace::device ? "PENSTOCK_DECODE=device" : times(on_device, on_cpu, threads);
   path.chain = *std::move(able);
   return path;
 }
