@@ -17,7 +17,6 @@ using lz::Sequence;
 using lz::SharedOfBlock;
 using lz::SharedOfWarp;
 
-
 /// Reads and checks the sequence at c.in; c.out is where it goes.  `ends`: it is the last one of the block.
 /// What it holds may be copied also when the status is not ok.
 template <class Warp>
