@@ -181,11 +181,14 @@ class CodecPipeline(zarr.abc.codec.CodecPipeline):
 
     def _read_boxes(self, array: Array, batch: Batch, memory: _Memory, drop_axes: tuple[int, ...]) -> int:
         """Index arrays: the box around each chunk's selection is read, and the selection taken from it."""
-        if array._vlen or memory.swapped or memory.stream is not None:
-            raise UnsupportedError("index arrays with this data type or in device memory")
         boxes = _boxes(array, batch, [1] * array.ndim)
         array = self._reaching_far(array, [box.stop for box in boxes], writable=False)
-        return _zarr_boxes.read(array, boxes, memory.array, drop_axes, _options())
+        out = memory.array if memory.stream is None else np.empty(memory.shape, array.dtype)
+        absent = _zarr_boxes.read(array, boxes, out, drop_axes, _options())
+        if memory.stream is not None:
+            memory.array.set(out, memory.stream)
+            memory.stream.synchronize()  # `out` is not pinned, and goes
+        return absent
 
     def _write(self, batch: Batch, value: Any, drop_axes: tuple[int, ...]) -> None:
         memory = self._memory_of(value, batch)

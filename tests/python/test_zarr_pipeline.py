@@ -152,7 +152,7 @@ def test_writing_through_index_arrays(
 
 @pytest.mark.parametrize("zarr_format", [2, 3])
 @pytest.mark.parametrize("dtype", ["bool", ">f8", "c8", "U4", "M8[ns]", "string"])
-def test_writing_other_data_types_through_index_arrays(tmp_path: pathlib.Path, dtype: str, zarr_format: int) -> None:
+def test_other_data_types_through_index_arrays(tmp_path: pathlib.Path, dtype: str, zarr_format: int) -> None:
     data = sample(dtype, (30, 4)) if dtype == "string" else sample(dtype, (30, 4)).astype(dtype)
     new = data[::-1][:3]
     kind: Any = str if dtype == "string" else data.dtype
@@ -163,6 +163,10 @@ def test_writing_other_data_types_through_index_arrays(tmp_path: pathlib.Path, d
     want[[1, 9, 28]] = new
     np.testing.assert_array_equal(np.asarray(array[...]).astype(want.dtype), want)
     np.testing.assert_array_equal(np.asarray(by_zarr(tmp_path, ...)).astype(want.dtype), want)
+    rows, columns = np.array([28, 3, 17, 9]), np.array([0, 3, 1, 1])
+    np.testing.assert_array_equal(np.asarray(array.oindex[rows, :]).astype(want.dtype), want[rows])
+    np.testing.assert_array_equal(np.asarray(array.oindex[rows, 2]).astype(want.dtype), want[rows, 2])
+    np.testing.assert_array_equal(np.asarray(array.vindex[rows, columns]).astype(want.dtype), want[rows, columns])
 
 
 def test_index_arrays_leave_no_chunk_of_fill_values(tmp_path: pathlib.Path) -> None:
