@@ -29,7 +29,8 @@ struct EncodeBatch {
   std::uint64_t largest_bytes = 0;  ///< no chunk has more
 };
 
-/// What a choice between device and CPU rests on (docs/benchmarks.md).
+/// What a choice between device and CPU rests on (docs/benchmarks.md).  Of a compressor the core's rate is the slowest
+/// that was measured: whether it is quicker on the data at hand is tried.
 struct EncodeSpeed {
   double one_chunk_ns_per_byte = 1;  ///< of a single chunk on an empty device
   double device_bytes_per_ns = 20;   ///< of a batch that fills the device

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "array/cuda/encode_wave.hpp"
 #include "array/cuda/fill_check.hpp"
@@ -16,6 +17,7 @@ constexpr std::uint64_t kTried = 4;
 
 struct Sizes {
   std::uint64_t chunks = 0, device_bytes = 0, cpu_bytes = 0;
+  double core_seconds = 0;  ///< of one core for all of them
   [[nodiscard]] double loss() const {
     return cpu_bytes == 0 ? 0 : static_cast<double>(device_bytes) / static_cast<double>(cpu_bytes) - 1;
   }
@@ -68,9 +70,12 @@ Result<Sizes> try_both(const RegionWriter& writer, const DeviceSource& source, c
     PENSTOCK_TRY(wave.encode());
     PENSTOCK_TRY(wave.sized.synchronize());
     std::vector<std::uint64_t> by_cpu(raw.size());
+    std::vector<double> seconds(raw.size());
     PENSTOCK_TRY(job.for_each(raw.size(), true, [&](std::uint64_t c) -> Status {
       if (wave.run->left_out(static_cast<std::uint32_t>(c))) return {};
+      const auto start = std::chrono::steady_clock::now();
       PENSTOCK_ASSIGN(by_cpu[c], size_by_cpu(encoded_chain(writer), raw[c]));
+      seconds[c] = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       return {};
     }));
     for (std::uint32_t c = 0; c < wave.run->count(); ++c) {
@@ -79,6 +84,7 @@ Result<Sizes> try_both(const RegionWriter& writer, const DeviceSource& source, c
       sizes.chunks += 1;
       sizes.device_bytes += bytes;
       sizes.cpu_bytes += by_cpu[c];
+      sizes.core_seconds += seconds[c];
     }
     return {};
   };
@@ -120,17 +126,23 @@ Result<EncodePath> encode_path(const RegionWriter& writer, const DeviceSource& s
   std::string reason = "PENSTOCK_ENCODE=device";
   if (wanted == CodecPlace::automatic) {
     if (source.device.type == Device::Type::cpu) return on_cpu("the device is the CPU");
-    const std::uint64_t inner = writer.view().chain.sharding() ? writer.view().chain.sharding()->inner_count() : 1;
-    const double on_device = able->device_seconds(writer.objects() * inner);
-    const double by_cpu = able->cpu_seconds(writer.objects() * inner, job.worker_count());
-    reason = fmt::format("about {} on the device, {} on {} CPU thread{}", format_seconds(on_device),
-                         format_seconds(by_cpu), job.worker_count(), job.worker_count() == 1 ? "" : "s");
-    if (on_device >= by_cpu) return on_cpu(std::move(reason));
-    if (able->compresses()) {
-      PENSTOCK_ASSIGN(const Sizes sizes, try_both(writer, source, *able, limits, job));
+    const ShardingCodec* sharding = writer.view().chain.sharding();
+    const std::uint64_t chunks = writer.objects() * (sharding != nullptr ? sharding->inner_count() : 1);
+    const std::uint64_t threads = job.worker_count();
+    const double on_device = able->device_seconds(chunks);
+    double by_cpu = able->cpu_seconds(chunks, threads);
+    Sizes sizes;
+    if (able->compresses() && on_device < by_cpu) {  // how quick compressors are hangs on the data
+      PENSTOCK_ASSIGN(sizes, try_both(writer, source, *able, limits, job));
       if (sizes.loss() > kMostLoss) return on_cpu("the device makes " + tried(sizes));
-      reason += "; " + tried(sizes);
+      if (sizes.chunks > 0)
+        by_cpu = sizes.core_seconds / static_cast<double>(sizes.chunks) * static_cast<double>(chunks) /
+                 static_cast<double>(std::max<std::uint64_t>(std::min(chunks, threads), 1));
     }
+    reason = fmt::format("about {} on the device, {} on {} CPU thread{}", format_seconds(on_device),
+                         format_seconds(by_cpu), threads, threads == 1 ? "" : "s");
+    if (on_device >= by_cpu) return on_cpu(std::move(reason));
+    if (able->compresses()) reason += "; " + tried(sizes);
   }
   path.text = source.device.name() + ", " + able->text() + " (own)";
   path.reason = std::move(reason);

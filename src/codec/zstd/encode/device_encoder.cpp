@@ -13,7 +13,7 @@ class ZstdDeviceEncoder final : public DeviceEncoder {
  public:
   explicit ZstdDeviceEncoder(bool checksum) : checksum_(checksum) {}
   [[nodiscard]] std::string_view name() const override { return "zstd"; }
-  [[nodiscard]] EncodeSpeed speed() const override { return {0.5, 20, 0.25}; }
+  [[nodiscard]] EncodeSpeed speed() const override { return {1.5, 18, 0.1}; }
   [[nodiscard]] bool compresses() const override { return true; }
   [[nodiscard]] std::uint64_t most_bytes(std::uint64_t in_bytes) const override {
     return zstd::most_frame_bytes(in_bytes);
