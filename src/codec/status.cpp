@@ -16,10 +16,11 @@ std::string_view decode_status_text(DecodeStatus status) {
     case DecodeStatus::bad_block: return "the header of a block is wrong";
     case DecodeStatus::bad_table: return "the description of a code table is wrong";
     case DecodeStatus::bad_stream: return "an entropy-coded stream does not hold what its block needs";
-    case DecodeStatus::bad_checksum: return "the checksum of the decoded bytes is wrong";
+    case DecodeStatus::bad_checksum: return "a checksum is wrong";
     case DecodeStatus::needs_dictionary: return "the frame needs a dictionary";
     case DecodeStatus::unsupported_feature: return "the frame uses a feature that is not supported";
     case DecodeStatus::scratch_too_small: return "the chunk is cut into more blocks than the decoder has scratch for";
+    case DecodeStatus::legacy_frame: return "an LZ4 frame of the legacy format, which is not decoded";
     case DecodeStatus::bad_padding: return "the number of padding bits is not that of the chunk";
     case DecodeStatus::not_run: return "the decoder did not run";
   }
@@ -32,6 +33,7 @@ ErrorCode error_code(DecodeStatus status) {
   switch (status) {
     case DecodeStatus::not_run: return ErrorCode::internal;
     case DecodeStatus::needs_dictionary:
+    case DecodeStatus::legacy_frame:
     case DecodeStatus::unsupported_feature:
     case DecodeStatus::too_large:
     case DecodeStatus::scratch_too_small: return ErrorCode::unsupported;

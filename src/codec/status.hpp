@@ -22,10 +22,11 @@ enum class DecodeStatus : std::uint32_t {
   bad_block,             ///< the header of a block or section contradicts itself, the block's size or the format
   bad_table,             ///< the description of a Huffman or FSE table is wrong
   bad_stream,            ///< an entropy-coded stream does not hold exactly what its section needs
-  bad_checksum,          ///< the decoded bytes are not those that were checksummed
+  bad_checksum,          ///< the bytes are not those that were checksummed
   needs_dictionary,      ///< the frame was made with a dictionary
   unsupported_feature,   ///< the format's version or an option of it is not known
   scratch_too_small,     ///< needs more scratch than a chunk of its size gets: cut into very many small blocks
+  legacy_frame,          ///< an LZ4 frame of the format before frames had headers
   bad_padding,           ///< the number of bits that fill up the last byte is not that of the chunk's size
   not_run = 0xFFFFFFFF,  ///< what the words hold before a device has written them
 };

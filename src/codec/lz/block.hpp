@@ -154,13 +154,12 @@ PENSTOCK_HD bool fill_tile(const Warp& warp, const std::uint8_t* in, std::uint32
 }
 
 /// Decodes one block of `size` bytes into at most `capacity`.  Both at most kMaxBytes.  Every turn uses input up, so
-/// there are at most `size` of them.
+/// there are at most `size` of them.  `c`: where it begins; matches may reach into the output in front of c.out.
 template <class Format, class Team, class SharedT>
 PENSTOCK_HD Cursor decode_block(const Team& team, const std::uint8_t* in, std::uint32_t size, std::uint8_t* out,
-                                std::uint32_t capacity, SharedT& shared) {
+                                std::uint32_t capacity, SharedT& shared, Cursor c = {}) {
   in = assume_global(in);
   out = assume_global(out);
-  Cursor c;
   for (;;) {
     team.leader([&](const auto& warp) {
       Cursor ahead = c;
