@@ -66,12 +66,21 @@ class StageClock {
  public:
   StageClock(Worker& worker, Stage stage)
       : seconds_(worker.seconds[static_cast<std::size_t>(stage)]), start_(std::chrono::steady_clock::now()) {}
+  /// Inside the clock of the stage `around`, which does not count this time.
+  StageClock(Worker& worker, Stage stage, Stage around) : StageClock(worker, stage) {
+    around_seconds_ = &worker.seconds[static_cast<std::size_t>(around)];
+  }
   StageClock(const StageClock&) = delete;
   StageClock& operator=(const StageClock&) = delete;
-  ~StageClock() { seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+  ~StageClock() {
+    const double time = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    seconds_ += time;
+    if (around_seconds_ != nullptr) *around_seconds_ -= time;
+  }
 
  private:
   double& seconds_;
+  double* around_seconds_ = nullptr;
   std::chrono::steady_clock::time_point start_;
 };
 

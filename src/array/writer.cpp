@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "array/chunk_pieces.hpp"
 #include "array/place/place.hpp"
 #include "array/reader.hpp"
 #include "core/checked.hpp"
@@ -181,12 +182,38 @@ Result<ByteView> RegionWriter::take_chunk(Worker& worker, const CodecChain& chai
   return worker.raw.view();
 }
 
-/// The encoded chunk, in worker.encoded unless encoding changes nothing.
-Result<ByteView> RegionWriter::encode(Worker& worker, const CodecChain& chain, ByteView chunk) const {
-  if (chain.encodes_as_is()) return chunk;
+/// Encodes a chunk that is written whole and that the encoder takes piece by piece.  False: it is not one, or seems to
+/// be nothing but the fill value.
+Result<bool> RegionWriter::encode_pieces(Worker& worker, const CodecChain& chain, std::span<const Segment> segments,
+                                         const std::byte* from) const {
+  const std::uint64_t piece_bytes = chain.piece_bytes();
+  const Shape& shape = chain.decoded().shape;
+  if (piece_bytes == 0 || piece_bytes % fill_.size() != 0 || shape.empty()) return false;
+  for (std::size_t d = 0; d < shape.size(); ++d)
+    if (segments[d].count != shape[d] || segments[d].step != 1) return false;
+  const bool whole = lies_whole(chain, segments, from);
+  ChunkPieces pieces(worker, shape, strides_, fill_.size(), from,
+                     whole ? ByteView(from, chain.decoded_size()) : ByteView());
+  const StageClock clock(worker, Stage::encode);
+  PENSTOCK_ASSIGN(const ByteView first, pieces.piece(0, piece_bytes));
+  if (is_all_fill(first)) return false;
+  PENSTOCK_TRY(chain.encode_pieces(pieces, worker.encoded));
+  return true;
+}
+
+/// The encoded chunk, in worker.encoded unless encoding changes nothing.  nullopt: it is nothing but the fill value,
+/// and such a chunk is not kept.
+Result<std::optional<ByteView>> RegionWriter::encode_chunk(Worker& worker, const CodecChain& chain,
+                                                           std::span<const Segment> segments, const std::byte* from,
+                                                           bool have_old, bool keep_fill) const {
+  PENSTOCK_ASSIGN(const bool encoded, encode_pieces(worker, chain, segments, from));
+  if (encoded) return std::optional(worker.encoded.view());
+  PENSTOCK_ASSIGN(const ByteView chunk, take_chunk(worker, chain, segments, from, have_old));
+  if (!keep_fill && is_all_fill(chunk)) return std::optional<ByteView>();
+  if (chain.encodes_as_is()) return std::optional(chunk);
   const StageClock clock(worker, Stage::encode);
   PENSTOCK_TRY(chain.encode(chunk, worker.encoded, worker.scratch));
-  return worker.encoded.view();
+  return std::optional(worker.encoded.view());
 }
 
 Status RegionWriter::write_chunk(Job& job, const std::string& key, std::span<const Segment> segments,
@@ -208,13 +235,13 @@ Status RegionWriter::write_chunk(Job& job, const std::string& key, std::span<con
       PENSTOCK_TRY_IN(chain.decode(worker.encoded, worker.raw.span(), worker.scratch, {&old_elements}),
                       "the chunk is to be changed in part, and what it holds cannot be read");
   }
-  PENSTOCK_ASSIGN(const ByteView chunk, take_chunk(worker, chain, segments, from, have_old));
-  if (!job.options().store_fill_chunks && is_all_fill(chunk)) {
+  PENSTOCK_ASSIGN(const std::optional<ByteView> encoded,
+                  encode_chunk(worker, chain, segments, from, have_old, job.options().store_fill_chunks));
+  if (!encoded) {
     worker.absent += 1;
     return store.erase(key);
   }
-  PENSTOCK_ASSIGN(const ByteView encoded, encode(worker, chain, chunk));
-  return store_chunk(job, key, encoded);
+  return store_chunk(job, key, *encoded);
 }
 
 Status RegionWriter::store_chunk(Job& job, const std::string& key, ByteView encoded) const {
@@ -240,14 +267,13 @@ Status RegionWriter::encode_inner(Worker& worker, const OldShard& old, std::uint
     PENSTOCK_TRY(worker.raw.resize_discard(chain.decoded_size()));
     if (have_old) PENSTOCK_TRY(chain.decode(worker.encoded, worker.raw.span(), worker.scratch, {&old_elements}));
   }
-  PENSTOCK_ASSIGN(const ByteView chunk, take_chunk(worker, chain, segments, from, have_old));
-  if (is_all_fill(chunk)) {
+  PENSTOCK_ASSIGN(const std::optional<ByteView> encoded, encode_chunk(worker, chain, segments, from, have_old, false));
+  if (!encoded) {
     worker.absent += 1;
     out.clear();
     return {};
   }
-  PENSTOCK_ASSIGN(const ByteView encoded, encode(worker, chain, chunk));
-  return out.append(encoded);  // exactly as large as it must be: it is kept until the shard is written
+  return out.append(*encoded);  // exactly as large as it must be: it is kept until the shard is written
 }
 
 Status RegionWriter::store_shard(Job& job, const std::string& key, const ShardingCodec& sharding,

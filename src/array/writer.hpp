@@ -1,6 +1,7 @@
 // Writes chunks of one array from host memory.
 #pragma once
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -61,7 +62,11 @@ class RegionWriter {
                                 const std::byte* from) const;
   Result<ByteView> take_chunk(Worker& worker, const CodecChain& chain, std::span<const Segment> segments,
                               const std::byte* from, bool have_old) const;
-  Result<ByteView> encode(Worker& worker, const CodecChain& chain, ByteView chunk) const;
+  Result<std::optional<ByteView>> encode_chunk(Worker& worker, const CodecChain& chain,
+                                               std::span<const Segment> segments, const std::byte* from, bool have_old,
+                                               bool keep_fill) const;
+  Result<bool> encode_pieces(Worker& worker, const CodecChain& chain, std::span<const Segment> segments,
+                             const std::byte* from) const;
   [[nodiscard]] bool is_all_fill(ByteView chunk) const;
   [[nodiscard]] const std::byte* source_of(std::span<const Segment> segments, const std::byte* base) const;
 

@@ -255,6 +255,18 @@ Status CodecChain::encode(ByteView in, Bytes& out, CodecScratch& scratch) const 
   return {};
 }
 
+std::uint64_t CodecChain::piece_bytes() const {
+  const bool elements_are_bytes = a2a_.empty() && a2b_->is_plain() && !a2b_->swaps_bytes();
+  return elements_are_bytes && b2b_.size() == 1 ? b2b_[0]->piece_bytes(decoded_size_) : 0;
+}
+
+Status CodecChain::encode_pieces(PieceSource& in, Bytes& out) const {
+  if (in.size() != decoded_size_ || b2b_.size() != 1)
+    return Error(ErrorCode::internal, "encode_pieces: the input has the wrong size, or the chain wants it as a whole");
+  PENSTOCK_TRY_IN(b2b_[0]->encode_pieces(in, out), in_codec(*b2b_[0]));
+  return {};
+}
+
 std::uint64_t CodecChain::scratch_bytes() const {
   // Every intermediate result is at most this large, and two exist at a time.
   std::uint64_t largest = 0;

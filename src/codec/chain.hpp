@@ -61,6 +61,10 @@ class CodecChain {
   [[nodiscard]] Status decode(ByteView in, ByteSpan out, CodecScratch& scratch, const DecodeContext& context) const;
   /// Encodes a C-order native chunk of decoded_size bytes into `out`.
   [[nodiscard]] Status encode(ByteView in, Bytes& out, CodecScratch& scratch) const;
+  /// Bytes that encode_pieces takes at a time; 0: the chain wants the chunk as a whole.
+  [[nodiscard]] std::uint64_t piece_bytes() const;
+  /// As encode, when piece_bytes is not 0.
+  [[nodiscard]] Status encode_pieces(PieceSource& in, Bytes& out) const;
   /// Working memory that one decode or encode may take beyond its input and output, in bytes (estimate from above).
   [[nodiscard]] std::uint64_t scratch_bytes() const;
 

@@ -67,4 +67,9 @@ Status Sink::finish(std::uint64_t made) {
 
 ByteView Sink::made() const { return grow_ == nullptr ? ByteView(fixed_) : grow_->view(); }
 
+Status BytesToBytes::encode_pieces(PieceSource& in, Bytes& out) const {
+  PENSTOCK_ASSIGN(const ByteView all, in.piece(0, in.size()));
+  return encode(all, out);
+}
+
 }  // namespace penstock

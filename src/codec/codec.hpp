@@ -63,6 +63,16 @@ class Sink {
   std::uint64_t limit_ = 0;
 };
 
+/// Bytes that an encoder takes piece by piece, so that each is in the cache when it is encoded.
+class PieceSource {
+ public:
+  virtual ~PieceSource() = default;
+  /// All of them.
+  [[nodiscard]] virtual std::uint64_t size() const = 0;
+  /// Bytes [first, first + count), which lie within; valid until the next call.
+  [[nodiscard]] virtual Result<ByteView> piece(std::uint64_t first, std::uint64_t count) = 0;
+};
+
 /// Common to all codecs.
 class Codec {
  public:
@@ -111,6 +121,10 @@ class BytesToBytes : public Codec {
   [[nodiscard]] virtual std::uint64_t max_encoded_size(std::uint64_t decoded) const = 0;
   /// `out` is overwritten; its memory is reused.
   [[nodiscard]] virtual Status encode(ByteView in, Bytes& out) const = 0;
+  /// Bytes that encode_pieces takes at a time from `decoded` bytes of input; 0: it does nothing that encode does not.
+  [[nodiscard]] virtual std::uint64_t piece_bytes(std::uint64_t /*decoded*/) const { return 0; }
+  /// Makes what encode makes of all of `in`.
+  [[nodiscard]] virtual Status encode_pieces(PieceSource& in, Bytes& out) const;
   /// Errors: corrupt_data with the byte position where it can be told.
   [[nodiscard]] virtual Status decode(ByteView in, Sink& out) const = 0;
   /// Set when the encoded bytes hold the decoded ones unchanged (checksums): decode_view gives them without a copy.

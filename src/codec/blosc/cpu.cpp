@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 
+#include "codec/blosc/blocks.hpp"
 #include "codec/blosc/blosc.hpp"
 #include "codec/blosc/device.hpp"
 #include "codec/little.hpp"
@@ -74,7 +76,22 @@ class BloscCodec final : public BytesToBytes {
     int made = compress(in, out.data(), most + more);
     if (made > 0 && static_cast<std::uint64_t>(made) > most) made = compress(in, out.data(), most);
     if (made <= 0) return Error(ErrorCode::internal, fmt::format("c-blosc failed to encode ({})", made));
+    learn(in.size(), out);
     return out.resize(static_cast<std::uint64_t>(made));
+  }
+
+  [[nodiscard]] std::uint64_t piece_bytes(std::uint64_t decoded) const override {
+    const std::uint64_t learned = learned_.load(std::memory_order_relaxed);
+    return learned >> 32 == decoded ? learned & 0xFFFFFFFF : 0;
+  }
+
+  [[nodiscard]] Status encode_pieces(PieceSource& in, Bytes& out) const override {
+    if (const std::uint64_t block_bytes = piece_bytes(in.size()); block_bytes > 0) {
+      PENSTOCK_ASSIGN(const bool fits, blosc::encode_blocks(p_, block_bytes, in, out));
+      if (fits) return {};
+    }
+    PENSTOCK_ASSIGN(const ByteView all, in.piece(0, in.size()));
+    return encode(all, out);
   }
 
   [[nodiscard]] Status decode(ByteView in, Sink& out) const override {
@@ -97,7 +114,20 @@ class BloscCodec final : public BytesToBytes {
                               p_.cname.c_str(), p_.blocksize, 1);
   }
 
+  /// Keeps the block size that c-blosc chose for inputs of this size, when they are whole blocks and get smaller: the
+  /// next is encoded block by block.  Fewer than kLeastBlocks are in the cache anyway, and a block is a small part of
+  /// the working memory.  Not snappy, which wants more room than a block's place in the buffer has.
+  void learn(std::uint64_t decoded, const Bytes& encoded) const {
+    const std::uint64_t block_bytes = load_little32(encoded.data() + 8);
+    const bool stored = (std::to_integer<unsigned>(encoded.data()[2]) & BLOSC_MEMCPYED) != 0;
+    const bool whole_blocks = block_bytes > 0 && decoded % block_bytes == 0 && decoded / block_bytes >= kLeastBlocks;
+    learned_.store(whole_blocks && !stored && p_.cname != "snappy" ? decoded << 32 | block_bytes : 0,
+                   std::memory_order_relaxed);
+  }
+
+  static constexpr std::uint64_t kLeastBlocks = 8;
   BloscParameters p_;
+  mutable std::atomic<std::uint64_t> learned_{0};  ///< size of the input << 32 | size of a block; sizes are below 2^31
 };
 
 }  // namespace

@@ -82,6 +82,14 @@ void shuffle_bytes(const std::byte* in, std::byte* out, std::size_t n, std::size
   shuffle_plain(in, out, done, n, size);
 }
 
+bool shuffles_in_vectors([[maybe_unused]] std::size_t size) {
+#ifdef __SSE2__
+  return size == 2 || size == 4 || size == 8 || size == 16;
+#else
+  return false;
+#endif
+}
+
 void unshuffle_bytes(const std::byte* in, std::byte* out, std::size_t n, std::size_t size) {
   std::size_t done = 0;
 #ifdef __SSE2__
