@@ -95,6 +95,10 @@ class Job {
   /// called from inside a piece; the inner call's pieces run before the outer piece goes on.
   template <class Piece>
   Status for_each(std::uint64_t n, bool parallel, const Piece& piece);
+  /// As for_each, with at most `at_once` pieces under way.  No wave of them is waited for: where one ends, the next
+  /// begins.
+  template <class Piece>
+  Status for_each_within(std::uint64_t n, std::uint64_t at_once, const Piece& piece);
   /// Runs `body` in the arena that limits the number of workers.
   template <class Body>
   auto run(const Body& body) {
@@ -179,6 +183,23 @@ Status Job::for_each(std::uint64_t n, bool parallel, const Piece& piece) {
       [&] { tbb::parallel_for(std::uint64_t{0}, n, body, tbb::simple_partitioner(), context); });
   if (first) return std::move(first->second);
   return check();
+}
+
+template <class Piece>
+Status Job::for_each_within(std::uint64_t n, std::uint64_t at_once, const Piece& piece) {
+  if (at_once >= n) return for_each(n, true, piece);
+  std::atomic<std::uint64_t> next{0};
+  const auto one_after_another = [&](std::uint64_t) -> Status {
+    for (std::uint64_t i = 0; (i = next.fetch_add(1, std::memory_order_relaxed)) < n;) {
+      Status status = check();
+      if (status) status = piece(i);
+      if (status) continue;
+      next.store(n, std::memory_order_relaxed);
+      return status;
+    }
+    return {};
+  };
+  return for_each(at_once, true, one_after_another);
 }
 
 }  // namespace penstock

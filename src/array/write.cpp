@@ -54,11 +54,8 @@ Result<Report> write_host(std::span<const WriteItem> items, const Options& optio
           reuse_within(allowed.budget_bytes));
   const std::uint64_t at_once = regions.sharded() ? allowed.workers : std::max<std::uint64_t>(regions.objects(), 1);
   const Status written = job.run([&]() -> Status {
-    for (std::uint64_t first = 0; first < regions.objects(); first += at_once) {
-      const std::uint64_t n = std::min(at_once, regions.objects() - first);
-      PENSTOCK_TRY(job.for_each(n, true, [&](std::uint64_t i) { return regions.write_object(job, first + i); }));
-    }
-    return {};
+    return job.for_each_within(regions.objects(), at_once,
+                               [&](std::uint64_t i) { return regions.write_object(job, i); });
   });
   if (!written) return written.error();
   Report report;

@@ -269,14 +269,10 @@ Result<Report> write_from_device(const Array& array, const Region& region, const
   const std::uint64_t at_once = sharded ? allowed.workers : left.size();
   const Status written = job.run([&]() -> Status {
     if (path.chain) PENSTOCK_TRY(cuda_write::fly_encode_waves(whole, s, *path.chain, limits, job));
-    for (std::uint64_t first = 0; first < left.size(); first += at_once) {
-      const std::uint64_t n = std::min(at_once, left.size() - first);
-      PENSTOCK_TRY(job.for_each(n, true, [&](std::uint64_t i) -> Status {
-        if (path.chain && whole.piece(first + i).covered) return {};
-        return write_box(left, first + i);
-      }));
-    }
-    return {};
+    return job.for_each_within(left.size(), at_once, [&](std::uint64_t i) -> Status {
+      if (path.chain && whole.piece(i).covered) return {};
+      return write_box(left, i);
+    });
   });
   if (!written) return written.error();
   Report report;
