@@ -29,12 +29,13 @@ from zarr.core.config import config
 
 from . import _codecs_cuda, _core, _memory
 from ._fallback import Counter, FallbackWarning, announce, fallbacks
+from ._stream import current, use_stream
 
 if TYPE_CHECKING:
     from zarr.core.array_spec import ArraySpec
     from zarr.core.buffer import Buffer, BufferPrototype
 
-__all__ = ["Blosc", "FallbackWarning", "Gzip", "Lz4", "Zstd", "chunk_counts", "fallbacks", "settings"]
+__all__ = ["Blosc", "FallbackWarning", "Gzip", "Lz4", "Zstd", "chunk_counts", "fallbacks", "settings", "use_stream"]
 
 _counts = Counter()
 
@@ -121,9 +122,7 @@ class _Batch:
             if source is not None:
                 self._places.setdefault(_memory.cuda_index(source), []).append(i)
         # Of the calling thread: CuPy's current stream is another one on every thread.
-        self._streams = {
-            device: _codecs_cuda.cupy().cuda.get_current_stream(device) for device in self._places if device is not None
-        }
+        self._streams = {device: current(device) for device in self._places if device is not None}
 
     def decode(self) -> list[Buffer | None]:
         return self._run(self._decode_on_host, self._decode_on_device)

@@ -8,7 +8,6 @@ so once for each reason, ``fallbacks()`` counts, and ``codec_pipeline.strict`` f
 from __future__ import annotations
 
 import asyncio
-import importlib
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,10 +29,11 @@ from ._errors import UnsupportedError
 from ._fallback import Counter, FallbackWarning, announce, fallbacks
 from ._read import Read, run
 from ._selection import Region
+from ._stream import current, use_stream
 from ._write import Write
 from ._zarr_store import native_store
 
-__all__ = ["CodecPipeline", "FallbackWarning", "fallbacks", "native_calls"]
+__all__ = ["CodecPipeline", "FallbackWarning", "fallbacks", "native_calls", "use_stream"]
 
 Batch = list[tuple[Any, Any, Any, Any, bool]]
 
@@ -195,7 +195,7 @@ class CodecPipeline(zarr.abc.codec.CodecPipeline):
         array, first = self._array_of(batch, writable=True)
         region = None if drop_axes else _region(array, batch, first, memory.shape or _extent(batch))
         if memory.stream is not None and (region is None or not memory.shape):
-            memory = _Memory(memory.array.get())
+            memory = _Memory(memory.array.get(stream=memory.stream))
         opts = _options(store_fill_chunks=bool(batch[0][1].config.write_empty_chunks))
         if region is not None:
             array = self._reaching(array, region, writable=True)
@@ -272,8 +272,9 @@ class _Memory:
         self.stream: Any = None
         self.swapped = not array.dtype.isnative
         self.native = array
-        if _memory.cuda_index(array) is not None:
-            self.stream = importlib.import_module("cupy").cuda.get_current_stream()
+        index = _memory.cuda_index(array)
+        if index is not None:
+            self.stream = current(index)
             if self.swapped:
                 raise UnsupportedError("foreign byte order in device memory")
         elif not isinstance(array, np.ndarray):

@@ -286,3 +286,19 @@ def test_index_arrays_with_device_memory(tmp_path: pathlib.Path) -> None:
         array[5:30, 6] = 11
         data[5:30, 6] = 11
         assert same(array[...], data)
+
+
+def test_a_stream_that_is_named_orders_writes(tmp_path: pathlib.Path) -> None:
+    pipeline = {"codec_pipeline.path": "penstock.zarr.CodecPipeline", "codec_pipeline.strict": True}
+    large = cupy.ones(1 << 26, "f4")
+    stream = cupy.cuda.Stream(non_blocking=True)
+    cupy.cuda.Device().synchronize()
+    with zarr.config.set(pipeline), zarr.config.enable_gpu():
+        array = zarr.create_array(tmp_path, shape=(64, 64), chunks=(16, 16), dtype="u2", compressors=OURS["zstd"])
+        with stream, penstock.zarr.use_stream(stream):
+            data = cupy.zeros((64, 64), "u2")
+            for _ in range(40):
+                cupy.sin(large, out=large)  # milliseconds of work before the elements are there
+            data += 9
+            array[...] = data
+            assert same(array[...], np.full((64, 64), 9, "u2"))

@@ -20,6 +20,7 @@ import zarr.storage
 from zarr.registry import register_codec
 
 import penstock
+import penstock._stream
 import penstock._zarr_boxes
 import penstock.zarr
 
@@ -319,6 +320,26 @@ def test_reads_run_side_by_side(tmp_path: pathlib.Path) -> None:
 
     for i, got in enumerate(asyncio.run(many())):
         np.testing.assert_array_equal(got, data[i : i + 9])
+
+
+def test_the_stream_in_use_reaches_the_thread_that_works(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    array = created(str(tmp_path / "a.zarr"), np.arange(5, 25), (8,))
+    seen = []
+    memory_of = penstock.zarr.CodecPipeline._memory_of
+
+    def spy(*args: Any) -> Any:
+        seen.append(penstock._stream._used.get())
+        return memory_of(*args)
+
+    monkeypatch.setattr(penstock.zarr.CodecPipeline, "_memory_of", spy)
+    stream = object()
+    with penstock.zarr.use_stream(stream):
+        array[...]
+        array[0] = 7
+    array[...]
+    assert seen == [stream, stream, None]
 
 
 class OwnBytes(zarr.codecs.BytesCodec):
