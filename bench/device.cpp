@@ -108,11 +108,11 @@ void lz4_decode(Bench& bench, const char* name, const std::vector<std::byte>& fi
                      out.data() + i * field.size(), field.size()});
   const Buffer device_tasks = bench.upload(tasks.data(), tasks.size() * sizeof(DecodeTask));
   const Buffer results = bench.buffer(count * sizeof(ChunkStatus));
-  const double time = bench.time([&] {
-    lz4::decode_cuda(reinterpret_cast<const DecodeTask*>(device_tasks.data()), static_cast<std::uint32_t>(count),
-                     reinterpret_cast<ChunkStatus*>(results.data()), lz4::Framing::block, bench.stream)
-        .value();
-  });
+  const DeviceBatch batch{reinterpret_cast<const DecodeTask*>(device_tasks.data()),
+                          reinterpret_cast<ChunkStatus*>(results.data()),
+                          {static_cast<std::uint32_t>(count), field.size() * count, field.size()}};
+  const lz4::Format format{lz4::Framing::block};
+  const double time = bench.time([&] { lz::decode_cuda(format, batch, bench.stream).value(); });
   const auto made = bench.download(out);
   bool right = true;
   for (std::uint64_t i = 0; i < count; ++i)

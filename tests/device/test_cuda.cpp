@@ -176,10 +176,10 @@ TEST_F(Gpu, Lz4EqualsTheHostAlsoBesideDamagedChunks) {
       tasks.push_back({in.data() + c.in, c.packed.size(), out.data() + c.out, c.data.size()});
     const Buffer device_tasks = upload(tasks);
     const Buffer results = upload(std::vector<ChunkStatus>(chunks.size()));
-    lz4::decode_cuda(reinterpret_cast<const DecodeTask*>(device_tasks.data()),
-                     static_cast<std::uint32_t>(chunks.size()), reinterpret_cast<ChunkStatus*>(results.data()), framing,
-                     stream)
-        .value();
+    const DeviceBatch batch{reinterpret_cast<const DecodeTask*>(device_tasks.data()),
+                            reinterpret_cast<ChunkStatus*>(results.data()),
+                            {static_cast<std::uint32_t>(chunks.size()), 0, 0}};
+    lz::decode_cuda(lz4::Format{framing}, batch, stream).value();
     const auto statuses = download<ChunkStatus>(results.data(), chunks.size());
     const Data made = download<std::uint8_t>(out.data(), out_bytes);
     std::size_t good = 0;

@@ -192,7 +192,7 @@ TEST(Lz4Decode, ChunksWithAndWithoutHeader) {
 }
 
 TEST(Lz4Decode, CudaWantsACudaStream) {
-  const Error error = decode_cuda(nullptr, 0, nullptr, Framing::block, Stream()).error();
+  const Error error = lz::decode_cuda(Format{Framing::block}, DeviceBatch{}, Stream()).error();
   EXPECT_EQ(error.code(),
             find_backend(Device::Type::cuda) != nullptr ? ErrorCode::invalid_argument : ErrorCode::unsupported);
 }

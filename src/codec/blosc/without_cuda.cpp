@@ -1,7 +1,7 @@
+#include "codec/lz/without_cuda.hpp"
 #include "codec/blosc/blosclz.hpp"
 #include "codec/blosc/device.hpp"
 #include "codec/blosc/snappy.hpp"
-#include "codec/lz/device.hpp"
 
 namespace penstock::blosc {
 namespace {
@@ -17,10 +17,6 @@ Status finish_cuda(const DeviceBatch&, const Workspace&, Inner, const Stream&) {
 
 namespace penstock::lz {
 
-template <class Format>
-Status decode_cuda(const Format&, const DeviceBatch&, const Stream&) {
-  return blosc::no_cuda();
-}
 template Status decode_cuda(const blosc::Blosclz&, const DeviceBatch&, const Stream&);
 template Status decode_cuda(const blosc::Snappy&, const DeviceBatch&, const Stream&);
 

@@ -1,3 +1,4 @@
+#include "codec/lz/launch.cuh"
 #include "codec/lz4/device.hpp"
 #include "codec/lz4/encode.hpp"
 #include "device/cuda/error.hpp"
@@ -6,28 +7,8 @@
 namespace penstock::lz4 {
 namespace {
 
-// Many chunks: a warp each, so that an SM has many of them under way.  Few: a block each, so that what comes after the
-// serial walk along the tokens is quick.
-constexpr unsigned kWarpsPerBlock = 4;
-constexpr unsigned kBlockThreads = 256;
-constexpr std::uint32_t kManyChunks = 2048;
-
-__global__ void __launch_bounds__(kWarpsPerBlock* CudaTeam::lanes)
-    decode_by_warps(const DecodeTask* tasks, std::uint32_t count, ChunkStatus* results, Framing framing) {
-  __shared__ SharedOfWarp shared[kWarpsPerBlock];
-  const std::uint32_t warp = threadIdx.x / CudaTeam::lanes;
-  const std::uint32_t chunk = blockIdx.x * kWarpsPerBlock + warp;
-  if (chunk >= count) return;  // whole warps
-  const ChunkStatus result = decode_chunk(CudaTeam{}, tasks[chunk], framing, shared[warp]);
-  if (CudaTeam::lane() == 0) results[chunk] = result;
-}
-
-__global__ void __launch_bounds__(kBlockThreads)
-    decode_by_blocks(const DecodeTask* tasks, ChunkStatus* results, Framing framing) {
-  __shared__ SharedOfBlock shared;
-  const ChunkStatus result = decode_chunk(CudaBlockTeam<kBlockThreads>{}, tasks[blockIdx.x], framing, shared);
-  if (threadIdx.x == 0) results[blockIdx.x] = result;
-}
+/// Segments that a block of threads writes, a warp each.
+constexpr unsigned kWritingWarps = 4;
 
 // A warp for each segment.  One warp a block: its tables are all that limits how many run on a multiprocessor.
 __global__ void __launch_bounds__(CudaTeam::lanes)
@@ -42,31 +23,14 @@ __global__ void __launch_bounds__(CudaTeam::lanes)
   if (threadIdx.x == 0) join_pass(batch, layout, framing, blockIdx.x);
 }
 
-__global__ void __launch_bounds__(kWarpsPerBlock* CudaTeam::lanes)
+__global__ void __launch_bounds__(kWritingWarps* CudaTeam::lanes)
     write_segments_kernel(const __grid_constant__ EncodeBatch batch, const __grid_constant__ EncodeLayout layout,
                           std::uint64_t segments) {
-  const std::uint64_t number = std::uint64_t{blockIdx.x} * kWarpsPerBlock + threadIdx.x / CudaTeam::lanes;
+  const std::uint64_t number = std::uint64_t{blockIdx.x} * kWritingWarps + threadIdx.x / CudaTeam::lanes;
   if (number < segments) write_pass(CudaTeam{}, batch, layout, number);
 }
 
 }  // namespace
-
-Status decode_cuda(const DecodeTask* tasks, std::uint32_t count, ChunkStatus* results, Framing framing,
-                   const Stream& stream) {
-  if (stream.device().type != Device::Type::cuda)
-    return Error(ErrorCode::invalid_argument, "lz4 on CUDA needs a CUDA stream, not one of " + stream.device().name());
-  if (count == 0) return {};
-  const DeviceGuard guard(stream.device().index);
-  PENSTOCK_TRY(guard.status());
-  auto* const queue = static_cast<cudaStream_t>(stream.native());
-  if (count >= kManyChunks) {
-    const unsigned blocks = (count - 1) / kWarpsPerBlock + 1;
-    decode_by_warps<<<blocks, kWarpsPerBlock * CudaTeam::lanes, 0, queue>>>(tasks, count, results, framing);
-  } else {
-    decode_by_blocks<<<count, kBlockThreads, 0, queue>>>(tasks, results, framing);
-  }
-  return cuda_status(cudaGetLastError(), "launching the lz4 decoder");
-}
 
 Status encode_cuda(const EncodeBatch& batch, ByteSpan scratch, Framing framing, const Stream& stream) {
   if (stream.device().type != Device::Type::cuda)
@@ -82,10 +46,16 @@ Status encode_cuda(const EncodeBatch& batch, ByteSpan scratch, Framing framing, 
   if (grid > 0) find_matches_kernel<<<grid, CudaTeam::lanes, 0, queue>>>(batch, layout);
   join_kernel<<<batch.count, CudaTeam::lanes, 0, queue>>>(batch, layout, framing);
   if (grid > 0) {
-    const unsigned blocks = (grid - 1) / kWarpsPerBlock + 1;
-    write_segments_kernel<<<blocks, kWarpsPerBlock * CudaTeam::lanes, 0, queue>>>(batch, layout, segments);
+    const unsigned blocks = (grid - 1) / kWritingWarps + 1;
+    write_segments_kernel<<<blocks, kWritingWarps * CudaTeam::lanes, 0, queue>>>(batch, layout, segments);
   }
   return cuda_status(cudaGetLastError(), "launching the lz4 encoder");
 }
 
 }  // namespace penstock::lz4
+
+namespace penstock::lz {
+
+template Status decode_cuda(const lz4::Format&, const DeviceBatch&, const Stream&);
+
+}  // namespace penstock::lz
