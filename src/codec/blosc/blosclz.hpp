@@ -15,7 +15,7 @@
 
 namespace penstock::blosc {
 
-struct Blosclz {
+struct Blosclz : lz::ShortByParse<Blosclz> {
   static constexpr std::string_view kName = "blosclz";
   static constexpr DecodeSpeed kSpeed{20, 50, 1};
   static constexpr std::uint32_t kRoomBehind = 0;
@@ -28,7 +28,7 @@ struct Blosclz {
     return 0;
   }
 
-  /// Literals and the match behind them, if there is one; how many bytes they take, 0 as Format::short_step.
+  /// Literals and the match behind them, if there is one; as lz::ShortByParse asks for.
   PENSTOCK_HD static std::uint32_t parse(const std::uint8_t* in, std::uint32_t size, std::uint32_t at,
                                          lz::Sequence& s) {
     s = {at, 0, 1, 0};
@@ -57,15 +57,6 @@ struct Blosclz {
     }
     ++s.offset;
     return end < size ? end - at : 0;
-  }
-  PENSTOCK_HD static std::uint32_t short_step(const std::uint8_t* in, std::uint32_t size, std::uint32_t at) {
-    lz::Sequence unused;
-    return parse(in, size, at, unused);
-  }
-  PENSTOCK_HD static lz::Sequence short_sequence(const std::uint8_t* in, std::uint32_t size, std::uint32_t at) {
-    lz::Sequence s;
-    parse(in, size, at, s);
-    return s;
   }
 
   template <class Warp>

@@ -9,7 +9,7 @@
 
 namespace penstock::blosc {
 
-struct Snappy {
+struct Snappy : lz::ShortByParse<Snappy> {
   static constexpr std::string_view kName = "snappy";
   static constexpr DecodeSpeed kSpeed{20, 50, 1};
   static constexpr std::uint32_t kRoomBehind = 0;
@@ -46,7 +46,7 @@ struct Snappy {
     s.length = (tag >> 2) + 1;
   }
 
-  /// Literals and the match behind them, if there is one; how many bytes they take, 0 as Format::short_step.
+  /// Literals and the match behind them, if there is one; as lz::ShortByParse asks for.
   PENSTOCK_HD static std::uint32_t parse(const std::uint8_t* in, std::uint32_t size, std::uint32_t at,
                                          lz::Sequence& s) {
     s = {at, 0, 1, 0};
@@ -72,15 +72,6 @@ struct Snappy {
     if (end >= size || end - at > 255) return 0;
     read_match(in, match, tag, s);
     return end - at;
-  }
-  PENSTOCK_HD static std::uint32_t short_step(const std::uint8_t* in, std::uint32_t size, std::uint32_t at) {
-    lz::Sequence unused;
-    return parse(in, size, at, unused);
-  }
-  PENSTOCK_HD static lz::Sequence short_sequence(const std::uint8_t* in, std::uint32_t size, std::uint32_t at) {
-    lz::Sequence s;
-    parse(in, size, at, s);
-    return s;
   }
 
   template <class Warp>

@@ -43,6 +43,21 @@ struct Sequence {
   std::uint32_t offset, length;  ///< length 0: no match
 };
 
+/// short_step and short_sequence of a Format that has
+///   parse(in, size, at, s) -> bytes   both in one: what short_step returns, and the sequence in `s`
+template <class Format>
+struct ShortByParse {
+  PENSTOCK_HD static std::uint32_t short_step(const std::uint8_t* in, std::uint32_t size, std::uint32_t at) {
+    Sequence unused;
+    return Format::parse(in, size, at, unused);
+  }
+  PENSTOCK_HD static Sequence short_sequence(const std::uint8_t* in, std::uint32_t size, std::uint32_t at) {
+    Sequence s;
+    Format::parse(in, size, at, s);
+    return s;
+  }
+};
+
 /// What the leading lanes tell the team.
 template <std::uint32_t kSequences, std::uint32_t kBytes>
 struct Shared {
