@@ -6,9 +6,9 @@
 
 namespace penstock::shuffle {
 
-/// Unit i is element i.  kSize: bytes of an element, 0: in `size`.
+/// Unit i of both filters is element i.  kSize: bytes of an element, 0: in `size`.
 template <std::uint32_t kSize>
-struct Unshuffle {
+struct Elements {
   std::uint32_t size;
 
   [[nodiscard]] PENSTOCK_HD std::uint32_t bytes() const { return kSize != 0 ? kSize : size; }
@@ -17,6 +17,12 @@ struct Unshuffle {
     return out_bytes % bytes() == 0 ? out_bytes : ~std::uint64_t{0};
   }
   [[nodiscard]] PENSTOCK_HD std::uint64_t units(std::uint64_t out_bytes) const { return out_bytes / bytes(); }
+};
+
+template <std::uint32_t kSize>
+struct Unshuffle : Elements<kSize> {
+  using Elements<kSize>::bytes;
+
   PENSTOCK_HD void operator()(const std::uint8_t* in, std::uint8_t* out, std::uint64_t out_bytes,
                               std::uint64_t i) const {
     const std::uint64_t n = out_bytes / bytes();
@@ -34,16 +40,11 @@ struct Unshuffle {
   }
 };
 
-/// The reverse; unit i is again element i.
+/// The reverse.
 template <std::uint32_t kSize>
-struct Shuffle {
-  std::uint32_t size;
+struct Shuffle : Elements<kSize> {
+  using Elements<kSize>::bytes;
 
-  [[nodiscard]] PENSTOCK_HD std::uint32_t bytes() const { return kSize != 0 ? kSize : size; }
-  [[nodiscard]] PENSTOCK_HD std::uint64_t in_bytes(std::uint64_t out_bytes) const {
-    return out_bytes % bytes() == 0 ? out_bytes : ~std::uint64_t{0};
-  }
-  [[nodiscard]] PENSTOCK_HD std::uint64_t units(std::uint64_t out_bytes) const { return out_bytes / bytes(); }
   PENSTOCK_HD void operator()(const std::uint8_t* in, std::uint8_t* out, std::uint64_t out_bytes,
                               std::uint64_t i) const {
     const std::uint64_t n = out_bytes / bytes();
