@@ -17,13 +17,7 @@ namespace penstock::elementwise {
 /// What becomes of a chunk; units are made only when it is ok.
 template <class Filter>
 PENSTOCK_HD ChunkStatus check(const Filter& filter, const DecodeTask& task) {
-  ChunkStatus result;
-  const std::uint64_t wanted = filter.in_bytes(task.out_bytes);
-  result.status = task.in_bytes < wanted   ? DecodeStatus::truncated_input
-                  : task.in_bytes > wanted ? DecodeStatus::output_too_small
-                                           : DecodeStatus::ok;
-  result.position = task.in_bytes < wanted ? task.in_bytes : wanted;
-  result.output_bytes = result.status == DecodeStatus::ok ? task.out_bytes : 0;
+  ChunkStatus result = check_size(task, filter.in_bytes(task.out_bytes));
   if constexpr (requires { filter.check(task, result); })
     if (result.status == DecodeStatus::ok) filter.check(task, result);
   return result;

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "device/portable.hpp"
 #include "penstock/error.hpp"
 
 namespace penstock {
@@ -59,5 +60,16 @@ struct DecodeTask {
   std::byte* out = nullptr;
   std::uint64_t out_bytes = 0;
 };
+
+/// What becomes of a chunk whose encoded size is known to be `wanted`: ok only when its input is that long.
+PENSTOCK_HD ChunkStatus check_size(const DecodeTask& task, std::uint64_t wanted) {
+  ChunkStatus result;
+  result.status = task.in_bytes < wanted   ? DecodeStatus::truncated_input
+                  : task.in_bytes > wanted ? DecodeStatus::output_too_small
+                                           : DecodeStatus::ok;
+  result.position = task.in_bytes < wanted ? task.in_bytes : wanted;
+  result.output_bytes = result.status == DecodeStatus::ok ? task.out_bytes : 0;
+  return result;
+}
 
 }  // namespace penstock

@@ -61,11 +61,9 @@ PENSTOCK_HD T sum_tile(FloatShared<T>& s, std::uint32_t part, std::uint32_t part
 template <class T, class Team>
 PENSTOCK_HD ChunkStatus decode_floats(const Team& team, const DecodeTask& task, ScalarType from, ScalarType to,
                                       std::uint32_t parts, FloatShared<T>& shared) {
-  ChunkStatus result;
-  const std::uint64_t n = task.out_bytes / to.bytes, wanted = n * from.bytes;
-  result.position = task.in_bytes < wanted ? task.in_bytes : wanted;
-  result.status = task.in_bytes < wanted ? DecodeStatus::truncated_input : DecodeStatus::output_too_small;
-  if (task.in_bytes != wanted) return result;
+  const std::uint64_t n = task.out_bytes / to.bytes;
+  const ChunkStatus result = check_size(task, n * from.bytes);
+  if (result.status != DecodeStatus::ok) return result;
   const auto* const in = assume_global(reinterpret_cast<const std::uint8_t*>(task.in));
   auto* const out = assume_global(reinterpret_cast<std::uint8_t*>(task.out));
   team.each_lane([&](std::uint32_t lane) {
@@ -79,8 +77,6 @@ PENSTOCK_HD ChunkStatus decode_floats(const Team& team, const DecodeTask& task, 
     });
     team.for_each(count, [&](std::uint32_t i) { to.store(out + (begin + i) * to.bytes, shared.sum[i]); });
   }
-  result.status = DecodeStatus::ok;
-  result.output_bytes = task.out_bytes;
   return result;
 }
 

@@ -17,11 +17,9 @@ struct Shared {
 template <class Team>
 PENSTOCK_HD ChunkStatus decode_chunk(const Team& team, const DecodeTask& task, ScalarType from, ScalarType to,
                                      Shared<Team::lanes>& shared) {
-  ChunkStatus result;
-  const std::uint64_t n = task.out_bytes / to.bytes, wanted = n * from.bytes;
-  result.position = task.in_bytes < wanted ? task.in_bytes : wanted;
-  result.status = task.in_bytes < wanted ? DecodeStatus::truncated_input : DecodeStatus::output_too_small;
-  if (task.in_bytes != wanted) return result;
+  const std::uint64_t n = task.out_bytes / to.bytes;
+  const ChunkStatus result = check_size(task, n * from.bytes);
+  if (result.status != DecodeStatus::ok) return result;
   const auto* const in = assume_global(reinterpret_cast<const std::uint8_t*>(task.in));
   auto* const out = assume_global(reinterpret_cast<std::uint8_t*>(task.out));
   const std::uint64_t each = (n + Team::lanes - 1) / Team::lanes;
@@ -47,8 +45,6 @@ PENSTOCK_HD ChunkStatus decode_chunk(const Team& team, const DecodeTask& task, S
       to.store_bits(out + i * to.bytes, sum);
     }
   });
-  result.status = DecodeStatus::ok;
-  result.output_bytes = task.out_bytes;
   return result;
 }
 
