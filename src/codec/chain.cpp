@@ -230,6 +230,28 @@ Status CodecChain::decode(ByteView in, ByteSpan out, CodecScratch& scratch, cons
   return undo_array_codecs(bytes, out, 0, buffers, context);
 }
 
+/// Applies the bytes->bytes codecs, if there are any: the last one writes to `out`.
+Status CodecChain::apply_bytes_codecs(ByteView in, Bytes& out, PingPong& buffers) const {
+  ByteView current = in;
+  for (std::size_t i = 0; i < b2b_.size(); ++i) {
+    Bytes& to = i + 1 == b2b_.size() ? out : buffers.next();
+    PENSTOCK_TRY_IN(b2b_[i]->encode(current, to), in_codec(*b2b_[i]));
+    current = to.view();
+  }
+  return {};
+}
+
+Status CodecChain::encode_raw(ByteView in, Bytes& out, CodecScratch& scratch) const {
+  if (in.size() != decoded_size_ || !plain_)
+    return Error(ErrorCode::internal, "encode_raw: the input has the wrong size, or the chain is not plain");
+  if (b2b_.empty()) {
+    out.clear();
+    return out.append(in);
+  }
+  PingPong buffers(scratch);
+  return apply_bytes_codecs(in, out, buffers);
+}
+
 Status CodecChain::encode(ByteView in, Bytes& out, CodecScratch& scratch) const {
   if (in.size() != decoded_size_) return Error(ErrorCode::internal, "encode: the input has the wrong size");
   PingPong buffers(scratch);
@@ -247,12 +269,7 @@ Status CodecChain::encode(ByteView in, Bytes& out, CodecScratch& scratch) const 
     PENSTOCK_TRY_IN(a2b_->encode(current, to), in_codec(*a2b_));
     current = to.view();
   }
-  for (std::size_t i = 0; i < b2b_.size(); ++i) {
-    Bytes& to = i + 1 == b2b_.size() ? out : buffers.next();
-    PENSTOCK_TRY_IN(b2b_[i]->encode(current, to), in_codec(*b2b_[i]));
-    current = to.view();
-  }
-  return {};
+  return apply_bytes_codecs(current, out, buffers);
 }
 
 std::uint64_t CodecChain::piece_bytes() const {

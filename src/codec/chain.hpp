@@ -61,6 +61,8 @@ class CodecChain {
   [[nodiscard]] Status decode(ByteView in, ByteSpan out, CodecScratch& scratch, const DecodeContext& context) const;
   /// Encodes a C-order native chunk of decoded_size bytes into `out`.
   [[nodiscard]] Status encode(ByteView in, Bytes& out, CodecScratch& scratch) const;
+  /// Encodes what decode_raw makes of a plain chain (is_plain), laid out as raw_layout says.
+  [[nodiscard]] Status encode_raw(ByteView in, Bytes& out, CodecScratch& scratch) const;
   /// Bytes that encode_pieces takes at a time; 0: the chain wants the chunk as a whole.
   [[nodiscard]] std::uint64_t piece_bytes() const;
   /// As encode, when piece_bytes is not 0.
@@ -80,6 +82,7 @@ class CodecChain {
   Result<ByteView> undo_bytes_codecs(ByteView in, const ByteSpan* direct, class PingPong& buffers) const;
   Status undo_array_codecs(ByteView in, ByteSpan out, std::size_t keep, class PingPong& buffers,
                            const DecodeContext& context) const;
+  Status apply_bytes_codecs(ByteView in, Bytes& out, class PingPong& buffers) const;
 
   ChunkSpec decoded_;
   std::uint64_t decoded_size_ = 0;

@@ -23,7 +23,8 @@ const CodecSpec kTranspose{"transpose", R"({"order":[2,0,1]})"};
 
 ChunkSpec chunk_of(Shape shape, DType dtype) { return {std::move(shape), std::move(dtype), {}}; }
 
-/// Encodes, decodes both ways, and checks that decode_raw with its layout gives the same elements.
+/// Encodes, decodes both ways, and checks that decode_raw with its layout gives the same elements, of which encode_raw
+/// makes the same encoded bytes.
 void round_trip(std::initializer_list<CodecSpec> specs, const ChunkSpec& chunk) {
   const CodecChain chain = make_chain(specs, chunk);
   SCOPED_TRACE(chain.text());
@@ -52,6 +53,12 @@ void round_trip(std::initializer_list<CodecSpec> specs, const ChunkSpec& chunk) 
       std::reverse(placed.begin() + static_cast<std::ptrdiff_t>(i),
                    placed.begin() + static_cast<std::ptrdiff_t>(i + item));
   EXPECT_EQ(placed, data);
+
+  Bytes again;
+  EXPECT_EQ(static_cast<bool>(chain.encode_raw(raw, again, scratch)), chain.is_plain());
+  if (chain.is_plain()) {
+    EXPECT_TRUE(std::ranges::equal(again.view(), encoded.view()));
+  }
 }
 
 TEST(Chain, RoundTrips) {

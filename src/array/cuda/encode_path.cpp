@@ -38,17 +38,6 @@ Result<std::vector<Chunk>> spread_chunks(const RegionWriter& writer) {
   return chunks;
 }
 
-Result<std::uint64_t> size_by_cpu(const CodecChain& chain, ByteView raw) {
-  Bytes from, to;
-  ByteView in = raw;
-  for (const auto& codec : chain.bytes_codecs()) {
-    PENSTOCK_TRY(codec->encode(in, to));
-    std::swap(from, to);
-    in = from.view();
-  }
-  return in.size();
-}
-
 /// Encodes some chunks on the device and on the CPU.
 Result<Sizes> try_both(const RegionWriter& writer, const DeviceSource& source, const EncodeChain& chain,
                        const WaveLimits& limits, Job& job) {
@@ -71,13 +60,17 @@ Result<Sizes> try_both(const RegionWriter& writer, const DeviceSource& source, c
     PENSTOCK_TRY(wave.sized.synchronize());
     std::vector<std::uint64_t> by_cpu(raw.size());
     std::vector<double> seconds(raw.size());
-    PENSTOCK_TRY(job.for_each(raw.size(), true, [&](std::uint64_t c) -> Status {
+    const auto by_the_cpu = [&](std::uint64_t c) -> Status {
       if (wave.run->left_out(static_cast<std::uint32_t>(c))) return {};
+      CodecScratch scratch;
+      Bytes encoded;
       const auto start = std::chrono::steady_clock::now();
-      PENSTOCK_ASSIGN(by_cpu[c], size_by_cpu(encoded_chain(writer), raw[c]));
+      PENSTOCK_TRY(encoded_chain(writer).encode_raw(raw[c], encoded, scratch));
       seconds[c] = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      by_cpu[c] = encoded.size();
       return {};
-    }));
+    };
+    PENSTOCK_TRY(job.for_each(raw.size(), true, by_the_cpu));
     for (std::uint32_t c = 0; c < wave.run->count(); ++c) {
       if (wave.run->left_out(c)) continue;
       PENSTOCK_ASSIGN(const std::uint64_t bytes, wave.run->encoded_bytes(c));
