@@ -1,4 +1,4 @@
-// Data for benchmarks of codecs: what a microscope makes, and segmentations.
+// Data for benchmarks of codecs: what a microscope makes, and segmentations; and the batches they come in.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -9,12 +9,21 @@
 #include <vector>
 
 #include "codec/shuffle/shuffle.hpp"
+#include "penstock/device.hpp"
 
 namespace penstock::bench {
 
 using Raw = std::vector<std::byte>;
 
 enum class Data { u16, shuffled_u16, labels };
+
+inline constexpr Device kGpu{Device::Type::cuda, 0};
+inline constexpr std::uint64_t kVariety = 8;  // different chunks in a batch
+
+struct BatchShape {
+  std::uint64_t chunk_bytes;
+  std::uint32_t count;
+};
 
 /// A u16 volume as a microscope makes it: smooth blobs over a background, with shot noise.
 inline Raw microscopy(std::uint64_t bytes, unsigned seed) {

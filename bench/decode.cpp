@@ -1,8 +1,6 @@
 // Decoded GB/s of the device decoders on one GPU: encoded chunks are on the device, every byte that comes out is
 // checked. penstock_bench_decode [PART OF A NAME]     prints one JSON object a line; GB = 1e9 decoded bytes, median of
 // 7
-#include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -11,20 +9,12 @@
 #include "codec/device_chain.hpp"
 #include "data.hpp"
 #include "device/pinned_ring.hpp"
+#include "timing.hpp"
 
 using namespace penstock;
 using namespace penstock::bench;
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-constexpr Device kGpu{Device::Type::cuda, 0};
-constexpr std::uint64_t kKiB = 1024, kMiB = 1024 * kKiB;
-constexpr std::uint64_t kVariety = 8;  // different chunks in a batch
-
-struct BatchShape {
-  std::uint64_t chunk_bytes, count;
-};
 
 struct Entry {
   const char* name;
@@ -35,16 +25,11 @@ struct Entry {
 
 /// Median seconds of 7 runs after one to warm up.
 double seconds_of(const ChainBatch& batch, const Stream& stream) {
-  std::vector<double> times;
-  for (int i = 0; i < 8; ++i) {
-    stream.synchronize().value();
-    const auto start = Clock::now();
+  stream.synchronize().value();
+  return median_seconds(7, [&] {
     batch.decode(stream).value();
     stream.synchronize().value();
-    if (i > 0) times.push_back(std::chrono::duration<double>(Clock::now() - start).count());
-  }
-  std::sort(times.begin(), times.end());
-  return times[times.size() / 2];
+  });
 }
 
 Status measure(const Entry& entry, const BatchShape& shape) {

@@ -2,8 +2,6 @@
 // Prints one JSON object a line.
 #include <lz4.h>
 
-#include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <functional>
@@ -15,14 +13,12 @@
 #include "codec/lz4/device.hpp"
 #include "device/backend.hpp"
 #include "device/pinned_ring.hpp"
+#include "timing.hpp"
 
 using namespace penstock;
+using namespace penstock::bench;
 
 namespace {
-
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
-using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 struct Bench {
   Device device{Device::Type::cuda, 0};
@@ -44,16 +40,11 @@ struct Bench {
   }
   /// Median seconds of 7 runs after 1 to warm up.
   double time(const std::function<void()>& work) {
-    std::vector<double> times;
-    for (int i = 0; i < 8; ++i) {
-      stream.synchronize().value();
-      const auto start = Clock::now();
+    stream.synchronize().value();
+    return median_seconds(7, [&] {
       work();
       stream.synchronize().value();
-      if (i > 0) times.push_back(seconds_since(start));
-    }
-    std::sort(times.begin(), times.end());
-    return times[times.size() / 2];
+    });
   }
 };
 

@@ -5,48 +5,26 @@
 //   penstock_bench_encode FOLDER [PART OF A NAME]     FOLDER is for the written arrays, best in memory (/dev/shm)
 //
 // Prints one JSON object a line; GB = 1e9 raw bytes, median of 7 (batches) or 3 (writes).
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <functional>
 #include <string>
 
 #include "codec/encode_chain.hpp"
 #include "data.hpp"
 #include "penstock/array.hpp"
 #include "penstock/store.hpp"
+#include "timing.hpp"
 
 using namespace penstock;
 using namespace penstock::bench;
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-constexpr Device kGpu{Device::Type::cuda, 0};
-constexpr std::uint64_t kKiB = 1024, kMiB = 1024 * kKiB;
-constexpr std::uint64_t kVariety = 8;  // different chunks in a batch
-
-struct BatchShape {
-  std::uint64_t chunk_bytes;
-  std::uint32_t count;
-};
-
 struct Entry {
   const char* name;
   Data data;
   std::vector<CodecSpec> codecs;  // after "bytes"
 };
-
-double median_seconds(int runs, const std::function<void()>& work) {
-  std::vector<double> times;
-  for (int i = 0; i <= runs; ++i) {
-    const auto start = Clock::now();
-    work();
-    if (i > 0) times.push_back(std::chrono::duration<double>(Clock::now() - start).count());
-  }
-  std::sort(times.begin(), times.end());
-  return times[times.size() / 2];
-}
 
 DType dtype_of(const Entry& entry) { return entry.data == Data::labels ? DType::uint32() : DType::uint16(); }
 
@@ -84,10 +62,9 @@ Status measure(const Entry& entry, const BatchShape& shape) {
     const auto start = Clock::now();
     PENSTOCK_TRY(run.encode(stream));
     PENSTOCK_TRY(stream.synchronize());
-    if (i > 0) times.push_back(std::chrono::duration<double>(Clock::now() - start).count());
+    if (i > 0) times.push_back(seconds_since(start));
   }
-  std::sort(times.begin(), times.end());
-  const double seconds = times[times.size() / 2];
+  const double seconds = median(std::move(times));
 
   std::uint64_t device_bytes = 0, cpu_bytes = 0;
   bool right = true;
@@ -108,7 +85,7 @@ Status measure(const Entry& entry, const BatchShape& shape) {
   for (unsigned i = 0; i < kVariety; ++i) {
     const auto start = Clock::now();
     PENSTOCK_TRY(chain.encode(raw[i], encoded, scratch));
-    core_seconds += std::chrono::duration<double>(Clock::now() - start).count();
+    core_seconds += seconds_since(start);
     for (std::uint32_t k = i; k < shape.count; k += kVariety) cpu_bytes += encoded.size();
   }
   const auto all = static_cast<double>(shape.chunk_bytes * shape.count);

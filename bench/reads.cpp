@@ -3,7 +3,6 @@
 // penstock_bench_reads FOLDER [REPEATS]     makes its data in FOLDER: 2048 x 1024 x 1024 uint16 in chunks of 128^3
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -14,18 +13,16 @@
 
 #include "device/backend.hpp"
 #include "penstock/array.hpp"
+#include "timing.hpp"
 
 using namespace penstock;
+using namespace penstock::bench;
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 constexpr Device kGpu{Device::Type::cuda, 0};
 constexpr std::uint64_t kPlanes = 2048, kSide = 1024, kChunk = 128;
 constexpr std::uint64_t kBytes = kPlanes * kSide * kSide * 2;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 std::uint64_t spread(std::uint64_t x) {
   x ^= x >> 31;

@@ -7,7 +7,6 @@
 #include <zstd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -18,15 +17,15 @@
 #include <vector>
 
 #include "codec/zstd/passes.hpp"
+#include "timing.hpp"
 
 using namespace penstock;
+using namespace penstock::bench;
 using namespace penstock::zstd;
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using Data = std::vector<std::byte>;
-constexpr std::uint64_t kKiB = 1024, kMiB = 1024 * kKiB;
 
 /// Runs work(i) for i < n on all cores.
 void parallel(std::size_t n, const std::function<void(std::size_t)>& work) {
@@ -169,14 +168,9 @@ struct Bench {
     const auto start = Clock::now();
     work();
     stream.synchronize().value();
-    return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+    return seconds_since(start) * 1e3;
   }
 };
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 /// A set repeated, in separate buffers, on the device.
 struct Batched {
