@@ -4,16 +4,17 @@
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <fstream>
 
+#include "store/in_child.hpp"
 #include "store/posix.hpp"
 #include "store/store_kinds.hpp"
 
 using namespace penstock;
+using penstock::test::in_child;
 using penstock::test::TemporaryDirectory;
 namespace fs = std::filesystem;
 
@@ -46,26 +47,6 @@ std::string fill(const std::string& url, const fs::path& directory) {
   const auto listed = (*reopened)->list("");
   if (!listed || listed->size() != 2) return "not two keys";
   return "";
-}
-
-/// Runs `body` in a child process; its text.
-std::string in_child(const std::function<std::string()>& body) {
-  int ends[2];
-  if (::pipe(ends) != 0) return "no pipe";
-  const pid_t child = ::fork();
-  if (child == 0) {
-    const std::string text = body();
-    const bool sent = ::write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size());
-    _exit(sent ? 0 : 1);
-  }
-  ::close(ends[1]);
-  std::string text(4096, '\0');
-  const ssize_t n = ::read(ends[0], text.data(), text.size());
-  text.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
-  ::close(ends[0]);
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return status == 0 ? text : "the child failed: " + text;
 }
 
 /// A file system of 1 MiB at `directory`, for this process only.  False where the system does not let us.

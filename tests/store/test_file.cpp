@@ -3,15 +3,16 @@
 #include <grp.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <fstream>
 
+#include "in_child.hpp"
 #include "store/posix.hpp"
 #include "store_kinds.hpp"
 
 using namespace penstock;
+using penstock::test::in_child;
 using penstock::test::TemporaryDirectory;
 namespace fs = std::filesystem;
 
@@ -36,24 +37,12 @@ class FileStore : public testing::Test {
 
 /// Runs `body` in a child that is nobody, when we are root; its result must be "".
 std::string as_nobody(const std::function<std::string()>& body) {
-  int ends[2];
-  if (::pipe(ends) != 0) return "no pipe";
-  const pid_t child = ::fork();
-  if (child == 0) {
+  return in_child([&]() -> std::string {
     constexpr unsigned kNobody = 65534;
-    std::string text = "cannot become nobody";
-    if (::geteuid() != 0 || (::setgroups(0, nullptr) == 0 && ::setgid(kNobody) == 0 && ::setuid(kNobody) == 0))
-      text = body();
-    _exit(::write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size()) ? 0 : 1);
-  }
-  ::close(ends[1]);
-  std::string text(4096, '\0');
-  const ssize_t n = ::read(ends[0], text.data(), text.size());
-  text.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
-  ::close(ends[0]);
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return status == 0 ? text : "the child failed: " + text;
+    const bool nobody =
+        ::geteuid() != 0 || (::setgroups(0, nullptr) == 0 && ::setgid(kNobody) == 0 && ::setuid(kNobody) == 0);
+    return nobody ? body() : "cannot become nobody";
+  });
 }
 
 std::string describe(const Error& error) { return std::string(error_name(error.code())) + "|" + error.message(); }
