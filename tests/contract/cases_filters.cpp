@@ -30,11 +30,14 @@ void add_array_filters(std::vector<Case>& cases) {
   cases.push_back(before_bytes("numcodecs.delta", "delta stored as int16", R"({"astype":"<i2"})", false));
   cases.push_back(before_bytes("numcodecs.delta", "delta stored as float32", R"({"astype":"<f4"})", false));
   cases.push_back(before_bytes("numcodecs.fixedscaleoffset", "fixedscaleoffset", R"({"offset":2,"scale":4})", false));
+  cases.push_back(before_bytes("numcodecs.fixedscaleoffset", "fixedscaleoffset stored as float16",
+                               R"({"offset":2.5,"scale":0.1,"astype":"<f2"})", false));
   cases.push_back(before_bytes("numcodecs.quantize", "quantize", R"({"digits":3})", false));
   cases.push_back(
       before_bytes("numcodecs.quantize", "quantize stored as float32", R"({"digits":3,"astype":"<f4"})", false));
   cases.push_back(before_bytes("bitround", "bitround", R"({"keepbits":7})", false));
   cases.push_back(before_bytes("numcodecs.astype", "astype", R"({"encode_dtype":"<f8"})", false));
+  cases.push_back(before_bytes("numcodecs.astype", "astype stored as uint16", R"({"encode_dtype":"<u2"})", false));
   cases.push_back(
       {"numcodecs.packbits", "packbits (numcodecs)",
        [](const ChunkSpec&) { return std::vector<CodecSpec>{{"numcodecs.packbits", "{}"}, {"bytes", "{}"}}; }, false,

@@ -5,6 +5,7 @@
 
 #include "contract/checks.hpp"
 #include "device/gpu.hpp"
+#include "device/number_filters.hpp"
 
 using namespace penstock;
 using namespace penstock::contract;
@@ -36,3 +37,6 @@ TEST(GpuCodecs, EqualTheCpuAlsoBesideDamagedChunks) {
   }
   EXPECT_GT(passed, 300);
 }
+
+TEST(GpuCodecs, EveryCastHasTheBitsOfTheCpu) { test::expect_all_casts(test::kGpu); }
+TEST(GpuCodecs, EveryScaledPairHasTheBitsOfTheCpu) { test::expect_all_scaled(test::kGpu); }

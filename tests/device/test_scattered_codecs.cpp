@@ -154,7 +154,7 @@ void expect_float_sums(const Team& team, const Data& in, Number from, Number to,
   DeltaNumbers{to, from, parts}.decode(bytes_of(in), reinterpret_cast<std::byte*>(expected.data()), n);
   const auto shared = std::make_unique<delta::FloatShared<T>>();
   const DecodeTask task{bytes_of(in), in.size(), reinterpret_cast<std::byte*>(out.data()), out.size()};
-  const ChunkStatus status = delta::decode_floats(team, task, *device_scalar(from), *device_scalar(to), parts, *shared);
+  const ChunkStatus status = delta::decode_floats(team, task, device_scalar(from), device_scalar(to), parts, *shared);
   ASSERT_EQ(status.status, DecodeStatus::ok);
   ASSERT_EQ(out, expected);
 }

@@ -9,10 +9,9 @@
 
 namespace penstock {
 
-std::optional<ScalarType> device_scalar(Number number) {
-  if (number == Number::b1 || number == Number::f2) return std::nullopt;
+ScalarType device_scalar(Number number) {
   const bool is_signed = number == Number::i1 || number == Number::i2 || number == Number::i4 || number == Number::i8;
-  return ScalarType{static_cast<std::uint8_t>(size_of(number)), is_signed, is_float(number)};
+  return {static_cast<std::uint8_t>(size_of(number)), is_signed, is_float(number), number == Number::b1};
 }
 
 Result<FilterType> filter_type(const Json& configuration, std::string_view key, const DType& fallback) {

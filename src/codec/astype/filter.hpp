@@ -20,8 +20,8 @@ struct FilterType {
   std::string text;  ///< NumPy type string as given ("<f4"), or made from the default
 };
 
-/// The type as devices convert it; nullopt: bool and float16, which they do not.
-std::optional<ScalarType> device_scalar(Number number);
+/// The type as devices convert it.
+ScalarType device_scalar(Number number);
 
 /// Reads `key`; absent or null: `fallback`.
 /// Errors: invalid_metadata naming the member, unsupported (not a plain number).

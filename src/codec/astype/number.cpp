@@ -1,29 +1,14 @@
 #include "codec/astype/number.hpp"
 
 #include <algorithm>
-#include <limits>
+
+#include "codec/astype/cast.hpp"
 
 namespace penstock {
 namespace {
 
 template <class T>
 constexpr bool kFloating = std::is_floating_point_v<T> || std::is_same_v<T, Half>;
-
-/// Toward zero; what does not fit, and NaN, become the least value.
-template <class Int, class F>
-Int to_signed(F x) {
-  constexpr F kLeast = static_cast<F>(std::numeric_limits<Int>::min());
-  return x >= kLeast && x < -kLeast ? static_cast<Int>(x) : std::numeric_limits<Int>::min();
-}
-
-/// As to_signed on the lower half of the unsigned range and on its upper half moved down.
-template <class Int, class F>
-std::make_unsigned_t<Int> to_unsigned(F x) {
-  using Unsigned = std::make_unsigned_t<Int>;
-  constexpr F kHalf = -static_cast<F>(std::numeric_limits<Int>::min());
-  if (x >= kHalf) return static_cast<Unsigned>(to_signed<Int>(x - kHalf)) ^ (Unsigned{1} << (8 * sizeof(Int) - 1));
-  return static_cast<Unsigned>(to_signed<Int>(x));
-}
 
 template <class To, class F>
 To float_to_integer(F x) {

@@ -29,9 +29,8 @@ class AstypeCodec final : public ArrayToArray {
     return {"numcodecs.astype", dump_json(Json{{"encode_dtype", encode_.text}, {"decode_dtype", decode_.text}})};
   }
   [[nodiscard]] std::unique_ptr<DeviceDecoder> device_decoder() const override {
-    const auto from = device_scalar(encode_.scalars.number), to = device_scalar(decode_.scalars.number);
-    if (!from || !to || (from->is_float && !to->is_float)) return nullptr;
-    return std::make_unique<elementwise::Decoder<ConvertFilter>>("astype", ConvertFilter{*from, *to});
+    const ConvertFilter filter{device_scalar(encode_.scalars.number), device_scalar(decode_.scalars.number)};
+    return std::make_unique<elementwise::Decoder<ConvertFilter>>("astype", filter);
   }
   [[nodiscard]] const ChunkSpec& encoded() const override { return encoded_; }
   [[nodiscard]] Status encode(ByteView in, ByteSpan out) const override { return cast(decode_, encode_, in, out); }

@@ -4,8 +4,6 @@
 // the team brings a tile of numbers into shared memory for it and takes the sums out.
 #pragma once
 #include <cstdint>
-#include <cstring>
-#include <type_traits>
 
 #include "codec/astype/scalar.hpp"
 #include "codec/status.hpp"
@@ -21,24 +19,6 @@ struct FloatShared {
   T last[2];  ///< of each part
 };
 
-/// a + b, but a NaN is the one that x86-64 gives: the first operand that is one, made quiet; without one, the negative.
-template <class T>
-PENSTOCK_HD T add_exactly(T a, T b) {
-  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-  constexpr Bits kQuiet = Bits{1} << (sizeof(T) == 4 ? 22 : 51);
-  constexpr Bits kNan = sizeof(T) == 4 ? static_cast<Bits>(0xFFC00000u) : static_cast<Bits>(0xFFF8000000000000u);
-  const T sum = a + b;
-  if (sum == sum) return sum;
-  Bits bits = kNan;
-  if (a != a || b != b) {
-    std::memcpy(&bits, a != a ? &a : &b, sizeof bits);
-    bits |= kQuiet;
-  }
-  T nan;
-  std::memcpy(&nan, &bits, sizeof nan);
-  return nan;
-}
-
 /// Running sums of every `parts`-th number from `part` on, after `last`; the last of them.
 template <class T>
 PENSTOCK_HD T sum_tile(FloatShared<T>& s, std::uint32_t part, std::uint32_t parts, std::uint32_t count, T last) {
@@ -51,7 +31,7 @@ PENSTOCK_HD T sum_tile(FloatShared<T>& s, std::uint32_t part, std::uint32_t part
   // A NaN stays one, so this is a tile with one in it.
   sum = last;
   for (std::uint32_t i = part; i < count; i += parts) {
-    sum = add_exactly(sum, s.number[i]);
+    sum = with_nan_of(sum + s.number[i], sum, s.number[i]);
     s.sum[i] = sum;
   }
   return sum;

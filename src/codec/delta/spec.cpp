@@ -26,14 +26,14 @@ class DeltaCodec final : public ArrayToArray {
   [[nodiscard]] CodecSpec spec() const override {
     return {"numcodecs.delta", dump_json(Json{{"dtype", dtype_.text}, {"astype", astype_.text}})};
   }
-  /// Into integers only from integers: casts of floats to integers are the CPU's.
+  /// Into integers only from integers, and no float16: other sums are the CPU's.
   [[nodiscard]] std::unique_ptr<DeviceDecoder> device_decoder() const override {
     const DeltaNumbers numbers = this->numbers();
-    const auto from = device_scalar(numbers.encoded), to = device_scalar(numbers.decoded);
-    if (!from || !to || (from->is_float && !to->is_float)) return nullptr;
-    if (!to->is_float) return delta::make_device_decoder(*from, *to);
+    const ScalarType from = device_scalar(numbers.encoded), to = device_scalar(numbers.decoded);
+    if (from.is_half() || to.is_half() || (from.is_float && !to.is_float)) return nullptr;
+    if (!to.is_float) return delta::make_device_decoder(from, to);
     const auto sum_bytes = static_cast<std::uint8_t>(size_of(numbers.sum_type()));
-    return delta::make_float_decoder({*from, *to, static_cast<std::uint32_t>(numbers.parts), sum_bytes});
+    return delta::make_float_decoder({from, to, static_cast<std::uint32_t>(numbers.parts), sum_bytes});
   }
   [[nodiscard]] const ChunkSpec& encoded() const override { return encoded_; }
   [[nodiscard]] Status encode(ByteView in, ByteSpan out) const override {

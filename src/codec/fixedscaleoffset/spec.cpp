@@ -35,16 +35,18 @@ class FixedScaleOffsetCodec final : public ArrayToArray {
         encoded_(std::move(encoded)) {}
 
   [[nodiscard]] CodecSpec spec() const override { return {"numcodecs.fixedscaleoffset", dump_json(configuration_)}; }
-  /// Into floats: casts of floats to integers are the CPU's.
   [[nodiscard]] std::unique_ptr<DeviceDecoder> device_decoder() const override {
-    const auto from = device_scalar(arithmetic_.encoded), to = device_scalar(arithmetic_.decoded);
-    if (!from || !to || !to->is_float) return nullptr;
-    const auto make = [&]<class T>(T scale) -> std::unique_ptr<DeviceDecoder> {
-      const ScaleOffsetFilter<T> filter{*from, *to, scale, static_cast<T>(arithmetic_.offset.value)};
-      return std::make_unique<elementwise::Decoder<ScaleOffsetFilter<T>>>("fixedscaleoffset", filter);
-    };
-    if (arithmetic_.decode_type() == Number::f4) return make(static_cast<float>(arithmetic_.scale.value));
-    return make(arithmetic_.scale.value);
+    return with_type(arithmetic_.decode_type(), [&](auto tag) -> std::unique_ptr<DeviceDecoder> {
+      using T = typename decltype(tag)::type;
+      if constexpr (std::is_same_v<T, Half> || std::is_floating_point_v<T>) {
+        const auto operand = [](const PythonNumber& n) { return static_cast<Wide<T>>(static_cast<T>(n.value)); };
+        const ScaleOffsetFilter<Wide<T>> filter{device_scalar(arithmetic_.encoded), device_scalar(arithmetic_.decoded),
+                                                operand(arithmetic_.scale), operand(arithmetic_.offset)};
+        return std::make_unique<elementwise::Decoder<ScaleOffsetFilter<Wide<T>>>>("fixedscaleoffset", filter);
+      } else {
+        return nullptr;  // not computed in
+      }
+    });
   }
   [[nodiscard]] const ChunkSpec& encoded() const override { return encoded_; }
   [[nodiscard]] Status encode(ByteView in, ByteSpan out) const override {

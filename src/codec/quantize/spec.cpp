@@ -35,9 +35,8 @@ class QuantizeCodec final : public ArrayToArray {
   }
   [[nodiscard]] std::unique_ptr<DeviceDecoder> device_decoder() const override {
     if (astype_.scalars.number == dtype_.scalars.number) return std::make_unique<elementwise::Identity>();
-    const auto from = device_scalar(astype_.scalars.number), to = device_scalar(dtype_.scalars.number);
-    if (!from || !to) return nullptr;
-    return std::make_unique<elementwise::Decoder<ConvertFilter>>("quantize", ConvertFilter{*from, *to});
+    const ConvertFilter filter{device_scalar(astype_.scalars.number), device_scalar(dtype_.scalars.number)};
+    return std::make_unique<elementwise::Decoder<ConvertFilter>>("quantize", filter);
   }
   [[nodiscard]] const ChunkSpec& encoded() const override { return encoded_; }
   [[nodiscard]] Status encode(ByteView in, ByteSpan out) const override {
