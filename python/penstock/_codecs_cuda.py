@@ -1,4 +1,4 @@
-"""Chunks in CUDA memory, as CuPy arrays of bytes: decoded there in batches, and moved in one copy.
+"""Chunks in CUDA memory, as CuPy arrays of bytes: decoded and encoded there in batches, and moved in one copy.
 
 All of it is done on CuPy's current device and stream, in memory from CuPy's allocator.
 """
@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _core, _memory
 
+_Task = TypeVar("_Task", bound=tuple[int, ...])
+
 _ALIGN = 256
-# Decoded bytes that are decoded in one go: bounds the scratch, which may be more than they themselves.
+# Decoded bytes that are decoded or encoded in one go: bounds the scratch, which may be more than they themselves.
 _WAVE_BYTES = 1 << 30
 
 
@@ -36,10 +38,37 @@ def decode(codec: _core.BytesCodec, sources: Sequence[Any], sizes: Sequence[int]
         for source, start, size in zip(sources, starts, sizes, strict=True)
     ]
     problems: list[str] = []
-    for wave in _waves(tasks):
+    for wave in _waves(tasks, sizes):
         room = cupy().empty(codec.room_bytes(wave), np.uint8)
         problems += codec.decode_on(wave, room.data.ptr, room.nbytes, queue)
     return [problem or out[start : start + size] for problem, start, size in zip(problems, starts, sizes, strict=True)]
+
+
+def encode(codec: _core.BytesCodec, sources: Sequence[Any], threads: int, device: int) -> list[Any] | None:
+    """Encodes chunks.  Complete on return.
+
+    threads: of the CPU, with which the device is compared where PENSTOCK_ENCODE asks for it; 0: PENSTOCK_THREADS.
+    returns: for each chunk the encoded bytes, or None: the device cannot encode it; None for all of them: they are the
+        CPU's to encode.
+    """
+    queue = _memory.callers_stream(cupy().cuda.get_current_stream(), device)
+    chunks = [(source.data.ptr, source.nbytes) for source in sources]
+    made: list[Any] = []
+    for wave in _waves(chunks, [nbytes for _, nbytes in chunks]):
+        room = cupy().empty(codec.encode_room_bytes(wave), np.uint8)
+        on_device, _, encoded = codec.encode_on(wave, room.data.ptr, room.nbytes, threads, queue)
+        if not on_device:
+            return None
+        starts, total = _packed([nbytes for _, nbytes in encoded])
+        out = cupy().empty(total, np.uint8)
+        for (address, nbytes), start in zip(encoded, starts, strict=True):
+            if address:
+                _copy(out.data.ptr + start, address, nbytes)
+                made.append(out[start : start + nbytes])
+            else:
+                made.append(None)
+        cupy().cuda.get_current_stream().synchronize()  # the room is used again
+    return made
 
 
 def to_host(arrays: Sequence[Any]) -> list[npt.NDArray[np.uint8]]:
@@ -79,14 +108,14 @@ def _packed(sizes: Sequence[int]) -> tuple[list[int], int]:
     return starts, end
 
 
-def _waves(tasks: list[tuple[int, int, int, int]]) -> list[list[tuple[int, int, int, int]]]:
-    """The tasks in order, cut so that each piece decodes to _WAVE_BYTES at most, or is one task."""
-    waves: list[list[tuple[int, int, int, int]]] = []
-    held = 0
-    for task in tasks:
-        if not waves or held + task[3] > _WAVE_BYTES:
+def _waves(tasks: Sequence[_Task], sizes: Sequence[int]) -> list[list[_Task]]:
+    """The tasks in order, cut so that as many chunks of the largest one's size have _WAVE_BYTES at most, or it is one."""
+    waves: list[list[_Task]] = []
+    largest = 0
+    for task, size in zip(tasks, sizes, strict=True):
+        if not waves or (len(waves[-1]) + 1) * max(largest, size) > _WAVE_BYTES:
             waves.append([])
-            held = 0
+            largest = 0
         waves[-1].append(task)
-        held += task[3]
+        largest = max(largest, size)
     return waves

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "array/bytes_batch.hpp"
+#include "array/encode_batch.hpp"
 #include "errors.hpp"
 #include "jobs.hpp"
 
@@ -24,10 +25,12 @@ namespace {
 
 using Threads = CallGuard::Threads;
 using Task = std::tuple<std::uintptr_t, std::uint64_t, std::uintptr_t, std::uint64_t>;
+using Place = std::tuple<std::uintptr_t, std::uint64_t>;  // address, bytes
 
 struct PyBytesCodec {
   std::shared_ptr<const BytesToBytes> codec;
   std::shared_ptr<const DeviceDecoder> device_decoder;  // nullptr: only the CPU decodes it
+  std::shared_ptr<BatchEncoder> device_encoder;         // nullptr: only the CPU encodes it
 };
 
 /// The bytes of Python objects, kept alive.
@@ -125,6 +128,33 @@ std::vector<std::string> decode_on(const PyBytesCodec& self, const std::vector<T
   return problems;
 }
 
+BatchEncoder& device_encoder(const PyBytesCodec& self) {
+  if (!self.device_encoder)
+    raise(Error(ErrorCode::unsupported, "codec " + self.codec->spec().name + " has no device encoder"));
+  return *self.device_encoder;
+}
+
+std::vector<ByteView> views_of(const std::vector<Place>& places) {
+  std::vector<ByteView> out;
+  for (const auto& [at, bytes] : places) out.emplace_back(reinterpret_cast<const std::byte*>(at), bytes);
+  return out;
+}
+
+/// Whether the device is to encode the batch, why, and where the encoded chunks are; address 0: it could not.
+std::tuple<bool, std::string, std::vector<Place>> encode_on(const PyBytesCodec& self, const std::vector<Place>& chunks,
+                                                            std::uintptr_t room, std::uint64_t room_size,
+                                                            std::uint64_t threads, std::optional<Stream> stream) {
+  BatchEncoder& encoder = device_encoder(self);
+  const std::vector<ByteView> plain = views_of(chunks);
+  const ByteSpan memory(reinterpret_cast<std::byte*>(room), room_size);
+  EncodedBatch made = unwrap(
+      without_gil(Threads::none, [&] { return encoder.encode(plain, memory, threads, stream.value_or(Stream())); }));
+  std::vector<Place> encoded;
+  for (const ByteView& chunk : made.encoded)
+    encoded.emplace_back(reinterpret_cast<std::uintptr_t>(chunk.data()), chunk.size());
+  return {made.on_device, std::move(made.reason), std::move(encoded)};
+}
+
 }  // namespace
 
 void bind_codecs(nb::module_& m) {
@@ -134,7 +164,9 @@ void bind_codecs(nb::module_& m) {
           [](PyBytesCodec* self, const std::string& name, const std::string& configuration) {
             std::shared_ptr<const BytesToBytes> codec = unwrap(make_bytes_codec({name, configuration}));
             std::shared_ptr<const DeviceDecoder> decoder = codec->device_decoder();
-            new (self) PyBytesCodec{std::move(codec), std::move(decoder)};
+            std::shared_ptr<BatchEncoder> encoder;
+            if (codec->device_encoder() != nullptr) encoder = std::make_shared<BatchEncoder>(codec);
+            new (self) PyBytesCodec{std::move(codec), std::move(decoder), std::move(encoder)};
           },
           nb::arg("name"), nb::arg("configuration"), "zarr v3 name, and configuration as JSON.")
       .def("decode", &decode, nb::arg("chunks"), nb::arg("expected_bytes"), nb::arg("threads") = 0,
@@ -163,7 +195,34 @@ void bind_codecs(nb::module_& m) {
           nb::arg("stream") = nb::none(),
           "Decodes a batch whose memory is on the stream's device, in the order of the stream, and waits.  Tasks: "
           "(address, bytes) of the encoded and of the decoded chunk.  Gives \"\" for each chunk that was decoded, else "
-          "why it was not.  No stream: the decoder's algorithm on the CPU, in host memory.");
+          "why it was not.  No stream: the decoder's algorithm on the CPU, in host memory.")
+      .def_prop_ro(
+          "device_encoder",
+          [](const PyBytesCodec& self) -> std::optional<std::string> {
+            if (!self.device_encoder) return std::nullopt;
+            return std::string(self.device_encoder->name());
+          },
+          "Name of the device encoder; None: only the CPU encodes it.")
+      .def(
+          "wants_device",
+          [](const PyBytesCodec& self, std::uint64_t chunks) {
+            return unwrap(device_encoder(self).wants_device(chunks));
+          },
+          nb::arg("chunks"),
+          "Whether a batch of so many chunks is to be encoded on a device, perhaps only to be tried there: as "
+          "PENSTOCK_ENCODE says.")
+      .def(
+          "encode_room_bytes",
+          [](const PyBytesCodec& self, const std::vector<Place>& chunks) {
+            return device_encoder(self).room_bytes(views_of(chunks));
+          },
+          nb::arg("chunks"), "Device memory that encode_on needs besides the chunks.")
+      .def("encode_on", &encode_on, nb::arg("chunks"), nb::arg("room"), nb::arg("room_bytes"), nb::arg("threads") = 0,
+           nb::arg("stream") = nb::none(),
+           "Encodes a batch whose memory is on the stream's device, in the order of the stream, and waits.  Chunks: "
+           "(address, bytes).  Gives whether the device is to encode it (after a trial against the CPU on `threads` "
+           "threads, when one is due), why, and (address, bytes) of each encoded chunk in the room; address 0: the "
+           "device could not encode it.  No stream: the encoder's algorithm on the CPU, in host memory.");
 }
 
 }  // namespace penstock::python

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "array/bytes_batch.hpp"
+#include "array/encode_batch.hpp"
 #include "model.hpp"
 #include "penstock/store.hpp"
 
@@ -125,4 +126,79 @@ TEST(BytesBatch, DecodesWhereTheChunksAre) {
   const auto checks_only = make_bytes_codec({"crc32c", "{}"}).value()->device_decoder();
   EXPECT_EQ(decode_batch_on(*checks_only, tasks, {room.data(), room.size()}, Stream()).error().code(),
             ErrorCode::unsupported);
+}
+
+namespace {
+
+/// PENSTOCK_ENCODE while it lives.
+struct EncodeSetting {
+  explicit EncodeSetting(const char* place) { setenv("PENSTOCK_ENCODE", place, 1); }
+  ~EncodeSetting() { unsetenv("PENSTOCK_ENCODE"); }
+  EncodeSetting(const EncodeSetting&) = delete;
+  EncodeSetting& operator=(const EncodeSetting&) = delete;
+};
+
+struct InRoom {
+  Buffer room;
+  EncodedBatch made;
+};
+
+InRoom encode_in_room(BatchEncoder& encoder, const std::vector<Bytes>& plain) {
+  const auto memory = Memory::create(Device{}, 0).value();
+  InRoom out;
+  out.room = memory->allocate(encoder.room_bytes(views(plain)), 256, Stream()).value();
+  out.made = encoder.encode(views(plain), {out.room.data(), out.room.size()}, 1, Stream()).value();
+  return out;
+}
+
+}  // namespace
+
+TEST(BytesBatch, EncodesWhereTheChunksAre) {
+  const EncodeSetting setting("device");
+  for (const CodecSpec& spec : {zstd_codec(), CodecSpec{"numcodecs.lz4", "{}"}}) {
+    const std::shared_ptr<const BytesToBytes> codec = make_bytes_codec(spec).value();
+    BatchEncoder encoder(codec);
+    const std::vector<Bytes> plain = chunks({1000, 0, 70000, 1, 150001});
+    EXPECT_TRUE(encoder.wants_device(5).value());
+    const InRoom in_room = encode_in_room(encoder, plain);
+    EXPECT_TRUE(in_room.made.on_device);
+    EXPECT_EQ(in_room.made.reason, "PENSTOCK_ENCODE=device");
+    std::vector<EncodedChunk> encoded;
+    for (std::size_t i = 0; i < plain.size(); ++i) encoded.push_back({in_room.made.encoded[i], plain[i].size()});
+    const auto back = decode_batch(*codec, encoded, {});
+    ASSERT_TRUE(back) << back.error().message();
+    for (std::size_t i = 0; i < plain.size(); ++i) EXPECT_TRUE(same((*back)[i], plain[i])) << spec.name << i;
+    const auto memory = Memory::create(Device{}, 0).value();
+    const Buffer small = memory->allocate(encoder.room_bytes(views(plain)) - 256, 256, Stream()).value();
+    EXPECT_EQ(encoder.encode(views(plain), {small.data(), small.size()}, 1, Stream()).error().code(),
+              ErrorCode::invalid_argument);
+    EXPECT_TRUE(encoder.encode({}, {small.data(), small.size()}, 1, Stream()).value().encoded.empty());
+  }
+}
+
+TEST(BytesBatch, EncodesWhereTheSettingSays) {
+  BatchEncoder encoder(make_bytes_codec(zstd_codec()).value());
+  {
+    const EncodeSetting setting("cpu");
+    EXPECT_FALSE(encoder.wants_device(5).value());
+    EXPECT_EQ(encode_in_room(encoder, chunks({100})).made.reason, "PENSTOCK_ENCODE=cpu");
+  }
+  {
+    const EncodeSetting setting("gpu");
+    EXPECT_EQ(encoder.wants_device(5).error().code(), ErrorCode::invalid_argument);
+  }
+}
+
+TEST(BytesBatch, ATrialDecidesForSomeHundredChunks) {
+  const EncodeSetting setting("auto");
+  // Noise: the device's algorithm is no quicker here, on the CPU.  It must be tried, and then not again.
+  BatchEncoder encoder(make_bytes_codec({"numcodecs.lz4", "{}"}).value());
+  EXPECT_TRUE(encoder.wants_device(600).value());
+  const InRoom tried = encode_in_room(encoder, chunks({300000, 300000}));
+  EXPECT_FALSE(tried.made.on_device) << tried.made.reason;
+  EXPECT_NE(tried.made.reason.find("on 1 CPU thread;"), std::string::npos) << tried.made.reason;
+  EXPECT_NE(tried.made.reason.find("bytes than the CPU's encoder makes"), std::string::npos) << tried.made.reason;
+  EXPECT_FALSE(encoder.wants_device(500).value());
+  EXPECT_FALSE(encoder.wants_device(500).value());  // the 12 that are left, and more
+  EXPECT_TRUE(encoder.wants_device(1).value());     // due again
 }

@@ -193,10 +193,71 @@ def test_sizes_that_are_not_the_shapes(tmp_path: pathlib.Path, name: str) -> Non
         assert same(array[...], data)
 
 
+# Encoding.
+
+ENCODED_ON_CUDA = ("zstd", "zstd-checksum", "lz4")
+
+
+@pytest.mark.parametrize("name", OURS)
+@pytest.mark.parametrize("place", ["cpu", "device", "auto"])
+def test_encoding_is_done_where_the_setting_says(name: str, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PENSTOCK_ENCODE", place)
+    codec = OURS[name]
+    able = name in ENCODED_ON_CUDA
+    before = penstock.codecs.fallbacks()
+    with Counted() as counted:
+        batch = encoded(codec, items(CHUNKS))
+    where = {key.split(" on ")[1] for key in counted.counts if not key.endswith(", calls")}
+    if able and place != "auto":
+        assert where == {"cpu" if place == "cpu" else "cuda:0"}
+    else:
+        assert len(where) == 1 and (able or where == {"cpu"})
+    assert sum(counted.counts.values()) == len(CHUNKS) + 1  # one call
+    assert (penstock.codecs.fallbacks() == before) == able  # a choice is no fallback
+    assert all(b is None or isinstance(b.as_array_like(), cupy.ndarray) for b, _ in batch)
+    assert decoded(codec, batch) == PLAIN
+    made = asyncio.run(zarrs_own(codec).decode(batch))
+    assert [None if b is None else b.to_bytes() for b in made] == PLAIN
+    if able and place != "cpu":
+        with zarr.config.set({"codec_pipeline.strict": True}):
+            assert decoded(codec, encoded(codec, items(CHUNKS))) == PLAIN
+
+
+@pytest.mark.parametrize("name", ENCODED_ON_CUDA)
+def test_encoding_in_waves_and_of_chunks_that_begin_anywhere(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PENSTOCK_ENCODE", "device")
+    codec = OURS[name]
+    once = [b.to_bytes() for b, _ in encoded(codec, items(CHUNKS))[:-1]]
+    shifted = []
+    for chunk, told in items(CHUNKS)[:-1]:
+        whole = cupy.concatenate([cupy.zeros(3, "B"), chunk.as_array_like()])
+        shifted.append((buffer_prototype.buffer.from_array_like(whole[3:]), told))
+    assert [b.to_bytes() for b, _ in encoded(codec, shifted)] == once
+    monkeypatch.setattr(penstock._codecs_cuda, "_WAVE_BYTES", 3000)
+    assert [b.to_bytes() for b, _ in encoded(codec, items(CHUNKS))[:-1]] == once
+
+
+def test_encoding_in_the_order_of_the_callers_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PENSTOCK_ENCODE", "device")
+    plain = items(CHUNKS)
+    large = cupy.ones(1 << 26, "f4")
+    stream = cupy.cuda.Stream(non_blocking=True)
+    cupy.cuda.Device().synchronize()
+    with stream:
+        for _ in range(40):
+            cupy.sin(large, out=large)  # milliseconds of work before the bytes are there
+        late = [
+            (None if b is None else buffer_prototype.buffer.from_array_like(b.as_array_like().copy()), told)
+            for b, told in plain
+        ]
+        assert decoded(OURS["zstd"], encoded(OURS["zstd"], late)) == PLAIN
+
+
 class OnlyOnTheCpu:
-    """A codec without a device decoder."""
+    """A codec without a device decoder and encoder."""
 
     device_decoder = None
+    device_encoder = None
 
     def __init__(self, native: penstock._core.BytesCodec) -> None:
         self.decode = native.decode

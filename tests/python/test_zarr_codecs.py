@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import ctypes
 import json
 import multiprocessing
 import pathlib
@@ -316,6 +317,43 @@ def test_decoding_where_the_chunks_are(name: str) -> None:
     np.testing.assert_array_equal(outs[1], plain[1])
     with pytest.raises(ValueError, match="multiple of 256"):
         native.decode_on(tasks, room.ctypes.data, room.nbytes - 256)
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_encoding_where_the_chunks_are(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    document = OURS[name].to_dict()
+    native = _core.BytesCodec(document["name"], json.dumps(document["configuration"]))
+    plain = [sample("u2", (n,), n).view("B") for n in (4000, 1, 70_000)]
+    chunks = [(p.ctypes.data, p.nbytes) for p in plain]
+    if name not in ("zstd", "zstd-checksum", "lz4"):
+        assert native.device_encoder is None
+        with pytest.raises(penstock.UnsupportedError, match="no device encoder"):
+            native.encode_room_bytes(chunks)
+        return
+    assert native.device_encoder
+    room = aligned(native.encode_room_bytes(chunks))
+    monkeypatch.setenv("PENSTOCK_ENCODE", "device")
+    assert native.wants_device(3)
+    on_device, reason, encoded = native.encode_on(chunks, room.ctypes.data, room.nbytes)
+    assert on_device and reason == "PENSTOCK_ENCODE=device"
+    told = [spec(p.shape, "u1") for p in plain]
+    batch = [
+        (s.prototype.buffer.from_bytes(ctypes.string_at(at, nbytes)), s)
+        for (at, nbytes), s in zip(encoded, told, strict=True)
+    ]
+    assert decoded(zarrs_own(OURS[name]), batch) == [p.tobytes() for p in plain]
+    with pytest.raises(ValueError, match="multiple of 256"):
+        native.encode_on(chunks, room.ctypes.data, room.nbytes - 256)
+    monkeypatch.setenv("PENSTOCK_ENCODE", "cpu")
+    assert not native.wants_device(3)
+    monkeypatch.setenv("PENSTOCK_ENCODE", "auto")
+    assert native.wants_device(3)  # to be tried
+    on_device, reason, _ = native.encode_on(chunks, room.ctypes.data, room.nbytes, threads=1)
+    assert "on 1 CPU thread" in reason
+    assert native.wants_device(3) == on_device
+    monkeypatch.setenv("PENSTOCK_ENCODE", "gpu")
+    with pytest.raises(ValueError, match="PENSTOCK_ENCODE"):
+        native.wants_device(3)
 
 
 def test_what_has_no_device_decoder_says_so() -> None:
