@@ -1,18 +1,19 @@
 """Index arrays under zarr-python: the box around each chunk's selection is read and written natively, all boxes in one call.
 
 zarr-python says for each chunk which elements of it are meant, and which of the caller's memory: with index arrays both
-can be any.  NumPy takes them from the boxes, or puts them there.
+can be any.  NumPy takes them from the boxes, or puts them there; in the memory of a CUDA device CuPy does.
 """
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from . import _core
+from . import _core, _memory
 from ._array import Array
 from ._errors import UnsupportedError
 
@@ -47,15 +48,53 @@ class Box:
         self.nbytes = math.prod(self.shape) * array.dtype.itemsize
 
 
-def read(array: Array, boxes: Sequence[Box], out: Any, drop_axes: tuple[int, ...], opts: _core.Options) -> int:
+class Place:
+    """Where the caller's memory and the boxes are: on the host, or on a CUDA device in the order of a stream of CuPy's."""
+
+    def __init__(self, memory: Any, stream: Any) -> None:
+        self._queue: _core.Stream | None = None
+        self._module: Any = np
+        if stream is not None:
+            self._module = importlib.import_module("cupy")
+            self._queue = _memory.callers_stream(stream, memory.device.id)
+
+    def new(self, array: Array, boxes: Sequence[Box]) -> list[Any]:
+        """Memory for the elements of the boxes."""
+        return [self._module.empty(box.shape, array.dtype) for box in boxes]
+
+    def index(self, parts: Any) -> Any:
+        """A selection with its index arrays where the memory is."""
+        if isinstance(parts, tuple):
+            return tuple(self.index(part) for part in parts)
+        return self._module.asarray(parts) if isinstance(parts, np.ndarray) else parts
+
+    def items(self, array: Array, boxes: Sequence[Box], made: Sequence[Any]) -> list[Any]:
+        """For the native calls."""
+        return [
+            (
+                array._core,
+                box.ranges,
+                _core.Target(self._address(memory), list(memory.strides), memory, self._queue, array._vlen),
+            )
+            for box, memory in zip(boxes, made, strict=True)
+        ]
+
+    def _address(self, memory: Any) -> int:
+        address: int = memory.ctypes.data if self._queue is None else memory.data.ptr
+        return address
+
+
+def read(
+    array: Array, boxes: Sequence[Box], out: Any, place: Place, drop_axes: tuple[int, ...], opts: _core.Options
+) -> int:
     """Takes the selections from the boxes into `out`; returns the number of chunks that are absent."""
     absent = 0
     for group in _groups(boxes):
-        made = [np.empty(box.shape, array.dtype) for box in group]
-        absent += _core.read_many(_items(array, group, made), opts).absent_chunks
+        made = place.new(array, group)
+        absent += _core.read_many(place.items(array, group, made), opts).absent_chunks
         for box, memory in zip(group, made, strict=True):
-            taken = memory[box.within]
-            out[box.out] = taken.squeeze(axis=drop_axes) if drop_axes else taken
+            taken = memory[place.index(box.within)]
+            out[place.index(box.out)] = taken.squeeze(axis=drop_axes) if drop_axes else taken
     return absent
 
 
@@ -63,6 +102,7 @@ def write(
     array: Array,
     boxes: Sequence[Box],
     value: Any,
+    place: Place,
     drop_axes: tuple[int, ...],
     read_opts: _core.Options,
     write_opts: _core.Options,
@@ -75,15 +115,13 @@ def write(
         raise UnsupportedError("a chunk that comes twice in a selection")
     kept_axes = tuple(None if axis in drop_axes else slice(None) for axis in range(array.ndim))
     for group in _groups(boxes):
-        made = [np.empty(box.shape, array.dtype) for box in group]
+        made = place.new(array, group)
         partial = [k for k, box in enumerate(group) if not box.is_full]
-        _core.read_many(_items(array, [group[k] for k in partial], [made[k] for k in partial]), read_opts)
+        _core.read_many(place.items(array, [group[k] for k in partial], [made[k] for k in partial]), read_opts)
         for box, memory in zip(group, made, strict=True):
-            if value.shape == ():
-                memory[box.within] = value
-            else:
-                memory[box.within] = value[box.out][kept_axes] if drop_axes else value[box.out]
-        _core.write_many(_items(array, group, made), write_opts)
+            taken = value if value.shape == () else value[place.index(box.out)]
+            memory[place.index(box.within)] = taken[kept_axes] if drop_axes and value.shape else taken
+        _core.write_many(place.items(array, group, made), write_opts)
 
 
 def _groups(boxes: Sequence[Box]) -> Iterator[list[Box]]:
@@ -98,14 +136,6 @@ def _groups(boxes: Sequence[Box]) -> Iterator[list[Box]]:
         held += box.nbytes
     if group:
         yield group
-
-
-def _items(array: Array, boxes: Sequence[Box], made: Sequence[Any]) -> list[Any]:
-    """For the native calls."""
-    return [
-        (array._core, box.ranges, _core.Target(memory.ctypes.data, list(memory.strides), memory, None, array._vlen))
-        for box, memory in zip(boxes, made, strict=True)
-    ]
 
 
 def _bounds(part: Any, extent: int, grid: int) -> tuple[int, int, Any, bool]:

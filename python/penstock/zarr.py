@@ -8,6 +8,7 @@ so once for each reason, ``fallbacks()`` counts, and ``codec_pipeline.strict`` f
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -183,18 +184,17 @@ class CodecPipeline(zarr.abc.codec.CodecPipeline):
         """Index arrays: the box around each chunk's selection is read, and the selection taken from it."""
         boxes = _boxes(array, batch, [1] * array.ndim)
         array = self._reaching_far(array, [box.stop for box in boxes], writable=False)
-        out = memory.array if memory.stream is None else np.empty(memory.shape, array.dtype)
-        absent = _zarr_boxes.read(array, boxes, out, drop_axes, _options())
+        with memory.context():
+            absent = _zarr_boxes.read(array, boxes, memory.array, memory.place(), drop_axes, _options())
         if memory.stream is not None:
-            memory.array.set(out, memory.stream)
-            memory.stream.synchronize()  # `out` is not pinned, and goes
+            memory.stream.synchronize()
         return absent
 
     def _write(self, batch: Batch, value: Any, drop_axes: tuple[int, ...]) -> None:
         memory = self._memory_of(value, batch)
         array, first = self._array_of(batch, writable=True)
         region = None if drop_axes else _region(array, batch, first, memory.shape or _extent(batch))
-        if memory.stream is not None and (region is None or not memory.shape):
+        if memory.stream is not None and not memory.shape:
             memory = _Memory(memory.array.get(stream=memory.stream))
         opts = _options(store_fill_chunks=bool(batch[0][1].config.write_empty_chunks))
         if region is not None:
@@ -204,7 +204,8 @@ class CodecPipeline(zarr.abc.codec.CodecPipeline):
             # Whole innermost chunks: those that the boxes hold in part would be read once more.
             boxes = _boxes(array, batch, self._dataset.inner_chunk_shape)
             array = self._reaching_far(array, [box.stop for box in boxes], writable=True)
-            _zarr_boxes.write(array, boxes, memory.array, drop_axes, _options(), opts)
+            with memory.context():
+                _zarr_boxes.write(array, boxes, memory.array, memory.place(), drop_axes, _options(), opts)
         _native.add("write")
 
     # Arrays as the native side knows them.
@@ -281,6 +282,18 @@ class _Memory:
             raise UnsupportedError(f"buffers of type {type(array).__name__}")
         elif self.swapped:
             self.native = array.view(array.dtype.newbyteorder("="))
+
+    def place(self) -> _zarr_boxes.Place:
+        return _zarr_boxes.Place(self.array, self.stream)
+
+    @contextlib.contextmanager
+    def context(self) -> Iterator[None]:
+        """Within it CuPy works on the memory's device, in the order of its stream."""
+        if self.stream is None:
+            yield
+        else:
+            with self.array.device, self.stream:
+                yield
 
     def finish(self) -> None:
         """The elements arrived in native order; puts them in the order of the memory."""

@@ -17,6 +17,7 @@ from zarr.buffer.gpu import buffer_prototype
 
 import penstock
 import penstock._codecs_cuda
+import penstock._zarr_boxes
 import penstock.codecs
 import penstock.zarr
 
@@ -330,8 +331,16 @@ def test_every_pipeline_takes_them(tmp_path: pathlib.Path) -> None:
         np.testing.assert_array_equal(zarr.open_array(tmp_path / str(i), mode="r")[...], data)
 
 
-def test_index_arrays_with_device_memory(tmp_path: pathlib.Path) -> None:
+def test_index_arrays_with_device_memory(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = sample("i4", (40, 35))
+    new, boxes = penstock._zarr_boxes.Place.new, []
+
+    def recorded(*args: Any) -> list[Any]:
+        made = new(*args)
+        boxes.extend(made)
+        return made
+
+    monkeypatch.setattr(penstock._zarr_boxes.Place, "new", recorded)
     pipeline = {"codec_pipeline.path": "penstock.zarr.CodecPipeline", "codec_pipeline.strict": True}
     rows, columns = np.array([3, 17, 39, 0]), np.array([30, 2, 9, 34])
     with zarr.config.set(pipeline), zarr.config.enable_gpu():
@@ -347,6 +356,18 @@ def test_index_arrays_with_device_memory(tmp_path: pathlib.Path) -> None:
         array[5:30, 6] = 11
         data[5:30, 6] = 11
         assert same(array[...], data)
+        mask = data % 3 == 0
+        array.set_mask_selection(mask, cupy.arange(np.count_nonzero(mask), dtype="i4"))
+        data[mask] = np.arange(np.count_nonzero(mask))
+        assert same(array[...], data)
+        array.oindex[[1, 30], [2, 5, 33]] = cupy.arange(6, dtype="i4").reshape(2, 3)
+        data[np.ix_([1, 30], [2, 5, 33])] = np.arange(6).reshape(2, 3)
+        assert same(array.oindex[[0, 1, 30], [2, 5, 33]], data[np.ix_([0, 1, 30], [2, 5, 33])])
+        array.oindex[rows, slice(None)] = 5  # one element: from the host
+        data[rows] = 5
+        assert same(array[...], data)
+    assert {type(box) for box in boxes} == {cupy.ndarray, np.ndarray}
+    assert sum(isinstance(box, cupy.ndarray) for box in boxes) > 20
 
 
 def test_a_stream_that_is_named_orders_writes(tmp_path: pathlib.Path) -> None:
