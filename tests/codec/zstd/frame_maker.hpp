@@ -18,7 +18,9 @@ struct Met {
 
 class FrameMaker {
  public:
-  explicit FrameMaker(std::uint32_t seed) : random_(seed) {}
+  explicit FrameMaker(const Choices& choices) : random_(choices) {}
+
+  [[nodiscard]] const Choices& choices() const { return random_; }  ///< those that are left
 
   Data frame;    ///< encoded
   Data content;  ///< decoded
@@ -54,7 +56,7 @@ class FrameMaker {
     ++met.skippable;
     little(frame, kSkippableMagic + random_() % 16, 4);
     little(frame, static_cast<std::uint32_t>(n), 4);
-    for (std::size_t i = 0; i < n; ++i) frame.push_back(static_cast<std::uint8_t>(random_()));
+    for (std::size_t i = 0; i < n; ++i) frame.push_back(static_cast<std::uint8_t>(random_.chance()));
   }
 
  private:
@@ -88,7 +90,7 @@ class FrameMaker {
     if (type == 0) {
       ++met.blocks[0];
       little(to, n << 3 | (last ? 1 : 0), 3);
-      for (std::size_t i = 0; i < n; ++i) to.push_back(add(static_cast<std::uint8_t>(random_())));
+      for (std::size_t i = 0; i < n; ++i) to.push_back(add(static_cast<std::uint8_t>(random_.chance())));
       return;
     }
     if (type == 1) {
@@ -124,7 +126,7 @@ class FrameMaker {
     static constexpr unsigned kEnds[] = {5, 30, 1000, 1000000};
     const unsigned ends = kEnds[random_() % 4];
     const auto add_literals = [&](std::size_t count) {
-      for (std::size_t i = 0; i < count; ++i) literals.push_back(add(alphabet_[random_() % alphabet_.size()]));
+      for (std::size_t i = 0; i < count; ++i) literals.push_back(add(alphabet_[random_.chance() % alphabet_.size()]));
       made += count;
     };
     while (!chance(ends) && n - made >= 3) {
@@ -330,7 +332,7 @@ class FrameMaker {
     return bits.bytes();
   }
 
-  std::mt19937 random_;
+  Choices random_;
   std::size_t frame_begin_ = 0, window_ = 0, most_ = 0;
   bool checksum_ = false;
   std::optional<HuffmanCode> huffman_;
@@ -340,17 +342,20 @@ class FrameMaker {
   std::array<std::uint32_t, 3> repeat_{};
 };
 
-/// Frames and skippable frames by chance, of at most `most` bytes each.
-inline FrameMaker make_frames(std::uint32_t seed, std::size_t most = 300000) {
-  FrameMaker maker(seed);
-  std::mt19937 random(seed ^ 0x5EED);
-  const std::size_t frames = random() % 5 == 0 ? 1 + random() % 3 : 1;
+/// Frames and skippable frames, of at most `most` bytes each; `plan` chooses how many and how long, `inside` the rest.
+inline FrameMaker make_frames(Choices plan, const Choices& inside, std::size_t most) {
+  FrameMaker maker(inside);
+  const std::size_t frames = plan() % 5 == 0 ? 1 + plan() % 3 : 1;
   for (std::size_t i = 0; i < frames; ++i) {
-    if (random() % 8 == 0) maker.add_skippable(random() % 20);
-    const std::size_t size = random() % 10 == 0 ? 300000 : random() % 2 != 0 ? 100 : 9000;
-    maker.add_frame(random() % std::min(size, most));
+    if (plan() % 8 == 0) maker.add_skippable(plan() % 20);
+    const std::size_t size = plan() % 10 == 0 ? 300000 : plan() % 2 != 0 ? 100 : 9000;
+    maker.add_frame(plan() % std::min(size, most));
   }
   return maker;
+}
+/// The same by chance.
+inline FrameMaker make_frames(std::uint32_t seed, std::size_t most = 300000) {
+  return make_frames(Choices(seed ^ 0x5EED), Choices(seed), most);
 }
 
 }  // namespace penstock::zstd::test

@@ -2,15 +2,17 @@
 // table, in any order, with tables by chance.  (The idea is that of zstd's decodecorpus.)
 #pragma once
 #include <cstdint>
-#include <random>
 #include <utility>
 #include <vector>
 
+#include "codec/choices.hpp"
 #include "codec/zstd/data.hpp"
 #include "codec/zstd/decode/codes.hpp"
 #include "codec/zstd/decode/fse.hpp"
 
 namespace penstock::zstd::test {
+
+using penstock::test::Choices;
 
 /// A stream that is read from its end: fields are added in the order in which they are read.
 class BackwardWriter {
@@ -44,7 +46,7 @@ struct FseCode {
   }
   [[nodiscard]] bool has(std::uint32_t symbol) const { return symbol < counts.size() && counts[symbol] != 0; }
   /// A state of `symbol`, by chance; `least_bits`: that its next state takes.  table.size(): there is none.
-  [[nodiscard]] std::uint32_t any_state(std::uint32_t symbol, std::uint32_t least_bits, std::mt19937& random) const {
+  [[nodiscard]] std::uint32_t any_state(std::uint32_t symbol, std::uint32_t least_bits, Choices& random) const {
     const auto size = static_cast<std::uint32_t>(table.size()), start = static_cast<std::uint32_t>(random() % size);
     for (std::uint32_t i = 0; i < size; ++i) {
       const std::uint32_t s = (start + i) % size;
@@ -92,7 +94,7 @@ struct FseCode {
 
 /// A table with shares for all `used` symbols and for some others below `symbols`.
 inline FseCode random_code(const std::vector<bool>& used, std::uint32_t symbols, std::uint32_t most_log,
-                           std::mt19937& random) {
+                           Choices& random) {
   FseCode code;
   std::uint32_t shares = 0, last = 0;
   code.counts.assign(symbols, 0);
@@ -128,7 +130,7 @@ struct HuffmanCode {
     return length[symbol] == 0 ? 0 : longest + 1 - length[symbol];
   }
 
-  static HuffmanCode make(std::mt19937& random) {
+  static HuffmanCode make(Choices& random) {
     HuffmanCode code;
     std::vector<std::uint32_t> leaves = {1, 1};
     for (std::size_t wanted = 2 + random() % (random() % 2 != 0 ? 20 : 255); leaves.size() < wanted;) {
@@ -170,7 +172,7 @@ struct HuffmanCode {
     return out;
   }
   /// The weights in an FSE stream of two states; empty when that cannot be.
-  [[nodiscard]] Data coded_description(std::mt19937& random) const {
+  [[nodiscard]] Data coded_description(Choices& random) const {
     if (last < 2) return {};
     std::vector<bool> used(12, false);
     for (std::uint32_t s = 0; s < last; ++s) used[weight(s)] = true;
