@@ -44,8 +44,8 @@ struct PermTeam : HostTeam<N> {
     }
     std::uint64_t size = 1;
     while (size < n) size *= 2;
-    std::uint64_t i = seed % size;  // a generator whose period is all of [0, size)
-    for (std::uint64_t k = 0; k < size; ++k, i = (i * 5 + 2 * std::uint64_t{seed} + 1) % size)
+    std::uint64_t i = seed & (size - 1);  // a generator whose period is all of [0, size)
+    for (std::uint64_t k = 0; k < size; ++k, i = (i * 5 + 2 * std::uint64_t{seed} + 1) & (size - 1))
       if (i < n) f(static_cast<std::uint32_t>(i));
   }
   template <int U, class Load, class Store>
