@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "codec/clear/clear.hpp"
+#include "device/team.hpp"
+
 namespace penstock {
 namespace {
 
@@ -13,6 +16,13 @@ constexpr std::uint64_t aligned(std::uint64_t bytes) { return (bytes + kAlign - 
 
 /// Launching a step and waiting for its slowest part, in seconds.
 constexpr double kStepSeconds = 20e-6;
+
+/// So that nothing reads what a step left undone.
+Status clear_refused_chunks(const DeviceBatch& batch, const Stream& stream) {
+  if (stream.device().type != Device::Type::cpu) return clear_refused_cuda(batch, stream);
+  for (std::uint32_t i = 0; i < batch.size.count; ++i) clear_refused(HostTeam<>(), batch.tasks[i], batch.results[i]);
+  return {};
+}
 
 }  // namespace
 
@@ -185,8 +195,9 @@ Status ChainBatch::decode(const Stream& stream) const {
   for (std::size_t s = 0; s < chain_->steps_.size(); ++s) {
     const Step& step = chain_->steps_[s];
     const std::uint64_t first = s * size();
-    PENSTOCK_TRY_IN(step.decoder->decode({tasks + first, results + first, batch_size(step)}, scratch, stream),
-                    "codec " + step.codec);
+    const DeviceBatch batch{tasks + first, results + first, batch_size(step)};
+    PENSTOCK_TRY_IN(step.decoder->decode(batch, scratch, stream), "codec " + step.codec);
+    if (!step.wrapping) PENSTOCK_TRY(clear_refused_chunks(batch, stream));
   }
   return {};
 }
