@@ -44,6 +44,7 @@ struct EncodeLayout {
     EncodeLayout layout;
     layout.each = static_cast<std::uint32_t>((largest_bytes + lz::kSegmentBytes - 1) / lz::kSegmentBytes);
     layout.room = static_cast<std::uint32_t>((bound(most) + 15) / 16 * 16);
+    if (scratch == nullptr) return layout;  // only its size is asked for
     layout.segments = reinterpret_cast<Segment*>(scratch);
     layout.bytes = reinterpret_cast<std::uint8_t*>(scratch) + record_bytes(std::uint64_t{count} * layout.each);
     return layout;

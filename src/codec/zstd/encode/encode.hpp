@@ -38,9 +38,10 @@ struct EncodeLayout {
     layout.each = static_cast<std::uint32_t>((largest_bytes + kEncodedBlock - 1) / kEncodedBlock);
     const std::uint64_t most = largest_bytes < kEncodedBlock ? largest_bytes : kEncodedBlock;
     layout.room = static_cast<std::uint32_t>((most + 15) / 16 * 16);
+    layout.checksum = checksum;
+    if (scratch == nullptr) return layout;  // only its size is asked for
     layout.blocks = reinterpret_cast<BlockMade*>(scratch);
     layout.bytes = reinterpret_cast<std::uint8_t*>(scratch) + record_bytes(std::uint64_t{count} * layout.each);
-    layout.checksum = checksum;
     return layout;
   }
   [[nodiscard]] std::uint64_t scratch_bytes(std::uint32_t count) const {
