@@ -79,6 +79,8 @@ PENSTOCK_HD Chunk read_header(const DecodeTask& task, Inner inner) {
   c.blocks = (c.bytes - 1) / c.block_bytes + 1;
   if (c.blocks > (in_bytes - kHeaderBytes) / 4) return fail(DecodeStatus::truncated_input, in_bytes);
   const bool split = (flags & 16) == 0 && c.item_bytes <= 16 && c.block_bytes / c.item_bytes >= 128;
+  // c-blosc leaves the rest of such a block undone and says so.
+  if (split && c.block_bytes % c.item_bytes != 0) return fail(DecodeStatus::bad_header, 8);
   c.splits = split ? c.item_bytes : 1;
   const bool short_end = c.bytes % c.block_bytes != 0;
   c.streams = (c.blocks - (short_end ? 1 : 0)) * c.splits + (short_end ? 1 : 0);
