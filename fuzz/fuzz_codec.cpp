@@ -4,16 +4,14 @@
 #include <vector>
 
 #include "codec/list.hpp"
+#include "fuzz.hpp"
 
 using namespace penstock;
+using fuzz::demand;
 
 namespace {
 
 constexpr std::uint64_t kLimit = 1 << 16;
-
-void demand(bool holds) {
-  if (!holds) __builtin_trap();
-}
 
 std::vector<std::unique_ptr<BytesToBytes>> make_codecs() {
   std::vector<std::unique_ptr<BytesToBytes>> codecs;

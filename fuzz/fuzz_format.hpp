@@ -3,12 +3,9 @@
 #include <string>
 
 #include "format/format.hpp"
+#include "fuzz.hpp"
 
 namespace penstock::fuzz {
-
-inline void demand(bool holds) {
-  if (!holds) __builtin_trap();
-}
 
 /// Everything that a Dataset says, as text.
 inline std::string describe(const Dataset& d) {

@@ -7,14 +7,12 @@
 
 #include "codec/chain.hpp"
 #include "codec/sharding/sharding.hpp"
+#include "fuzz.hpp"
 
 using namespace penstock;
+using fuzz::demand;
 
 namespace {
-
-void demand(bool holds) {
-  if (!holds) __builtin_trap();
-}
 
 const std::string kPlain = R"([{"name":"bytes","configuration":{"endian":"little"}}])";
 const std::string kZstd = R"([{"name":"bytes","configuration":{"endian":"little"}},{"name":"zstd"}])";

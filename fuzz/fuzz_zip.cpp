@@ -4,9 +4,11 @@
 #include <cstring>
 #include <string>
 
+#include "fuzz.hpp"
 #include "store/zip/directory.hpp"
 
 using namespace penstock;
+using fuzz::demand;
 
 namespace {
 
@@ -26,10 +28,6 @@ class ViewSource final : public zip::Source {
   ByteView bytes_;
   std::string name_ = "fuzz.zip";
 };
-
-void demand(bool holds) {
-  if (!holds) __builtin_trap();
-}
 
 }  // namespace
 

@@ -19,12 +19,16 @@ class BackwardWriter {
  public:
   void add(std::uint32_t value, std::uint32_t bits) { fields_.emplace_back(value, bits); }
   [[nodiscard]] Data bytes() const {
-    std::vector<bool> bits;
-    for (auto field = fields_.rbegin(); field != fields_.rend(); ++field)
-      for (std::uint32_t k = 0; k < field->second; ++k) bits.push_back((field->first >> k & 1) != 0);
-    bits.push_back(true);
-    Data out((bits.size() + 7) / 8);
-    for (std::size_t i = 0; i < bits.size(); ++i) out[i / 8] |= static_cast<std::uint8_t>(bits[i] << (i % 8));
+    Data out;
+    std::uint64_t held = 0;
+    std::uint32_t count = 0;
+    const auto put = [&](std::uint64_t value, std::uint32_t bits) {
+      held |= (value & ((std::uint64_t{1} << bits) - 1)) << count;
+      for (count += bits; count >= 8; count -= 8, held >>= 8) out.push_back(static_cast<std::uint8_t>(held));
+    };
+    for (auto field = fields_.rbegin(); field != fields_.rend(); ++field) put(field->first, field->second);
+    put(1, 1);
+    if (count > 0) out.push_back(static_cast<std::uint8_t>(held));
     return out;
   }
 
