@@ -96,6 +96,15 @@ def times(result: dict) -> list[str]:
     return lines
 
 
+def inputs(result: dict) -> list[str]:
+    """What fuzzing came to."""
+    lines = ["| target | inputs | a second and core | kept as new | crashes |", "|---|---|---|---|---|"]
+    for row in result["results"]:
+        numbers = (row["inputs"], row["inputs_per_core_second"], row["corpus_new"], len(row["crashes"]))
+        lines.append(f"| {row['target']} | " + " | ".join(f"{n:,}" for n in numbers) + " |")
+    return lines
+
+
 def rates(result: dict) -> list[str]:
     measured = table(result)
     head = ["GB/s of decoded data, median (slowest to fastest):", ""] if measured else []
@@ -115,7 +124,7 @@ def section(result: dict) -> list[str]:
         + "".join(v + "; " for v in result["versions"].values())
         + f"`bench/results/{result['file']}`.",
         "",
-        *(times(result) if result["benchmark"] == "info" else rates(result)),
+        *{"info": times, "fuzz": inputs}.get(result["benchmark"], rates)(result),
         "",
     ]
     missing = result.get("missing", {})
