@@ -51,9 +51,12 @@ struct Bits {
  private:
   /// The word at `at`, zeros beyond the end.
   [[nodiscard]] PENSTOCK_HD std::uint32_t word(const std::uint8_t* in, std::uint32_t size) const {
-    if (at + 4 <= size) return load_aligned<std::uint32_t>(in + at);
+    if (at + 4 <= size) [[likely]]
+      return load_aligned<std::uint32_t>(in + at);
     std::uint32_t value = 0;
-    for (std::uint32_t k = 0; k < 4 && at + k < size; ++k) value |= static_cast<std::uint32_t>(in[at + k]) << (8 * k);
+    PENSTOCK_NO_UNROLL  // the loop over symbols must stay short: one warp waits for its instructions, too
+        for (std::uint32_t k = 0; k < 4 && at + k < size; ++k) value |=
+        static_cast<std::uint32_t>(in[at + k]) << (8 * k);
     return value;
   }
 };

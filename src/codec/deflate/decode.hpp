@@ -198,6 +198,23 @@ PENSTOCK_HD DecodeStatus build_tables(const Warp& warp, const Place& p, Shared& 
   return made ? DecodeStatus::ok : DecodeStatus::bad_table;
 }
 
+/// Extra bits of a length or distance and the least value they stand for; RFC 1951, section 3.2.5.
+struct Range {
+  std::uint32_t least, extra;
+};
+/// The length, less 3, of symbol 257 + `code`.
+PENSTOCK_HD Range length_range(std::uint32_t code) {
+  const std::uint32_t extra = code < 8 || code == 28 ? 0 : (code >> 2) - 1;
+  return {code == 28 ? kLongestMatch - 3 : code < 8 ? code : (4 | (code & 3)) << extra, extra};
+}
+/// The distance, less 1, of symbol `code`.
+PENSTOCK_HD Range distance_range(std::uint32_t code) {
+  const std::uint32_t extra = code < 4 ? 0 : (code >> 1) - 1;
+  return {code < 4 ? code : (2 | (code & 1)) << extra, extra};
+}
+
+PENSTOCK_HD bool is_literal(std::uint32_t entry) { return entry - 1 < 256 * 16 - 1; }
+
 /// Reads symbols into the tile until it is full or the block ends.
 PENSTOCK_HD DecodeStatus read_symbols(const Place& p, Shared& s, std::uint32_t& sequences, std::uint32_t& made,
                                       bool& ended) {
@@ -207,47 +224,50 @@ PENSTOCK_HD DecodeStatus read_symbols(const Place& p, Shared& s, std::uint32_t& 
   std::uint32_t n = 0, bytes = 0, start = 0, literals = 0, first_literal = 0;
   DecodeStatus status = DecodeStatus::ok;
   ended = false;
-  while (n + 1 < Shared::Tile::most_sequences && bytes + kLongestMatch <= Shared::Tile::most_bytes) {
-    bits.fill(p.in, p.size);
+  const auto next_symbol = [&] {
     const std::uint32_t entry = find(t.literal, bits.peek());
     bits.drop(entry % 16);
-    const std::uint32_t symbol = entry / 16;
-    if (symbol < 256 && entry != 0) {
-      s.literals[literals++] = static_cast<std::uint8_t>(symbol);
-      ++bytes;
-      continue;
+    return entry;
+  };
+  const auto add_literal = [&](std::uint32_t entry) {
+    s.literals[literals++] = static_cast<std::uint8_t>(entry >> 4);
+    ++bytes;
+  };
+  // Each turn adds a literal and a match at most.
+  while (n + 1 < Shared::Tile::most_sequences && bytes + 1 + kLongestMatch <= Shared::Tile::most_bytes) {
+    bits.fill(p.in, p.size);
+    std::uint32_t entry = next_symbol();
+    if (is_literal(entry)) {
+      add_literal(entry);
+      entry = next_symbol();  // of 15 bits at most, and there are 17
+      if (is_literal(entry)) {
+        add_literal(entry);
+        continue;
+      }
     }
+    const std::uint32_t symbol = entry / 16;
     ended = symbol == 256;
     if (ended) break;
     status = DecodeStatus::bad_stream;
     if (entry == 0 || symbol > 285) break;
-    // 257 to 264: 3 to 10; then four lengths for each number of extra bits; 285 is 258.
-    std::uint32_t length = symbol - 254;
-    if (symbol == 285) {
-      length = kLongestMatch;
-    } else if (symbol > 264) {
-      const std::uint32_t extra = (symbol - 261) >> 2;
-      length = (((4 | ((symbol - 265) & 3)) << extra) | bits.take(extra)) + 3;
-    }
     bits.fill(p.in, p.size);
+    const Range lengths = length_range(symbol - 257);
+    const std::uint32_t length = lengths.least + bits.take(lengths.extra) + 3;
     const std::uint32_t far = find(t.distance, bits.peek());
     bits.drop(far % 16);
-    std::uint32_t distance = far / 16;
-    if (far == 0 || distance > 29) break;
-    if (distance > 3) {
-      const std::uint32_t extra = (distance >> 1) - 1;  // 13 at most, and the code had 15: the last filling had 32
-      distance = ((2 | (distance & 1)) << extra) | bits.take(extra);
-    }
-    ++distance;
+    if (far == 0 || far / 16 > 29) break;
+    const Range distances = distance_range(far / 16);
+    bits.fill(p.in, p.size);
+    const std::uint32_t distance = distances.least + bits.take(distances.extra) + 1;
     status = DecodeStatus::bad_offset;
     if (distance > before + bytes) break;
     status = DecodeStatus::ok;
-    lz::put(s.tile, n++, start, bytes, first_literal, distance);
+    lz::enter(s.tile, n++, start, bytes, first_literal, distance);
     bytes += length;
     start = bytes;
     first_literal = literals;
   }
-  if (bytes > start) lz::put(s.tile, n++, start, bytes, first_literal, 1);  // literals without a match
+  if (bytes > start) lz::enter(s.tile, n++, start, bytes, first_literal, 1);  // literals without a match
   s.bits = bits;
   sequences = n;
   made = bytes;
@@ -310,6 +330,7 @@ PENSTOCK_HD void advance(const Warp& warp, const Place& p, Container container, 
   ended = s.ok != 0;
   sequences = s.tile.sequences;
   bytes = s.tile.bytes;
+  lz::mark(warp, s.tile, sequences);
   lz::finish(warp, s.tile, sequences, bytes);
   go_to(!ended ? Phase::symbols : s.final_block != 0 ? Phase::trailer : Phase::block, Action::tile);
 }

@@ -77,7 +77,8 @@ PENSTOCK_HD bool build(const Warp& warp, const std::uint8_t* lengths, std::uint3
 template <class CodeT>
 PENSTOCK_HD std::uint32_t find(const CodeT& code, std::uint32_t next) {
   const std::uint32_t quick = code.lookup[next & ((1u << CodeT::bits) - 1)];
-  if (quick != 0) return quick;
+  if (quick != 0) [[likely]]
+    return quick;
   const std::uint32_t reversed = reverse_bits(next) >> (32 - kLongestCode);
   PENSTOCK_NO_UNROLL
   for (std::uint32_t length = CodeT::bits + 1; length <= kLongestCode; ++length) {

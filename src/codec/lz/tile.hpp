@@ -21,7 +21,7 @@ struct Tile {
     std::uint32_t literals;  ///< of byte i of the tile among the literals: literals + i (modulo 2^32)
     std::uint32_t offset;    ///< of the match: how far back, at least 1
     std::uint16_t match;     ///< where the match begins
-    std::uint16_t unused;
+    std::uint16_t start;     ///< where the sequence begins
   };
   Sequence sequence[kSequences];
   std::uint32_t starts[words];  ///< a bit where a sequence begins; byte 0 begins one
@@ -41,12 +41,29 @@ PENSTOCK_HD void clear(const Team& team, TileT& tile) {
   team.for_each(TileT::words, [&](std::uint32_t i) { tile.starts[i] = 0; });
 }
 
+/// Adds sequence `index`, which begins at byte `start`, all but its mark: see mark().
+template <class TileT>
+PENSTOCK_HD void enter(TileT& tile, std::uint32_t index, std::uint32_t start, std::uint32_t match,
+                       std::uint32_t first_literal, std::uint32_t offset) {
+  tile.sequence[index] = {first_literal - start, offset, static_cast<std::uint16_t>(match),
+                          static_cast<std::uint16_t>(start)};
+}
+
 /// Adds sequence `index`, which begins at byte `start`.  Each in a lane of its own or one after the other.
 template <class TileT>
 PENSTOCK_HD void put(TileT& tile, std::uint32_t index, std::uint32_t start, std::uint32_t match,
                      std::uint32_t first_literal, std::uint32_t offset) {
-  tile.sequence[index] = {first_literal - start, offset, static_cast<std::uint16_t>(match), 0};
+  enter(tile, index, start, match, first_literal, offset);
   atomic_or(&tile.starts[start / 32], 1u << (start % 32));
+}
+
+/// Marks where sequences begin that one lane has entered.
+template <class Team, class TileT>
+PENSTOCK_HD void mark(const Team& team, TileT& tile, std::uint32_t sequences) {
+  team.for_each(sequences, [&](std::uint32_t index) {
+    const std::uint32_t start = tile.sequence[index].start;
+    atomic_or(&tile.starts[start / 32], 1u << (start % 32));
+  });
 }
 
 /// Called when all sequences are in, by a team of 32 lanes.
