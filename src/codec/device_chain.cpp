@@ -14,9 +14,6 @@ namespace {
 constexpr std::uint64_t kAlign = 256;
 constexpr std::uint64_t aligned(std::uint64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 
-/// Launching a step and waiting for its slowest part, in seconds.
-constexpr double kStepSeconds = 20e-6;
-
 /// So that nothing reads what a step left undone.
 Status clear_refused_chunks(const DeviceBatch& batch, const Stream& stream) {
   if (stream.device().type != Device::Type::cpu) return clear_refused_cuda(batch, stream);
@@ -37,6 +34,7 @@ Status DeviceChain::add(std::unique_ptr<DeviceDecoder> decoder, const Codec& cod
     return Error(ErrorCode::unsupported, "the size of the data after " + name + " is not known in advance");
   step.out_bytes = out_bytes.value_or(0);
   step.codec = name;
+  step.nvcomp_format = nvcomp::format_of(codec.spec());
   step.decoder = std::move(decoder);
   steps_.push_back(std::move(step));
   return {};
@@ -64,29 +62,59 @@ Result<DeviceChain> DeviceChain::make(const CodecChain& chain) {
   return out;
 }
 
-std::string DeviceChain::text() const {
-  std::string text;
-  for (const Step& step : steps_) text += (text.empty() ? "" : " + ") + std::string(step.decoder->name());
-  return text.empty() ? "nothing to decode" : text;
+std::size_t DeviceChain::hand_to_nvcomp(const std::shared_ptr<const nvcomp::Library>& library, const CodecCosts* costs,
+                                        std::uint64_t chunks) {
+  std::size_t handed = 0;
+  std::uint64_t front = 0;  // bytes before the step's input in an aligned buffer
+  for (Step& step : steps_) {
+    const bool aligned_input = front % nvcomp::kInputAlign == 0;
+    front = step.wrapping ? front + step.wrapping->front : 0;
+    if (!step.nvcomp_format || !aligned_input) continue;
+    if (costs != nullptr) {
+      const auto seconds = [&](DecodedBy by) {
+        return costs->seconds(step.decoder->name(), by, decoded_bytes(step), chunks);
+      };
+      const auto ours = seconds(DecodedBy::device), theirs = seconds(DecodedBy::nvcomp);
+      if (!ours || !theirs || *theirs >= *ours) continue;
+    }
+    step.decoder = nvcomp::make_device_decoder(library, *step.nvcomp_format);
+    step.by = DecodedBy::nvcomp;
+    ++handed;
+  }
+  return handed;
 }
 
-double DeviceChain::device_seconds(std::uint64_t chunks) const {
+std::string DeviceChain::text() const {
+  std::string text;
+  std::string_view maker;  // of the steps before
+  for (const Step& step : steps_) {
+    if (!text.empty()) text += step.decoder->maker() == maker ? " + " : fmt::format(" ({}) + ", maker);
+    text += step.decoder->name();
+    maker = step.decoder->maker();
+  }
+  return text.empty() ? "nothing to decode" : fmt::format("{} ({})", text, maker);
+}
+
+std::uint64_t DeviceChain::decoded_bytes(const Step& step) const {
+  return step.wrapping ? decoded_size_ : step.out_bytes;
+}
+
+Result<double> DeviceChain::device_seconds(const CodecCosts& costs, std::uint64_t chunks) const {
   double seconds = 0;
   for (const Step& step : steps_) {
-    const DecodeSpeed speed = step.decoder->speed();
-    const auto each = static_cast<double>(step.wrapping ? decoded_size_ : step.out_bytes);
-    seconds += kStepSeconds + 1e-9 * std::max(each * speed.one_chunk_ns_per_byte,
-                                              each * static_cast<double>(chunks) / speed.device_bytes_per_ns);
+    PENSTOCK_ASSIGN(const double more, costs.seconds(step.decoder->name(), step.by, decoded_bytes(step), chunks));
+    seconds += more;
   }
   return seconds;
 }
 
-double DeviceChain::cpu_seconds(std::uint64_t chunks, std::uint64_t cores) const {
+Result<double> DeviceChain::cpu_seconds(const CodecCosts& costs, std::uint64_t chunks, std::uint64_t cores) const {
   double seconds = 0;
-  const double most = static_cast<double>(std::max<std::uint64_t>(1, std::min(chunks, cores)));
+  const auto each_core =
+      static_cast<double>(chunks) / static_cast<double>(std::max<std::uint64_t>(1, std::min(chunks, cores)));
   for (const Step& step : steps_) {
-    const auto each = static_cast<double>(step.wrapping ? decoded_size_ : step.out_bytes);
-    seconds += 1e-9 * each * static_cast<double>(chunks) / (step.decoder->speed().core_bytes_per_ns * most);
+    PENSTOCK_ASSIGN(const double one, costs.seconds(step.decoder->name(), DecodedBy::core, decoded_bytes(step), 1));
+    seconds += one * each_core;
   }
   return seconds;
 }

@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "codec/chain.hpp"
+#include "codec/cost/costs.hpp"
 #include "codec/device_decoder.hpp"
+#include "codec/nvcomp/device.hpp"
 
 namespace penstock {
 
@@ -14,23 +16,30 @@ class DeviceChain {
  public:
   /// Errors: unsupported, naming the codec that has no device decoder and why.
   static Result<DeviceChain> make(const CodecChain& chain);
-  /// "crc32c + zstd", in decoding order.
+  /// Hands the steps over to nvCOMP that it can do; with `costs`, those that it does more quickly for `chunks` chunks
+  /// by what was measured.  Returns how many.
+  std::size_t hand_to_nvcomp(const std::shared_ptr<const nvcomp::Library>& library, const CodecCosts* costs,
+                             std::uint64_t chunks);
+  /// "crc32c + zstd (own)", in decoding order, with whose the decoders are.
   [[nodiscard]] std::string text() const;
   /// Bytes of a chunk after the last step, as CodecChain::decode_raw leaves it.
   [[nodiscard]] std::uint64_t decoded_size() const { return decoded_size_; }
-  /// Seconds on the device and on `cores` of the CPU for `chunks` chunks.
-  [[nodiscard]] double device_seconds(std::uint64_t chunks) const;
-  [[nodiscard]] double cpu_seconds(std::uint64_t chunks, std::uint64_t cores) const;
+  /// Seconds on the device and on `cores` of the CPU for `chunks` chunks.  Errors: those of CodecCosts::seconds.
+  [[nodiscard]] Result<double> device_seconds(const CodecCosts& costs, std::uint64_t chunks) const;
+  [[nodiscard]] Result<double> cpu_seconds(const CodecCosts& costs, std::uint64_t chunks, std::uint64_t cores) const;
 
  private:
   friend class ChainBatch;
   struct Step {
     std::unique_ptr<DeviceDecoder> decoder;
     std::string codec;
-    std::uint64_t out_bytes = 0;       ///< of a chunk; unused with a wrapping
-    std::optional<Wrapping> wrapping;  ///< its output is part of its input
+    std::uint64_t out_bytes = 0;                  ///< of a chunk; unused with a wrapping
+    std::optional<Wrapping> wrapping;             ///< its output is part of its input
+    std::optional<nvcomp::Format> nvcomp_format;  ///< as which nvCOMP could do it
+    DecodedBy by = DecodedBy::device;
   };
   Status add(std::unique_ptr<DeviceDecoder> decoder, const Codec& codec, std::optional<std::uint64_t> out_bytes);
+  [[nodiscard]] std::uint64_t decoded_bytes(const Step& step) const;
 
   std::vector<Step> steps_;
   std::uint64_t decoded_size_ = 0;

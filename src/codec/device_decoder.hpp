@@ -25,14 +25,6 @@ struct DeviceBatch {
   BatchSize size;
 };
 
-/// What a choice between device and CPU rests on.  Where docs/benchmarks.md has no figure of a decoder yet, a cautious
-/// guess: the CPU is then chosen too often rather than too seldom.
-struct DecodeSpeed {
-  double one_chunk_ns_per_byte = 1;  ///< of a single chunk on an empty device
-  double device_bytes_per_ns = 100;  ///< of a batch that fills the device
-  double core_bytes_per_ns = 1;      ///< of the CPU's decoder, per core
-};
-
 /// Bytes around the decoded ones, in the encoded chunk.
 struct Wrapping {
   std::uint32_t front = 0, back = 0;
@@ -43,9 +35,10 @@ struct Wrapping {
 class DeviceDecoder {
  public:
   virtual ~DeviceDecoder() = default;
-  /// Name for reports: "lz4".
+  /// Name for reports and for the table of costs (codec/cost/table.hpp): "lz4".
   [[nodiscard]] virtual std::string_view name() const = 0;
-  [[nodiscard]] virtual DecodeSpeed speed() const = 0;
+  /// Whose it is, for reports: "own", "nvCOMP 6.0".
+  [[nodiscard]] virtual std::string_view maker() const { return "own"; }
   /// Device memory that a batch needs besides its input and output.
   [[nodiscard]] virtual std::uint64_t scratch_bytes(const BatchSize& /*size*/) const { return 0; }
   /// Set when the decoded bytes stand in the encoded ones as they are (checksums): the decoder then only checks them,

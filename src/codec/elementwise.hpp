@@ -51,7 +51,6 @@ class Decoder final : public DeviceDecoder {
  public:
   Decoder(std::string_view name, const Filter& filter) : name_(name), filter_(filter) {}
   [[nodiscard]] std::string_view name() const override { return name_; }
-  [[nodiscard]] DecodeSpeed speed() const override { return {0.01, 900, 4}; }
   [[nodiscard]] Status decode(const DeviceBatch& batch, ByteSpan /*scratch*/, const Stream& stream) const override {
     if (stream.device().type != Device::Type::cpu) return run_cuda(filter_, batch, stream);
     run_host(filter_, batch);
@@ -103,7 +102,6 @@ class Encoder final : public DeviceEncoder {
 class Identity final : public DeviceDecoder {
  public:
   [[nodiscard]] std::string_view name() const override { return "identity"; }
-  [[nodiscard]] DecodeSpeed speed() const override { return {}; }
   [[nodiscard]] bool is_identity() const override { return true; }
   [[nodiscard]] Status decode(const DeviceBatch&, ByteSpan, const Stream&) const override {
     return Error(ErrorCode::internal, "there is nothing to decode");

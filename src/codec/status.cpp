@@ -22,6 +22,7 @@ std::string_view decode_status_text(DecodeStatus status) {
     case DecodeStatus::scratch_too_small: return "the chunk is cut into more blocks than the decoder has scratch for";
     case DecodeStatus::legacy_frame: return "an LZ4 frame of the legacy format, which is not decoded";
     case DecodeStatus::bad_padding: return "the number of padding bits is not that of the chunk";
+    case DecodeStatus::refused_by_nvcomp: return "nvCOMP does not decode it";
     case DecodeStatus::not_run: return "the decoder did not run";
   }
   return "unknown status";

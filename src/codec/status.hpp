@@ -29,6 +29,7 @@ enum class DecodeStatus : std::uint32_t {
   scratch_too_small,     ///< needs more scratch than a chunk of its size gets: cut into very many small blocks
   legacy_frame,          ///< an LZ4 frame of the format before frames had headers
   bad_padding,           ///< the number of bits that fill up the last byte is not that of the chunk's size
+  refused_by_nvcomp,     ///< nvCOMP says no more than that
   not_run = 0xFFFFFFFF,  ///< what the words hold before a device has written them
 };
 
@@ -46,7 +47,7 @@ struct ChunkStatus {
 /// Whether nothing is known to be wrong with the bytes: the chunk is to be decoded on the CPU.
 constexpr bool needs_cpu(DecodeStatus status) {
   return status == DecodeStatus::too_large || status == DecodeStatus::unsupported_feature ||
-         status == DecodeStatus::scratch_too_small;
+         status == DecodeStatus::scratch_too_small || status == DecodeStatus::refused_by_nvcomp;
 }
 
 /// Success, or corrupt_data (unsupported: a dictionary, an unknown feature): "codec lz4: the input ends inside a

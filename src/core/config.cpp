@@ -16,27 +16,19 @@
 namespace penstock {
 namespace {
 
-constexpr off_t kMaxConfigBytes = 1 << 20;
+constexpr off_t kMostBytes = 1 << 20;
 
 std::string variable(const char* name) {
   const char* text = std::getenv(name);
   return text == nullptr ? "" : text;
 }
 
+bool is_absent(int number) { return number == ENOENT || number == ENOTDIR; }
+
 Error failed(int number) {
+  if (is_absent(number)) return Error(ErrorCode::not_found, "no such file").set_errno(number);
   const ErrorCode code = number == EACCES ? ErrorCode::permission_denied : ErrorCode::io_error;
   return Error(code, std::strerror(number)).set_errno(number);
-}
-
-Result<std::string> read_file(const std::string& path, const struct stat& facts) {
-  if (!S_ISREG(facts.st_mode)) return Error(ErrorCode::invalid_argument, "not a file");
-  if (facts.st_size > kMaxConfigBytes)
-    return Error(ErrorCode::invalid_argument, fmt::format("{} bytes are no configuration", facts.st_size));
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file.is_open() || file.bad()) return failed(errno == 0 ? EIO : errno);
-  return text;
 }
 
 Result<Config> parse(const std::string& path, const std::string& text) {
@@ -65,6 +57,19 @@ struct Cache {
 
 }  // namespace
 
+Result<std::string> read_small_file(const std::string& path) {
+  struct stat facts = {};
+  if (::stat(path.c_str(), &facts) != 0) return failed(errno);
+  if (!S_ISREG(facts.st_mode)) return Error(ErrorCode::invalid_argument, "not a file");
+  if (facts.st_size > kMostBytes)
+    return Error(ErrorCode::invalid_argument, fmt::format("{} bytes, {} are the most", facts.st_size, kMostBytes));
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file.is_open() || file.bad()) return failed(errno == 0 ? EIO : errno);
+  return text;
+}
+
 std::string config_path() {
   if (std::getenv("PENSTOCK_CONFIG") != nullptr) return variable("PENSTOCK_CONFIG");
   // A relative path in XDG_CONFIG_HOME is to be ignored (XDG Base Directory Specification).
@@ -82,18 +87,17 @@ Result<std::shared_ptr<const Config>> read_config() {
   struct stat facts = {};
   if (::stat(path.c_str(), &facts) != 0) {
     const int number = errno;
-    const bool absent = number == ENOENT || number == ENOTDIR;
     const bool asked_for = std::getenv("PENSTOCK_CONFIG") != nullptr;
     // A process that has taken another user's identity may not even look into the home that it inherited.
-    if (!asked_for && (absent || number == EACCES)) return none;
-    Error error = absent ? Error(ErrorCode::not_found, "no such file") : failed(number);
+    if (!asked_for && (is_absent(number) || number == EACCES)) return none;
+    Error error = failed(number);
     error.add_context(path).set_hint("PENSTOCK_CONFIG names the configuration file; leave it empty to use none.");
     return error;
   }
   const FileState state(path, facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec);
   const std::scoped_lock lock(cache.mutex);
   if (cache.config == nullptr || cache.state != state) {
-    PENSTOCK_ASSIGN_IN(const std::string text, read_file(path, facts), path);
+    PENSTOCK_ASSIGN_IN(const std::string text, read_small_file(path), path);
     PENSTOCK_ASSIGN_IN(Config config, parse(path, text), path);
     cache.config = std::make_shared<const Config>(std::move(config));
     cache.state = state;

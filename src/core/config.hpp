@@ -12,6 +12,10 @@ namespace penstock {
 /// ~/.config/penstock/config.json.  Empty: nowhere (PENSTOCK_CONFIG is empty, or there is no home).
 std::string config_path();
 
+/// The text of a file of at most 1 MiB.  Errors: not_found, invalid_argument (not a file, too large),
+/// permission_denied, io_error.
+Result<std::string> read_small_file(const std::string& path);
+
 /// What a configuration file says: a value as text for each name.
 struct Config {
   std::string path;  ///< empty: there is no file

@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <fstream>
 #include <limits>
+#include <optional>
+#include <span>
 
 #include "core/checked.hpp"
 #include "core/config.hpp"
@@ -69,12 +71,15 @@ std::uint64_t usable_cpus() {
 std::uint64_t built_in_budget() { return recent<free_memory>() / 4; }
 std::uint64_t built_in_pinned() { return std::uint64_t{512} << 20; }
 
-constexpr std::string_view kCodecPlaces[] = {"auto", "cpu", "device"};  // as in CodecPlace
+constexpr std::string_view kCodecPlaces[] = {"auto", "cpu", "device", "nvcomp"};  // as in CodecPlace
 
+/// One of the first `count` places.
+template <std::size_t count>
 Result<std::uint64_t> parse_place(std::string_view text) {
-  for (std::size_t i = 0; i < std::size(kCodecPlaces); ++i)
-    if (text == kCodecPlaces[i]) return i;
-  return Error(ErrorCode::invalid_argument, fmt::format("'{}' is none of {}", text, fmt::join(kCodecPlaces, ", ")));
+  const std::span<const std::string_view> known(kCodecPlaces, count);
+  for (std::size_t i = 0; i < count; ++i)
+    if (text == known[i]) return i;
+  return Error(ErrorCode::invalid_argument, fmt::format("'{}' is none of {}", text, fmt::join(known, ", ")));
 }
 std::uint64_t built_in_place() { return 0; }
 std::string format_place(std::uint64_t place) { return std::string(kCodecPlaces[place]); }
@@ -98,10 +103,34 @@ constexpr Row kRows[] = {
     {"threads", "PENSTOCK_THREADS", "threads of one operation", 1, 4096, parse_count, usable_cpus, format_plain},
     {"pinned", "PENSTOCK_PINNED", "staging memory between storage and a device, shared by all operations", 1,
      UINT64_MAX, parse_bytes, built_in_pinned, format_bytes},
-    {"decode", "PENSTOCK_DECODE", "where chunks for a device are decoded: auto, cpu or device", 0, UINT64_MAX,
-     parse_place, built_in_place, format_place},
+    {"decode", "PENSTOCK_DECODE", "where chunks for a device are decoded: auto, cpu, device or nvcomp", 0, UINT64_MAX,
+     parse_place<4>, built_in_place, format_place},
     {"encode", "PENSTOCK_ENCODE", "where chunks from a device are encoded: auto, cpu or device", 0, UINT64_MAX,
-     parse_place, built_in_place, format_place},
+     parse_place<3>, built_in_place, format_place},
+};
+
+/// A setting that is taken as it is.
+struct TextRow {
+  std::string_view name;
+  const char* variable;
+  std::string_view what;
+  std::string (*built_in)();
+};
+
+/// Beside the configuration file.
+std::string built_in_codec_costs() {
+  const std::string beside = config_path();
+  return beside.empty() ? "" : beside.substr(0, beside.rfind('/') + 1) + "codec_costs.json";
+}
+
+std::string no_text() { return {}; }
+
+enum : std::size_t { kCodecCosts, kNvcompLibrary };
+constexpr TextRow kTextRows[] = {
+    {"codec_costs", "PENSTOCK_CODEC_COSTS", "what `penstock bench codecs` measured on this machine",
+     built_in_codec_costs},
+    {"nvcomp_library", "PENSTOCK_NVCOMP_LIBRARY", "nvCOMP, for data that you trust: a path, or libnvcomp.so.6",
+     no_text},
 };
 
 struct Value {
@@ -122,10 +151,12 @@ Result<std::uint64_t> parse(const Row& row, std::string_view text) {
 Result<std::shared_ptr<const Config>> checked_config() {
   PENSTOCK_ASSIGN(std::shared_ptr<const Config> config, read_config());
   for (const auto& [name, text] : config->values) {
+    if (std::ranges::find(kTextRows, name, &TextRow::name) != std::end(kTextRows)) continue;
     const auto row = std::ranges::find(kRows, name, &Row::name);
     if (row == std::end(kRows)) {
       std::vector<std::string_view> names;
       for (const Row& r : kRows) names.push_back(r.name);
+      for (const TextRow& r : kTextRows) names.push_back(r.name);
       return Error(ErrorCode::invalid_argument, fmt::format("{}: there is no setting '{}'; there are {}", config->path,
                                                             name, fmt::join(names, ", ")));
     }
@@ -134,19 +165,27 @@ Result<std::shared_ptr<const Config>> checked_config() {
   return config;
 }
 
-/// The environment, else the configuration file, else what is built in.  A mistake in the file is an error even where
-/// the environment says otherwise.
-Result<Value> look_up(const Row& row) {
+/// What the environment says of a setting, else the configuration file; nullopt: neither.  A mistake in the file is an
+/// error even where the environment says otherwise.
+Result<std::optional<TextSetting>> look_up(std::string_view name, const char* variable) {
   PENSTOCK_ASSIGN(const std::shared_ptr<const Config> config, checked_config());
-  if (const char* text = std::getenv(row.variable); text != nullptr) {
-    PENSTOCK_ASSIGN_IN(const std::uint64_t number, parse(row, text), row.variable);
-    return Value{number, "environment"};
-  }
-  if (const auto it = config->values.find(std::string(row.name)); it != config->values.end()) {
-    PENSTOCK_ASSIGN(const std::uint64_t number, parse(row, it->second));
-    return Value{number, config->path};
-  }
-  return Value{row.built_in(), "built in"};
+  if (const char* text = std::getenv(variable); text != nullptr)
+    return std::optional<TextSetting>({text, "environment"});
+  if (const auto it = config->values.find(std::string(name)); it != config->values.end())
+    return std::optional<TextSetting>({it->second, config->path});
+  return std::optional<TextSetting>();
+}
+
+Result<Value> look_up(const Row& row) {
+  PENSTOCK_ASSIGN(std::optional<TextSetting> said, look_up(row.name, row.variable));
+  if (!said) return Value{row.built_in(), "built in"};
+  PENSTOCK_ASSIGN_IN(const std::uint64_t number, parse(row, said->value), row.variable);  // the file has been checked
+  return Value{number, std::move(said->origin)};
+}
+
+Result<TextSetting> look_up(const TextRow& row) {
+  PENSTOCK_ASSIGN(std::optional<TextSetting> said, look_up(row.name, row.variable));
+  return said ? *std::move(said) : TextSetting{row.built_in(), "built in"};
 }
 
 Result<std::uint64_t> number_of(const Row& row) {
@@ -172,11 +211,22 @@ Result<CodecPlace> encode_place() {
   return static_cast<CodecPlace>(place);
 }
 
+Result<TextSetting> codec_costs_file() { return look_up(kTextRows[kCodecCosts]); }
+
+Result<std::string> nvcomp_library() {
+  PENSTOCK_ASSIGN(TextSetting library, look_up(kTextRows[kNvcompLibrary]));
+  return std::move(library.value);
+}
+
 Result<std::vector<Setting>> all_settings() {
   std::vector<Setting> settings;
   for (const Row& row : kRows) {
     PENSTOCK_ASSIGN(Value value, look_up(row));
     settings.push_back({row.name, row.what, row.format(value.number), std::move(value.origin)});
+  }
+  for (const TextRow& row : kTextRows) {
+    PENSTOCK_ASSIGN(TextSetting value, look_up(row));
+    settings.push_back({row.name, row.what, std::move(value.value), std::move(value.origin)});
   }
   return settings;
 }

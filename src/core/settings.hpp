@@ -25,11 +25,22 @@ Result<std::uint64_t> default_budget_bytes();
 Result<std::uint64_t> default_threads();
 /// Staging memory between storage and a device, shared by all operations: pinned, else 512 MiB.
 Result<std::uint64_t> default_pinned_bytes();
-/// Where chunks for a device are decoded, and those from a device encoded, when it could do it: decode, encode = auto,
-/// cpu or device.
-enum class CodecPlace : std::uint8_t { automatic, cpu, device };
+/// Where chunks for a device are decoded, and those from a device encoded, when it could do it: decode = auto, cpu,
+/// device or nvcomp (on the device, by nvCOMP as far as it can); encode = auto, cpu or device.
+enum class CodecPlace : std::uint8_t { automatic, cpu, device, nvcomp };
 Result<CodecPlace> decode_place();
 Result<CodecPlace> encode_place();
+/// A setting that is a text.
+struct TextSetting {
+  std::string value;
+  std::string origin;  ///< as of Setting
+  [[nodiscard]] bool is_built_in() const { return origin == "built in"; }
+};
+/// The file with the measured costs of codecs (codec/cost/costs.hpp): codec_costs, else codec_costs.json beside the
+/// configuration file.  Empty: the user has none.
+Result<TextSetting> codec_costs_file();
+/// The library with which nvCOMP takes part in choices (codec/nvcomp/library.hpp): nvcomp_library, else none (empty).
+Result<std::string> nvcomp_library();
 /// Every setting with its present value.
 /// Errors of all of these: invalid_argument naming the variable, or the file and the setting; those of read_config.
 Result<std::vector<Setting>> all_settings();

@@ -71,7 +71,8 @@ std::string support_text(bool& ok) {
   text += fmt::format("Element types that were tried: {}.\n\n", fmt::join(types, ", "));
   text +=
       "Decoding on a device (CUDA) is tried here on the CPU, with the very source that is compiled for the device; an "
-      "empty\nfield means that the CPU decodes and the decoded chunks are uploaded.\n\n"
+      "empty\nfield means that the CPU decodes and the decoded chunks are uploaded. zstd without "
+      "checksums, lz4 and gzip can also be decoded by nvCOMP\n(`docs/concepts/decoding.md`).\n\n"
       "| codec | other v3 names | v2 id | CPU, both directions: element types | decoded on a device |\n"
       "|---|---|---|---|---|\n";
   for (const CodecEntry& entry : codec_list()) {

@@ -10,9 +10,36 @@
 namespace penstock {
 namespace {
 
-std::string times(double device_seconds, double cpu_seconds, std::uint64_t threads) {
-  return fmt::format("about {} on the device, {} on {} CPU thread{}", format_seconds(device_seconds),
-                     format_seconds(cpu_seconds), threads, threads == 1 ? "" : "s");
+/// Whether the device decodes, and the reason.
+struct Choice {
+  bool device = false;
+  std::string reason;
+};
+
+/// By what was measured.  nvCOMP takes part when the user has named it.
+Result<Choice> choose(DeviceChain& chain, Device device, std::uint64_t chunks, std::uint64_t threads) {
+  PENSTOCK_ASSIGN(const CodecCosts costs, codec_costs());
+  PENSTOCK_ASSIGN(const std::string library, nvcomp_library());
+  if (!library.empty() && device.type == Device::Type::cuda) {
+    PENSTOCK_ASSIGN_IN(const auto nvcomp, nvcomp::load(library), "PENSTOCK_NVCOMP_LIBRARY");
+    chain.hand_to_nvcomp(nvcomp, &costs, chunks);
+  }
+  const auto on_device = chain.device_seconds(costs, chunks);
+  const auto on_cpu = chain.cpu_seconds(costs, chunks, threads);
+  if (!on_device || !on_cpu) return Choice{false, (on_device ? on_cpu : on_device).error().message()};
+  return Choice{*on_device < *on_cpu,
+                fmt::format("about {} on the device, {} on {} CPU thread{} ({})", format_seconds(*on_device),
+                            format_seconds(*on_cpu), threads, threads == 1 ? "" : "s", costs.text())};
+}
+
+/// As PENSTOCK_DECODE says.
+Result<Choice> obey(CodecPlace wanted, DeviceChain& chain, std::uint64_t chunks) {
+  if (wanted == CodecPlace::cpu) return Choice{false, "PENSTOCK_DECODE=cpu"};
+  if (wanted == CodecPlace::device) return Choice{true, "PENSTOCK_DECODE=device"};
+  PENSTOCK_ASSIGN(const std::string library, nvcomp_library());
+  PENSTOCK_ASSIGN_IN(const auto nvcomp, nvcomp::load(library), "PENSTOCK_DECODE=nvcomp");
+  const bool any = chain.hand_to_nvcomp(nvcomp, nullptr, chunks) > 0;
+  return Choice{true, any ? "PENSTOCK_DECODE=nvcomp" : "PENSTOCK_DECODE=nvcomp, which has no decoder for these codecs"};
 }
 
 }  // namespace
@@ -36,15 +63,12 @@ Result<CudaPath> cuda_path(const Dataset& dataset, const CodecChain& chain, Devi
     path.reason = able.error().message() + ": CPU threads, then upload through pinned memory";
     return path;
   }
-  const double on_device = able->device_seconds(chunks), on_cpu = able->cpu_seconds(chunks, threads);
-  const bool quicker = on_device < on_cpu;
-  if (wanted == CodecPlace::cpu || (wanted == CodecPlace::automatic && !quicker)) {
-    path.reason = wanted == CodecPlace::cpu ? "PENSTOCK_DECODE=cpu" : times(on_device, on_cpu, threads);
-    return path;
-  }
+  PENSTOCK_ASSIGN(Choice choice, wanted == CodecPlace::automatic ? choose(*able, device, chunks, threads)
+                                                                 : obey(wanted, *able, chunks));
+  path.reason = std::move(choice.reason);
+  if (!choice.device) return path;
   path.decode = CudaPath::Decode::on_device;
-  path.text = device.name() + ", " + able->text() + " (own)";
-  path.reason = wanted == CodecPlace::device ? "PENSTOCK_DECODE=device" : times(on_device, on_cpu, threads);
+  path.text = device.name() + ", " + able->text();
   path.chain = *std::move(able);
   return path;
 }

@@ -10,14 +10,12 @@
 #include <cstdint>
 #include <string_view>
 
-#include "codec/device_decoder.hpp"
 #include "codec/lz/block.hpp"
 
 namespace penstock::blosc {
 
 struct Blosclz : lz::ShortByParse<Blosclz> {
   static constexpr std::string_view kName = "blosclz";
-  static constexpr DecodeSpeed kSpeed{20, 50, 1};
   static constexpr std::uint32_t kRoomBehind = 0;
   static constexpr std::uint32_t kLiterals = 32;    ///< instructions below are literals
   static constexpr std::uint32_t kLong = 7 << 5;    ///< and from here on long matches

@@ -34,11 +34,6 @@ class BloscDevice final : public DeviceDecoder {
         name_("blosc(" + std::string(decoder_->name()) + ")") {}
 
   [[nodiscard]] std::string_view name() const override { return name_; }
-  [[nodiscard]] DecodeSpeed speed() const override {
-    DecodeSpeed speed = decoder_->speed();
-    speed.one_chunk_ns_per_byte /= 4;  // some streams of a chunk side by side
-    return speed;
-  }
   [[nodiscard]] std::uint64_t scratch_bytes(const BatchSize& size) const override {
     return lay_out(size, nullptr).total;
   }

@@ -4,14 +4,12 @@
 #include <cstdint>
 #include <string_view>
 
-#include "codec/device_decoder.hpp"
 #include "codec/lz/block.hpp"
 
 namespace penstock::blosc {
 
 struct Snappy : lz::ShortByParse<Snappy> {
   static constexpr std::string_view kName = "snappy";
-  static constexpr DecodeSpeed kSpeed{20, 50, 1};
   static constexpr std::uint32_t kRoomBehind = 0;
 
   /// The decoded size: seven bits a byte, lowest first, of 32 bits in all.

@@ -17,7 +17,6 @@ class ChecksumDevice final : public DeviceDecoder {
   ChecksumDevice(Sum sum, std::uint32_t front) : kind_(sum), front_(front) {}
 
   [[nodiscard]] std::string_view name() const override { return name_of(kind_.sum); }
-  [[nodiscard]] DecodeSpeed speed() const override { return {0.1, 1500, 5}; }
   [[nodiscard]] std::optional<Wrapping> wrapping() const override { return Wrapping{front_, kSize - front_}; }
 
   [[nodiscard]] Status decode(const DeviceBatch& batch, ByteSpan /*scratch*/, const Stream& stream) const override {

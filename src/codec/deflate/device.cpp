@@ -12,7 +12,6 @@ class DeflateDevice final : public DeviceDecoder {
     constexpr std::string_view kNames[] = {"deflate", "zlib", "gzip"};
     return kNames[static_cast<std::size_t>(container_)];
   }
-  [[nodiscard]] DecodeSpeed speed() const override { return {80, 20, 0.4}; }
 
   [[nodiscard]] Status decode(const DeviceBatch& batch, ByteSpan /*scratch*/, const Stream& stream) const override {
     if (stream.device().type != Device::Type::cpu) return decode_cuda(batch, container_, stream);

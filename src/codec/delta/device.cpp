@@ -9,7 +9,6 @@ class DeltaDevice final : public DeviceDecoder {
  public:
   DeltaDevice(ScalarType from, ScalarType to) : from_(from), to_(to) {}
   [[nodiscard]] std::string_view name() const override { return "delta"; }
-  [[nodiscard]] DecodeSpeed speed() const override { return {0.5, 200, 1.5}; }
   [[nodiscard]] Status decode(const DeviceBatch& batch, ByteSpan /*scratch*/, const Stream& stream) const override {
     if (stream.device().type != Device::Type::cpu) return decode_cuda(batch, from_, to_, stream);
     Shared<256> shared;
@@ -27,7 +26,6 @@ class FloatDeltaDevice final : public DeviceDecoder {
  public:
   explicit FloatDeltaDevice(const FloatDelta& delta) : delta_(delta) {}
   [[nodiscard]] std::string_view name() const override { return "delta of floats"; }
-  [[nodiscard]] DecodeSpeed speed() const override { return {4, 60, 1.5}; }
   [[nodiscard]] Status decode(const DeviceBatch& batch, ByteSpan /*scratch*/, const Stream& stream) const override {
     if (stream.device().type != Device::Type::cpu) return decode_floats_cuda(batch, delta_, stream);
     if (delta_.sum_bytes == 4)

@@ -7,7 +7,7 @@
 namespace penstock::lz {
 
 /// On a CUDA device (codec/lz/launch.cuh).  Besides the members that codec/lz/block.hpp names, a Format has
-///   kName, kSpeed   as DeviceDecoder
+///   kName   as DeviceDecoder::name
 /// Errors: as DeviceDecoder::decode.
 template <class Format>
 Status decode_cuda(const Format& format, const DeviceBatch& batch, const Stream& stream);
@@ -18,7 +18,6 @@ class Decoder final : public DeviceDecoder {
  public:
   explicit Decoder(const Format& format) : format_(format) {}
   [[nodiscard]] std::string_view name() const override { return Format::kName; }
-  [[nodiscard]] DecodeSpeed speed() const override { return Format::kSpeed; }
   [[nodiscard]] Status decode(const DeviceBatch& batch, ByteSpan /*scratch*/, const Stream& stream) const override {
     if (stream.device().type != Device::Type::cpu) return decode_cuda(format_, batch, stream);
     SharedOfWarp shared;

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <string_view>
 
-#include "codec/device_decoder.hpp"
 #include "codec/lz/block.hpp"
 #include "codec/lz4/format.hpp"
 #include "codec/status.hpp"
@@ -96,7 +95,6 @@ struct Format {
   Framing framing;
 
   static constexpr std::string_view kName = "lz4";
-  static constexpr DecodeSpeed kSpeed{10, 100, 1.2};
   static constexpr std::uint32_t kRoomBehind = kLastMatchStart;
 
   [[nodiscard]] PENSTOCK_HD std::uint32_t front(const std::uint8_t* in, std::uint32_t size, std::uint32_t wanted,

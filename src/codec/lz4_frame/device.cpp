@@ -8,7 +8,6 @@ namespace {
 class Lz4FrameDevice final : public DeviceDecoder {
  public:
   [[nodiscard]] std::string_view name() const override { return "lz4 frame"; }
-  [[nodiscard]] DecodeSpeed speed() const override { return {20, 50, 1}; }
   [[nodiscard]] Status decode(const DeviceBatch& batch, ByteSpan /*scratch*/, const Stream& stream) const override {
     if (stream.device().type != Device::Type::cpu) return decode_cuda(batch, stream);
     SharedOfWarp shared;

@@ -12,7 +12,6 @@ namespace {
 class ZstdDevice final : public DeviceDecoder {
  public:
   [[nodiscard]] std::string_view name() const override { return "zstd"; }
-  [[nodiscard]] DecodeSpeed speed() const override { return {2.2, 100, 0.9}; }
   [[nodiscard]] std::uint64_t scratch_bytes(const BatchSize& size) const override {
     return zstd::scratch_bytes(size.count, size.decoded_bytes, size.largest_bytes);
   }
