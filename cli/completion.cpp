@@ -22,7 +22,8 @@ class Completion : public Command {
   Result<int> run(Session& session) override {
     std::vector<CompletionEntry> entries;
     for (const CommandEntry& entry : commands()) {
-      if (entry.name.starts_with("--")) continue;
+      // Scripts know a command by its one word.
+      if (entry.name.starts_with("--") || entry.name.find(' ') != std::string_view::npos) continue;
       entries.push_back({std::string(entry.name), std::string(entry.summary), {}});
       entry.make()->usage(entries.back().usage);
     }

@@ -8,7 +8,9 @@
 #include "cli/machine.hpp"
 #include "cli/table.hpp"
 #include "cli/version.hpp"
+#include "codec/cost/costs.hpp"
 #include "codec/list.hpp"
+#include "codec/nvcomp/library.hpp"
 #include "core/config.hpp"
 #include "core/settings.hpp"
 #include "core/units.hpp"
@@ -51,11 +53,13 @@ class Doctor : public Command {
       findings.push_back(std::move(finding));
     }
     findings.push_back(codecs());
+    findings.push_back(costs());
+    findings.push_back(nvcomp());
     if (json_) {
       Json document = {{"version", version()}, {"commit", commit()}};
       for (Finding& f : findings) {
         f.json["verdict"] = f.verdict;
-        if (f.json.contains("path"))
+        if (f.json.contains("filesystem"))
           document["disks"].push_back(std::move(f.json));
         else
           document[f.name] = std::move(f.json);
@@ -139,6 +143,38 @@ class Doctor : public Command {
     std::vector<std::string_view> names;
     for (const CodecEntry& entry : codec_list()) names.push_back(entry.name);
     return {"codecs", fmt::format("{}", fmt::join(names, " ")), "ok", {{"names", names}}};
+  }
+
+  /// The table by which reads into device memory choose who decodes.
+  static Finding costs() {
+    const auto in_use = codec_costs();
+    if (!in_use) return {"costs", "", in_use.error().message(), {{"error", in_use.error().message()}}};
+    const CostTable& table = in_use->user ? *in_use->user : built_in_costs();
+    const std::string from = in_use->user ? in_use->path : "built in";
+    return {"costs",
+            fmt::format("{}: {}, {}", from, table.machine, table.date),
+            in_use->user ? "ok" : "ok; `penstock bench codecs` measures this machine",
+            {{"path", in_use->path},
+             {"origin", table.origin},
+             {"machine", table.machine},
+             {"date", table.date},
+             {"commit", table.commit}}};
+  }
+
+  static Finding nvcomp() {
+    const auto named = nvcomp_library();
+    if (!named) return {"nvCOMP", "", named.error().message(), {{"available", false}}};
+    const auto library = nvcomp::load(*named);
+    if (!library)
+      return {"nvCOMP",
+              named->empty() ? "not found" : library.error().message(),
+              named->empty() ? "not needed; our own decoders are used" : library.error().hint(),
+              {{"available", false}, {"detail", library.error().message()}}};
+    return {"nvCOMP",
+            (*library)->version + (named->empty() ? "" : ", " + *named),
+            named->empty() ? "present; PENSTOCK_NVCOMP_LIBRARY lets it take part, for data that you trust"
+                           : "takes part where it is quicker, for data that you trust",
+            {{"available", true}, {"version", (*library)->version}, {"file", (*library)->file}}};
   }
 
   static Finding gpudirect() {

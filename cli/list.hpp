@@ -7,6 +7,7 @@ namespace penstock::cli {
 class Command;
 std::unique_ptr<Command> make_array_path();
 std::unique_ptr<Command> make_bench();
+std::unique_ptr<Command> make_bench_codecs();
 std::unique_ptr<Command> make_cat();
 std::unique_ptr<Command> make_completion();
 std::unique_ptr<Command> make_copy();

@@ -12,6 +12,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <fstream>
 #include <sstream>
 
@@ -93,6 +94,15 @@ std::string kernel_release() {
 std::string host_name() {
   utsname names = {};
   return uname(&names) == 0 ? names.nodename : "unknown";
+}
+
+std::string date_utc() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts = {};
+  gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
 }
 
 std::uint64_t memory_bytes() {

@@ -15,6 +15,8 @@ struct CpuFacts {
 CpuFacts cpu_facts();
 std::string kernel_release();
 std::string host_name();
+/// The time now: "2026-11-22T08:00:00Z".
+std::string date_utc();
 std::uint64_t memory_bytes();
 
 /// Something that is there or not, and why.

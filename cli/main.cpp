@@ -26,6 +26,7 @@ std::span<const CommandEntry> commands() {
       {"verify", "decode every chunk and list the bad ones", make_verify},
       {"explain", "what a read would do, and why", make_explain},
       {"bench", "time reading and writing, with every byte checked", make_bench},
+      {"bench codecs", "time every decoder, for the table by which reads choose one", make_bench_codecs},
       {"demo", "the main job on one store: read, project, write a pyramid, with pictures", make_demo},
       {"doctor", "what this machine offers and what penstock makes of it", make_doctor},
       {"completion", "a completion script for the shell", make_completion},
@@ -94,6 +95,10 @@ int run(std::vector<std::string> words) {
   if (const std::size_t equals = words[0].find('='); words[0].starts_with("--array_path=")) {
     words.insert(words.begin() + 1, words[0].substr(equals + 1));
     words[0].resize(equals);
+  }
+  if (words.size() > 1 && find_command(words[0] + " " + words[1]) != nullptr) {
+    words[0] += " " + words[1];
+    words.erase(words.begin() + 1);
   }
   const CommandEntry* entry = find_command(words[0]);
   if (entry == nullptr) return no_such_command(words[0]);

@@ -1,10 +1,14 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "cli/codec_times.hpp"
 #include "cli/npy.hpp"
 #include "cli/pieces.hpp"
 #include "cli/progress.hpp"
 #include "cli/suggest.hpp"
 #include "cli/table.hpp"
+#include "codec/chain.hpp"
 #include "penstock/report.hpp"
 
 using namespace penstock;
@@ -207,4 +211,37 @@ TEST(Pieces, ScalarsAndNothing) {
   EXPECT_EQ(scalar.next(), std::nullopt);
   Pieces nothing({{0, 0, 1}, {0, 4, 1}}, small_dataset({100, 4}, {10, 4}), 100);
   EXPECT_EQ(nothing.next(), std::nullopt);
+}
+
+TEST(CodecTimes, EveryCaseIsOfTheDecoderWhoseNameItHasAndTheBuiltInTableKnowsIt) {
+  for (const CodecCase& codec : codec_cases())
+    for (const Sample sample : codec.samples) {
+      const DType dtype = sample_dtype(sample);
+      const auto chain = CodecChain::make(codec.chain(), {{4096}, dtype, {}});
+      ASSERT_TRUE(chain) << codec.name << ": " << chain.error().message();
+      const auto device = DeviceChain::make(*chain);
+      ASSERT_TRUE(device) << codec.name << ": " << device.error().message();
+      EXPECT_EQ(device->text(), codec.name + " (own)");
+      const CodecCosts built_in;
+      EXPECT_TRUE(device->device_seconds(built_in, 100)) << codec.name;
+      EXPECT_TRUE(device->cpu_seconds(built_in, 100, 4)) << codec.name;
+    }
+}
+
+// The CPU runs the same source as a device.
+TEST(CodecTimes, ABatchOnADeviceIsTimedAndChecked) {
+  TimesOptions options;
+  options.device = Device{};
+  options.device_bytes = 24 << 20;
+  const auto& adler = *std::ranges::find(codec_cases(), "adler32", &CodecCase::name);
+  const auto rows = CodecTimes(options).measure(adler);
+  ASSERT_TRUE(rows) << rows.error().message();
+  ASSERT_EQ(rows->size(), 2u);
+  EXPECT_EQ((*rows)[0].by, DecodedBy::core);
+  EXPECT_EQ((*rows)[1].by, DecodedBy::device);
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> batches;
+  for (const CostPoint& point : (*rows)[1].points) batches.emplace_back(point.chunk_bytes >> 16, point.chunks);
+  EXPECT_EQ(batches,
+            (std::vector<std::pair<std::uint64_t, std::uint64_t>>{{1, 1}, {1, 8}, {1, 64}, {16, 1}, {16, 8}, {64, 1}}))
+      << "as many as the memory holds";
 }
