@@ -30,7 +30,7 @@ void add_array_filters(std::vector<Case>& cases) {
   cases.push_back(before_bytes("numcodecs.delta", "delta stored as int16", R"({"astype":"<i2"})", false));
   cases.push_back(before_bytes("numcodecs.delta", "delta stored as float32", R"({"astype":"<f4"})", false));
   cases.push_back(before_bytes("numcodecs.fixedscaleoffset", "fixedscaleoffset", R"({"offset":2,"scale":4})", false));
-  cases.push_back(before_bytes("numcodecs.fixedscaleoffset", "fixedscaleoffset stored as float16",
+  cases.push_back(before_bytes("numcodecs.fixedscaleoffset", "fixedscaleoffset to float16",
                                R"({"offset":2.5,"scale":0.1,"astype":"<f2"})", false));
   cases.push_back(before_bytes("numcodecs.quantize", "quantize", R"({"digits":3})", false));
   cases.push_back(

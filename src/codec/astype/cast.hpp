@@ -24,15 +24,21 @@ PENSTOCK_HD T float_of_bits(FloatBits<T> bits) {
   return value;
 }
 
+template <class T>
+PENSTOCK_HD bool is_nan(T x) {
+  constexpr FloatBits<T> kInfinite = static_cast<FloatBits<T>>(sizeof(T) == 4 ? 0x7F800000u : 0x7FF0000000000000u);
+  return (bits_of_float(x) << 1) > (kInfinite << 1);
+}
+
 /// `result` of an operation on a and b, but a NaN is the first operand that is one, made quiet; without one, the
 /// negative NaN.
 template <class T>
 PENSTOCK_HD T with_nan_of(T result, T a, T b) {
   constexpr FloatBits<T> kQuiet = FloatBits<T>{1} << (sizeof(T) == 4 ? 22 : 51);
   constexpr FloatBits<T> kNan = static_cast<FloatBits<T>>(sizeof(T) == 4 ? 0xFFC00000u : 0xFFF8000000000000u);
-  if (result == result) return result;
-  if (a != a) return float_of_bits<T>(bits_of_float(a) | kQuiet);
-  if (b != b) return float_of_bits<T>(bits_of_float(b) | kQuiet);
+  if (!is_nan(result)) return result;
+  if (is_nan(a)) return float_of_bits<T>(bits_of_float(a) | kQuiet);
+  if (is_nan(b)) return float_of_bits<T>(bits_of_float(b) | kQuiet);
   return float_of_bits<T>(kNan);
 }
 
@@ -42,7 +48,7 @@ PENSTOCK_HD To cast_float(From x) {
   if constexpr (std::is_same_v<To, From>) {
     return x;
   } else {
-    if (x == x) return static_cast<To>(x);
+    if (!is_nan(x)) return static_cast<To>(x);
     const FloatBits<From> bits = bits_of_float(x);
     if constexpr (sizeof(To) == 8)
       return float_of_bits<To>(static_cast<std::uint64_t>(bits >> 31) << 63 | std::uint64_t{0x7FF8} << 48 |

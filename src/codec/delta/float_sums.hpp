@@ -27,7 +27,7 @@ PENSTOCK_HD T sum_tile(FloatShared<T>& s, std::uint32_t part, std::uint32_t part
     sum += s.number[i];
     s.sum[i] = sum;
   }
-  if (sum == sum) return sum;
+  if (!is_nan(sum)) return sum;
   // A NaN stays one, so this is a tile with one in it.
   sum = last;
   for (std::uint32_t i = part; i < count; i += parts) {

@@ -45,8 +45,9 @@ struct Sequence {
 
 /// short_step and short_sequence of a Format that has
 ///   parse(in, size, at, s) -> bytes   both in one: what short_step returns, and the sequence in `s`
+/// Its constructor is public, as that of the Format must be: kernels take aggregates.
 template <class Format>
-struct ShortByParse {
+struct ShortByParse {  // NOLINT(bugprone-crtp-constructor-accessibility)
   PENSTOCK_HD static std::uint32_t short_step(const std::uint8_t* in, std::uint32_t size, std::uint32_t at) {
     Sequence unused;
     return Format::parse(in, size, at, unused);
