@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "array/budget.hpp"
 #include "array/cuda/request.hpp"
@@ -34,7 +35,12 @@ Result<Report> read_cuda(const ReadItem& item, const Options& options) {
     path.decode = CudaPath::Decode::on_cpu;
   }
   Job job(options, "read", bytes, allowed.workers);
-  Lanes lanes;
+  std::vector<Stream> streams;
+  if (path.decode != CudaPath::Decode::on_device) {
+    PENSTOCK_ASSIGN(streams, lane_streams(r, allowed.workers));
+  }
+  std::atomic<std::size_t> started = 0;
+  Lanes lanes([&] { return Lane{{}, {}, streams.empty() ? Stream() : streams[started++ % streams.size()], {}}; });
   Flown flown;
   const Status done = job.run([&]() -> Status {
     if (path.decode == CudaPath::Decode::on_device) {
