@@ -267,7 +267,7 @@ void sweep_shapes(const Bench& bench, const Batched& batched, const Layout& layo
       if (few && n != 128) continue;
       Shape shape = chosen;
       shape.execute_threads = n;
-      shape.few_registers = few;
+      shape.many_chunks = few;
       try_shape(Pass::execute, ("E" + std::to_string(n) + (few ? "h" : "")).c_str(), shape);
     }
   std::printf("{\"sweep\": \"%s\", \"frame_KiB\": %llu, \"frames\": %u, \"ms\": {%s}}\n", batched.set.name.c_str(),
@@ -302,7 +302,7 @@ void measure(const Bench& bench, const Batched& batched, double scratch_share) {
       decoded / static_cast<double>(batched.encoded_bytes), decoded / total / 1e6, total, *fast, *slow,
       static_cast<double>(scratch.size()) / decoded, static_cast<double>(pages * kPageBytes) / decoded,
       static_cast<unsigned long long>(layout.workspace.slices_of(pages)), shape.sequence_blocks, shape.execute_threads,
-      shape.few_registers ? "h" : "", problem.empty() ? "every byte" : ("WRONG: " + problem).c_str());
+      shape.many_chunks ? "h" : "", problem.empty() ? "every byte" : ("WRONG: " + problem).c_str());
   if (scratch_share == 0) {
     const std::vector<double> passes = time_passes(bench, layout, shape);
     double sum = 0;

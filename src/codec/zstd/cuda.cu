@@ -39,9 +39,12 @@ __global__ void __launch_bounds__(kWarp) list_kernel(const __grid_constant__ Wor
 }
 
 /// One block a warp: with four, as many tables wait for the slowest of four lanes that make them, and lanes for each
-/// other's banks of shared memory; that was slower for every batch.
-__global__ void __launch_bounds__(kWarp) literal_kernel(const __grid_constant__ Workspace ws, std::uint32_t slice) {
-  decode_literals<1>(CudaTeam{}, ws, slice, shared_as<LiteralShared<1>>());
+/// other's banks of shared memory; that was slower for every batch.  A multiprocessor has room for 32 blocks of
+/// threads: for more warps than that, blocks of several that have nothing to do with each other.
+template <std::uint32_t Warps, std::uint32_t Registers>
+__global__ void __launch_bounds__(Warps* kWarp, kRegisters / Registers / (Warps * kWarp))
+    literal_kernel(const __grid_constant__ Workspace ws, std::uint32_t slice) {
+  decode_literals<1>(CudaTeam{}, ws, slice, (&shared_as<LiteralShared<1>>())[threadIdx.x / kWarp]);
 }
 
 template <std::uint32_t Blocks>
@@ -82,14 +85,16 @@ struct Launcher {
   }
   /// Warps that take work until there is none: as many as fit on the device, but no more than there is work for, else a
   /// small batch lies unevenly on the multiprocessors.
-  Status launch_takers(Kernel kernel, std::uint32_t work, std::size_t shared_bytes) const {
+  Status launch_takers(Kernel kernel, std::uint32_t work, std::size_t shared_bytes, unsigned warps = 1) const {
     PENSTOCK_TRY(allow_shared(kernel, shared_bytes));
+    const unsigned threads = warps * kWarp;
     int each = 0;
-    PENSTOCK_TRY(cuda_status(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, kWarp, shared_bytes),
-                             "asking for a kernel's occupancy"));
+    PENSTOCK_TRY(cuda_status(
+        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, static_cast<int>(threads), shared_bytes),
+        "asking for a kernel's occupancy"));
     PENSTOCK_ASSIGN(const int multiprocessors, attribute(cudaDevAttrMultiProcessorCount, device));
     const auto most = static_cast<unsigned>(each > 0 ? each : 1) * static_cast<unsigned>(multiprocessors);
-    return launch(kernel, work < most ? (work > 0 ? work : 1) : most, kWarp, shared_bytes);
+    return launch(kernel, work < most ? (work > 0 ? work : 1) : most, threads, shared_bytes);
   }
   static Status allow_shared(Kernel kernel, std::size_t bytes) {
     return cuda_status(
@@ -98,8 +103,10 @@ struct Launcher {
   }
 };
 
+template <std::uint32_t Warps, std::uint32_t Registers>
 Status launch_literals(const Launcher& launcher, const Shape& shape) {
-  return launcher.launch_takers(literal_kernel, shape.blocks, sizeof(LiteralShared<1>));
+  return launcher.launch_takers(literal_kernel<Warps, Registers>, (shape.blocks + Warps - 1) / Warps,
+                                Warps * sizeof(LiteralShared<1>), Warps);
 }
 template <std::uint32_t Blocks>
 Status launch_sequences(const Launcher& launcher, const Shape& shape) {
@@ -155,7 +162,8 @@ Status run_pass_cuda(Pass pass, const Layout& layout, std::uint32_t slice, const
   switch (pass) {
     case Pass::parse: return parse_batch(layout, native);
     case Pass::list: return launcher.launch(list_kernel, (layout.workspace.chunks + kWarp - 1) / kWarp, kWarp, 0);
-    case Pass::literals: return launch_literals(launcher, shape);
+    case Pass::literals:
+      return shape.many_chunks ? launch_literals<4, 48>(launcher, shape) : launch_literals<1, 64>(launcher, shape);
     case Pass::sequences:
       switch (shape.sequence_blocks) {
         case 1: return launch_sequences<1>(launcher, shape);
@@ -167,7 +175,7 @@ Status run_pass_cuda(Pass pass, const Layout& layout, std::uint32_t slice, const
       switch (shape.execute_threads) {
         case 1024: return launch_execute<1024, 64>(launcher);
         case 256: return launch_execute<256, 64>(launcher);
-        default: return shape.few_registers ? launch_execute<128, 48>(launcher) : launch_execute<128, 64>(launcher);
+        default: return shape.many_chunks ? launch_execute<128, 48>(launcher) : launch_execute<128, 64>(launcher);
       }
     case Pass::verify:
       return launcher.launch(verify_kernel, layout.workspace.chunks, kWarp, sizeof(ChecksumShared<kWarp>));

@@ -11,7 +11,7 @@ namespace penstock::zstd {
 struct Shape {
   std::uint32_t sequence_blocks = 8;    ///< a warp takes at a time: 1, 2, 4 or 8
   std::uint32_t execute_threads = 256;  ///< for a chunk: 128, 256 or 1024
-  bool few_registers = false;           ///< 48 a thread that executes, so that more chunks are under way
+  bool many_chunks = false;             ///< 48 registers a thread, so that more of them are under way
   std::uint32_t blocks = 1;             ///< expected in a slice
 };
 
@@ -31,7 +31,7 @@ constexpr Shape choose_shape(const Layout& layout, const Batch& batch, std::uint
                           : blocks <= 16 * multiprocessors ? 4
                                                            : 8;
   shape.execute_threads = chunks <= multiprocessors ? 1024 : chunks <= 6 * multiprocessors ? 256 : 128;
-  shape.few_registers = chunks >= 40 * multiprocessors;
+  shape.many_chunks = chunks >= 40 * multiprocessors;
   return shape;
 }
 
