@@ -60,6 +60,12 @@ struct Place {
   std::uint32_t member_begin = 0;  ///< of them, those of members before this one
 };
 
+/// What a lane has read outside of regions, another one may overwrite from here on.
+template <class Warp>
+PENSTOCK_HD void all_have_read(const Warp& warp) {
+  warp.each_lane([](std::uint32_t) {});
+}
+
 /// Runs a step in one lane; what it returns is in shared.status.
 template <class Warp, class Step>
 PENSTOCK_HD bool one_lane(const Warp& warp, Shared& s, Step step) {
@@ -67,7 +73,7 @@ PENSTOCK_HD bool one_lane(const Warp& warp, Shared& s, Step step) {
     if (lane == 0) s.status = step();
   });
   const bool ok = s.status == DecodeStatus::ok;
-  warp.each_lane([](std::uint32_t) {});  // all have read it
+  all_have_read(warp);
   return ok;
 }
 
@@ -280,6 +286,7 @@ PENSTOCK_HD DecodeStatus read_symbols(const Place& p, Shared& s, std::uint32_t& 
 template <class Warp>
 PENSTOCK_HD void advance(const Warp& warp, const Place& p, Container container, Shared& s) {
   const auto stop = [&](DecodeStatus status) {
+    all_have_read(warp);
     warp.each_lane([&](std::uint32_t lane) {
       if (lane != 0) return;
       s.action = Action::stop;
@@ -287,6 +294,7 @@ PENSTOCK_HD void advance(const Warp& warp, const Place& p, Container container, 
     });
   };
   const auto go_to = [&](Phase phase, Action action) {
+    all_have_read(warp);
     warp.each_lane([&](std::uint32_t lane) {
       if (lane != 0) return;
       s.phase = phase;
@@ -345,7 +353,7 @@ template <class Warp>
 PENSTOCK_HD DecodeStatus check_member(const Warp& warp, Place& p, Container container, const checksum::Crc& crc32,
                                       Shared& s) {
   std::uint32_t at = s.bits.next_byte();
-  warp.each_lane([](std::uint32_t) {});  // all have read it
+  all_have_read(warp);
   const std::uint8_t* const data = p.out + p.member_begin;
   const std::uint32_t n = p.made - p.member_begin;
   DecodeStatus status = DecodeStatus::ok;
@@ -397,6 +405,7 @@ PENSTOCK_HD ChunkStatus decode_chunk(const Warp& warp, const DecodeTask& task, C
     advance(warp, p, container, s);
     const Action action = s.action;
     result.status = s.status;
+    all_have_read(warp);
     if (action == Action::tile) {
       const std::uint32_t bytes = s.tile.bytes;
       lz::execute<8>(warp, s.tile, s.literals, p.out + p.made);
@@ -404,8 +413,9 @@ PENSTOCK_HD ChunkStatus decode_chunk(const Warp& warp, const DecodeTask& task, C
       continue;
     }
     if (action == Action::copy) {
-      const std::uint32_t bytes = s.copy_bytes;
-      team_copy(warp, p.out + p.made, p.in + s.copy_from, bytes);
+      const std::uint32_t from = s.copy_from, bytes = s.copy_bytes;
+      all_have_read(warp);
+      team_copy(warp, p.out + p.made, p.in + from, bytes);
       p.made += bytes;
       continue;
     }
