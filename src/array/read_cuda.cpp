@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 
 #include "array/budget.hpp"
 #include "array/cuda/request.hpp"
@@ -35,12 +34,7 @@ Result<Report> read_cuda(const ReadItem& item, const Options& options) {
     path.decode = CudaPath::Decode::on_cpu;
   }
   Job job(options, "read", bytes, allowed.workers);
-  std::vector<Stream> streams;
-  if (path.decode != CudaPath::Decode::on_device) {
-    PENSTOCK_ASSIGN(streams, lane_streams(r, allowed.workers));
-  }
-  std::atomic<std::size_t> started = 0;
-  Lanes lanes([&] { return Lane{{}, {}, streams.empty() ? Stream() : streams[started++ % streams.size()], {}}; });
+  Lanes lanes;
   Flown flown;
   const Status done = job.run([&]() -> Status {
     if (path.decode == CudaPath::Decode::on_device) {

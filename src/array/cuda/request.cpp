@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "array/reader.hpp"
 #include "device/staging.hpp"
 
@@ -36,15 +34,6 @@ Result<Request> make_request(const ReadItem& item, const Options& options) {
   PENSTOCK_ASSIGN(r.memory, staging_memory(r.device));
   r.on_error = options.on_error;
   return r;
-}
-
-Result<std::vector<Stream>> lane_streams(const Request& r, std::uint64_t workers) {
-  std::vector<Stream> streams(std::min(workers, kHardwareQueues));
-  for (Stream& stream : streams) {
-    PENSTOCK_ASSIGN(stream, Stream::create(r.device));
-    PENSTOCK_TRY(r.begin.wait_on(stream));
-  }
-  return streams;
 }
 
 Status place(std::span<const PlaceItem> items, const Stream& stream) {

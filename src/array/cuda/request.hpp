@@ -1,5 +1,5 @@
 // What reads into the memory of a CUDA device share.  Two ways lead there.
-// Chunks that are raw or that the CPU decodes: every worker sends some at a time up on one of a few streams, so that
+// Chunks that are raw or that the CPU decodes: every worker sends some at a time up on a stream of its own, so that
 // reading, decoding, uploading and placing overlap without a barrier.
 // Waves, for chunks that the device decodes: large batches, so that many chunks are decoded by one launch.
 #pragma once
@@ -70,17 +70,11 @@ Status place(std::span<const PlaceItem> items, const Stream& stream);
 /// Errors: invalid_argument (region, strides, stream), no_device.
 Result<Request> make_request(const ReadItem& item, const Options& options);
 
-/// A process has so many hardware queues to a device, unless CUDA_DEVICE_MAX_CONNECTIONS says otherwise.  Streams
-/// beyond them share queues, where the copies of one wait behind the placements of others.
-inline constexpr std::uint64_t kHardwareQueues = 8;
-/// Streams for `workers` to share, which wait for what is in the caller's.  Errors: device_error.
-Result<std::vector<Stream>> lane_streams(const Request& r, std::uint64_t workers);
-
 /// What one worker keeps.
 struct Lane {
   Pieces pieces;
   std::optional<LeafFinder> finder;
-  Stream stream;   // may be another lane's too; not for waves, which have their own
+  Stream stream;   // not for waves, which have their own
   Buffer staging;  // on the device, used again for each group of chunks
 
   Status start(const Request& r, std::uint64_t workers, const CancelToken& cancel) {
@@ -92,6 +86,8 @@ struct Lane {
   }
   Status start_staging(const Request& r, std::uint64_t bytes) {
     if (staging.size() > 0) return {};
+    PENSTOCK_ASSIGN(stream, Stream::create(r.device));
+    PENSTOCK_TRY(r.begin.wait_on(stream));
     PENSTOCK_ASSIGN(staging, r.memory->allocate(bytes, kAlign, stream));
     return {};
   }
