@@ -33,8 +33,7 @@ Result<Report> read_cuda(const ReadItem& item, const Options& options) {
     path.text = "cpu, " + r.chain->text();
     path.decode = CudaPath::Decode::on_cpu;
   }
-  const bool only_uploads = r.chain->is_raw() && div_up(cut.size(), per_group) > kHardwareQueues;
-  Job job(options, "read", bytes, only_uploads ? std::min(allowed.workers, kHardwareQueues) : allowed.workers);
+  Job job(options, "read", bytes, allowed.workers);
   Lanes lanes;
   Flown flown;
   const Status done = job.run([&]() -> Status {

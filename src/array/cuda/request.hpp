@@ -70,11 +70,6 @@ Status place(std::span<const PlaceItem> items, const Stream& stream);
 /// Errors: invalid_argument (region, strides, stream), no_device.
 Result<Request> make_request(const ReadItem& item, const Options& options);
 
-/// A process has so many hardware queues to a device, unless CUDA_DEVICE_MAX_CONNECTIONS says otherwise.  Where workers
-/// do little but bring bytes up, more of them are slower: their streams share queues, and copies wait behind placements
-/// of others.  On an H200, 4.3 GB from the page cache: 88 ms with eight workers, 99 with sixteen.
-inline constexpr std::uint64_t kHardwareQueues = 8;
-
 /// What one worker keeps.
 struct Lane {
   Pieces pieces;
