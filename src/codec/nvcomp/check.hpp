@@ -31,7 +31,7 @@ inline constexpr std::uint64_t kSpareBytes = 256, kSpareOut = 128;
 /// The smallest streams: of one byte each, which is 65.
 struct Spare {
   std::uint8_t size;
-  std::uint8_t bytes[23];
+  std::uint8_t bytes[24];
 };
 PENSTOCK_HD constexpr Spare spare_stream(Format format) {
   switch (format) {
