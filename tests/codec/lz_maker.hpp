@@ -89,6 +89,13 @@ inline Data lz4_block(const std::vector<LzStep>& steps, const Data& content, std
   return out;
 }
 
+/// Adds `n` bytes of the content from `at` on, and moves `at` behind them.
+inline void add_literals(Data& out, const Data& content, std::size_t& at, std::uint32_t n) {
+  const auto begin = content.begin() + static_cast<std::ptrdiff_t>(at);
+  out.insert(out.end(), begin, begin + n);
+  at += n;
+}
+
 /// A blosclz stream (codec/blosc/blosclz.hpp says what it looks like).
 inline Data blosclz_stream(const std::vector<LzStep>& steps, const Data& content, Choices& choices) {
   Data out;
@@ -98,9 +105,7 @@ inline Data blosclz_stream(const std::vector<LzStep>& steps, const Data& content
       const std::uint32_t n = std::min({left, 32u, choices.one_in(4) ? 1 + choices.below(32) : 32u});
       // The first instruction is literals, whatever its upper three bits say.
       out.push_back(static_cast<std::uint8_t>((n - 1) | (out.empty() ? choices.below(8) << 5 : 0)));
-      const auto begin = content.begin() + static_cast<std::ptrdiff_t>(at);
-      out.insert(out.end(), begin, begin + n);
-      at += n;
+      add_literals(out, content, at, n);
       left -= n;
     }
     at += s.length;
@@ -134,9 +139,7 @@ inline Data snappy_stream(const std::vector<LzStep>& steps, const Data& content,
       if (choices.one_in(4)) bytes = std::min(4u, bytes + choices.below(4));
       out.push_back(static_cast<std::uint8_t>((bytes == 0 ? n - 1 : 59 + bytes) << 2));
       put_little(out, n - 1, static_cast<int>(bytes));
-      const auto begin = content.begin() + static_cast<std::ptrdiff_t>(at);
-      out.insert(out.end(), begin, begin + n);
-      at += n;
+      add_literals(out, content, at, n);
       left -= n;
     }
     at += s.length;
