@@ -32,6 +32,10 @@ class Regions {
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
   [[nodiscard]] std::uint64_t bytes_per_object() const { return bytes_per_object_; }
   [[nodiscard]] bool sharded() const { return sharded_; }
+  [[nodiscard]] Status choose_encoders(Job& job) {
+    for (RegionWriter& writer : writers_) PENSTOCK_TRY(writer.choose_encoder(job));
+    return {};
+  }
   [[nodiscard]] const RegionWriter& front() const { return writers_.front(); }
   [[nodiscard]] Status write_object(Job& job, std::uint64_t i) const {
     const auto which = static_cast<std::size_t>(std::upper_bound(ends_.begin(), ends_.end(), i) - ends_.begin());
@@ -54,6 +58,7 @@ Result<Report> write_host(std::span<const WriteItem> items, const Options& optio
           reuse_within(allowed.budget_bytes));
   const std::uint64_t at_once = regions.sharded() ? allowed.workers : std::max<std::uint64_t>(regions.objects(), 1);
   const Status written = job.run([&]() -> Status {
+    PENSTOCK_TRY(regions.choose_encoders(job));
     return job.for_each_within(regions.objects(), at_once,
                                [&](std::uint64_t i) { return regions.write_object(job, i); });
   });
@@ -63,11 +68,13 @@ Result<Report> write_host(std::span<const WriteItem> items, const Options& optio
   report.budget_bytes = allowed.budget_bytes;
   if (items.empty()) return report;
   const RegionWriter& writer = regions.front();
+  std::string why_encoded = "the source is host memory";
+  if (!writer.encoder_reason().empty()) why_encoded += "; " + writer.encoder_reason();
   const std::string threads = fmt::format("{} thread{}", job.worker_count(), job.worker_count() == 1 ? "" : "s");
   report.stages = {
       {"assemble", "cpu, " + threads, "gathering chunks", report.decoded_bytes, job.stage_seconds(Stage::assemble)},
-      {"encode", "cpu, " + writer.view().chain.text() + ", " + threads, "the source is host memory",
-       report.stored_bytes, job.stage_seconds(Stage::encode)},
+      {"encode", "cpu, " + writer.view().chain.text() + ", " + threads, std::move(why_encoded), report.stored_bytes,
+       job.stage_seconds(Stage::encode)},
       {"store", writer.state().store->path_taken() + ", " + threads, "each object replaced as a whole",
        report.stored_bytes, job.stage_seconds(Stage::store)}};
   return report;

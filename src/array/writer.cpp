@@ -87,6 +87,12 @@ Result<RegionWriter> RegionWriter::make(const Array& array, const Region& region
   return writer;
 }
 
+const CodecChain& RegionWriter::encoder() const {
+  if (quick_) return *quick_;
+  const ShardingCodec* sharding = view_->chain.sharding();
+  return sharding != nullptr ? sharding->inner() : view_->chain;
+}
+
 std::uint64_t RegionWriter::bytes_per_object() const {
   const CodecChain& chain = view_->chain;
   const auto one = [](const CodecChain& c) { return 2 * c.decoded_size() + c.decoded_size() / 8 + c.scratch_bytes(); };
@@ -236,7 +242,7 @@ Status RegionWriter::write_chunk(Job& job, const std::string& key, std::span<con
                       "the chunk is to be changed in part, and what it holds cannot be read");
   }
   PENSTOCK_ASSIGN(const std::optional<ByteView> encoded,
-                  encode_chunk(worker, chain, segments, from, have_old, job.options().store_fill_chunks));
+                  encode_chunk(worker, encoder(), segments, from, have_old, job.options().store_fill_chunks));
   if (!encoded) {
     worker.absent += 1;
     return store.erase(key);
@@ -267,7 +273,8 @@ Status RegionWriter::encode_inner(Worker& worker, const OldShard& old, std::uint
     PENSTOCK_TRY(worker.raw.resize_discard(chain.decoded_size()));
     if (have_old) PENSTOCK_TRY(chain.decode(worker.encoded, worker.raw.span(), worker.scratch, {&old_elements}));
   }
-  PENSTOCK_ASSIGN(const std::optional<ByteView> encoded, encode_chunk(worker, chain, segments, from, have_old, false));
+  PENSTOCK_ASSIGN(const std::optional<ByteView> encoded,
+                  encode_chunk(worker, encoder(), segments, from, have_old, false));
   if (!encoded) {
     worker.absent += 1;
     out.clear();
@@ -303,6 +310,26 @@ Status RegionWriter::store_shard(Job& job, const std::string& key, const Shardin
   return state_->store->set_parts(key, parts);
 }
 
+Result<CutRegion> RegionWriter::cut_shard(std::span<const Segment> segments) const {
+  Region local;
+  for (const Segment& s : segments) local.push_back({s.local_start, s.count, s.step});
+  return CutRegion::make(local, view_->chain.sharding()->inner_shape());
+}
+
+RegionWriter::InnerPiece RegionWriter::inner_piece(const CutRegion& cut, std::uint64_t i,
+                                                   std::span<const Segment> segments, const std::byte* from) const {
+  const ShardingCodec& sharding = *view_->chain.sharding();
+  InnerPiece inner;
+  const std::span<Segment> parts(inner.segments.data(), segments.size());
+  cut.get(i, parts);
+  for (std::size_t d = 0; d < parts.size(); ++d) {
+    inner.linear = inner.linear * sharding.inner_grid()[d] + parts[d].chunk;
+    inner.origin[d] = segments[d].chunk * view_->dataset.chunk_shape[d] + parts[d].chunk * sharding.inner_shape()[d];
+  }
+  inner.from = source_of(parts, from);
+  return inner;
+}
+
 Status RegionWriter::write_shard(Job& job, const std::string& key, std::span<const Segment> segments,
                                  const std::byte* from, bool covered) const {
   const ShardingCodec& sharding = *view_->chain.sharding();
@@ -312,24 +339,15 @@ Status RegionWriter::write_shard(Job& job, const std::string& key, std::span<con
     lock = std::unique_lock(state_->locks.of(key));
     PENSTOCK_ASSIGN(old, OldShard::open(*state_->store, key, sharding));
   }
-  Region local;
-  for (const Segment& s : segments) local.push_back({s.local_start, s.count, s.step});
-  PENSTOCK_ASSIGN(const CutRegion cut, CutRegion::make(local, sharding.inner_shape()));
+  PENSTOCK_ASSIGN(const CutRegion cut, cut_shard(segments));
   std::vector<Bytes> chunks(sharding.inner_count());
   std::vector<char> touched(sharding.inner_count(), 0);  // not vector<bool>: set from many threads
   const auto encode = [&](std::uint64_t i) -> Status {
-    SegmentArray buffer;
-    const std::span<Segment> parts(buffer.data(), segments.size());
-    cut.get(i, parts);
-    std::array<std::uint64_t, kMaxRank> origin{};
-    std::uint64_t linear = 0;
-    for (std::size_t d = 0; d < parts.size(); ++d) {
-      linear = linear * sharding.inner_grid()[d] + parts[d].chunk;
-      origin[d] = segments[d].chunk * view_->dataset.chunk_shape[d] + parts[d].chunk * sharding.inner_shape()[d];
-    }
-    touched[linear] = 1;
-    return encode_inner(job.worker(), old, linear, parts, source_of(parts, from), {origin.data(), parts.size()},
-                        chunks[linear]);
+    const InnerPiece inner = inner_piece(cut, i, segments, from);
+    touched[inner.linear] = 1;
+    const std::size_t rank = segments.size();
+    return encode_inner(job.worker(), old, inner.linear, {inner.segments.data(), rank}, inner.from,
+                        {inner.origin.data(), rank}, chunks[inner.linear]);
   };
   PENSTOCK_TRY(job.for_each(cut.size(), true, encode));
   if (old.object) {

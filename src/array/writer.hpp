@@ -32,6 +32,13 @@ class RegionWriter {
     bool covered = false;                          ///< the region has all that the array has of this object
   };
   [[nodiscard]] Piece piece(std::uint64_t i) const;
+  /// What encodes chunks, of shards the inner ones.
+  [[nodiscard]] const CodecChain& encoder() const;
+  /// Tries on some chunks whether quicker encoders make no more bytes, and takes them if so (encode_trial.cpp).  To be
+  /// called before the first object is written.
+  Status choose_encoder(Job& job);
+  /// What the trial showed; empty: there was none.
+  [[nodiscard]] const std::string& encoder_reason() const { return encoder_reason_; }
   /// Writes the i-th object: whole, or read, changed and written.
   [[nodiscard]] Status write_object(Job& job, std::uint64_t i) const;
   /// Stores an encoded chunk as an object; nothing: the object is erased.
@@ -48,6 +55,18 @@ class RegionWriter {
 
  private:
   struct OldShard;
+  /// An inner chunk of a shard and what of the region lies in it.
+  struct InnerPiece {
+    std::array<Segment, kMaxRank> segments;
+    std::array<std::uint64_t, kMaxRank> origin{};  ///< its first element, in the array
+    std::uint64_t linear = 0;                      ///< in the inner grid
+    const std::byte* from = nullptr;
+  };
+  /// A shard's part of the region, cut along the inner chunks.
+  [[nodiscard]] Result<CutRegion> cut_shard(std::span<const Segment> segments) const;
+  [[nodiscard]] InnerPiece inner_piece(const CutRegion& cut, std::uint64_t i, std::span<const Segment> segments,
+                                       const std::byte* from) const;
+  Result<ByteView> chunk_to_try(Worker& worker, std::uint64_t i, std::uint64_t of) const;
   Status write_chunk(Job& job, const std::string& key, std::span<const Segment> segments, const std::byte* from,
                      bool covered) const;
   Status write_shard(Job& job, const std::string& key, std::span<const Segment> segments, const std::byte* from,
@@ -77,6 +96,8 @@ class RegionWriter {
   Strides strides_;
   std::vector<std::byte> fill_;
   std::shared_ptr<Arena> fill_arena_;
+  std::optional<CodecChain> quick_;  // the encoder, where the trial took it
+  std::string encoder_reason_;
 };
 
 }  // namespace penstock

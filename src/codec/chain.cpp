@@ -284,6 +284,21 @@ Status CodecChain::encode_pieces(PieceSource& in, Bytes& out) const {
   return {};
 }
 
+Result<std::optional<CodecChain>> CodecChain::quicker() const {
+  std::vector<std::unique_ptr<BytesToBytes>> quick;
+  bool any = false;
+  for (const auto& codec : b2b_) any = (quick.emplace_back(codec->quicker()) != nullptr) || any;
+  if (!any) return std::optional<CodecChain>();
+  std::vector<CodecSpec> specs;
+  for (const auto& codec : a2a_) specs.push_back(codec->spec());
+  specs.push_back(a2b_->spec());
+  for (const auto& codec : b2b_) specs.push_back(codec->spec());
+  PENSTOCK_ASSIGN(CodecChain chain, make(specs, decoded_));
+  for (std::size_t i = 0; i < quick.size(); ++i)
+    if (quick[i]) chain.b2b_[i] = std::move(quick[i]);
+  return std::optional(std::move(chain));
+}
+
 std::uint64_t CodecChain::scratch_bytes() const {
   // Every intermediate result is at most this large, and two exist at a time.
   std::uint64_t largest = 0;

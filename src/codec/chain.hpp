@@ -67,6 +67,8 @@ class CodecChain {
   [[nodiscard]] std::uint64_t piece_bytes() const;
   /// As encode, when piece_bytes is not 0.
   [[nodiscard]] Status encode_pieces(PieceSource& in, Bytes& out) const;
+  /// The same chain with the quicker encoders that its codecs know (BytesToBytes::quicker); nullopt: none knows one.
+  [[nodiscard]] Result<std::optional<CodecChain>> quicker() const;
   /// Working memory that one decode or encode may take beyond its input and output, in bytes (estimate from above).
   [[nodiscard]] std::uint64_t scratch_bytes() const;
 

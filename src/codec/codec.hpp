@@ -125,6 +125,8 @@ class BytesToBytes : public Codec {
   [[nodiscard]] virtual std::uint64_t piece_bytes(std::uint64_t /*decoded*/) const { return 0; }
   /// Makes what encode makes of all of `in`.
   [[nodiscard]] virtual Status encode_pieces(PieceSource& in, Bytes& out) const;
+  /// The same codec with an encoder that is quicker, and on some data makes no more bytes; nullptr: there is none.
+  [[nodiscard]] virtual std::unique_ptr<BytesToBytes> quicker() const { return nullptr; }
   /// Errors: corrupt_data with the byte position where it can be told.
   [[nodiscard]] virtual Status decode(ByteView in, Sink& out) const = 0;
   /// Set when the encoded bytes hold the decoded ones unchanged (checksums): decode_view gives them without a copy.

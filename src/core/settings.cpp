@@ -73,16 +73,22 @@ std::uint64_t built_in_pinned() { return std::uint64_t{512} << 20; }
 
 constexpr std::string_view kCodecPlaces[] = {"auto", "cpu", "device", "nvcomp"};  // as in CodecPlace
 
-/// One of the first `count` places.
-template <std::size_t count>
-Result<std::uint64_t> parse_place(std::string_view text) {
-  const std::span<const std::string_view> known(kCodecPlaces, count);
-  for (std::size_t i = 0; i < count; ++i)
+constexpr std::string_view kZstdSearches[] = {"auto", "level"};  // as in ZstdSearch
+
+Result<std::uint64_t> parse_word(std::string_view text, std::span<const std::string_view> known) {
+  for (std::size_t i = 0; i < known.size(); ++i)
     if (text == known[i]) return i;
   return Error(ErrorCode::invalid_argument, fmt::format("'{}' is none of {}", text, fmt::join(known, ", ")));
 }
-std::uint64_t built_in_place() { return 0; }
+/// One of the first `count` places.
+template <std::size_t count>
+Result<std::uint64_t> parse_place(std::string_view text) {
+  return parse_word(text, std::span(kCodecPlaces, count));
+}
+Result<std::uint64_t> parse_zstd_search(std::string_view text) { return parse_word(text, kZstdSearches); }
+std::uint64_t first_word() { return 0; }
 std::string format_place(std::uint64_t place) { return std::string(kCodecPlaces[place]); }
+std::string format_zstd_search(std::uint64_t search) { return std::string(kZstdSearches[search]); }
 std::string format_plain(std::uint64_t number) { return std::to_string(number); }
 
 /// One setting: how its text is read, and what it is when nobody says.
@@ -96,7 +102,7 @@ struct Row {
   std::string (*format)(std::uint64_t);
 };
 
-enum : std::size_t { kBudget, kThreads, kPinned, kDecode, kEncode };
+enum : std::size_t { kBudget, kThreads, kPinned, kDecode, kEncode, kZstdSearch };
 constexpr Row kRows[] = {
     {"budget", "PENSTOCK_BUDGET", "working memory of one operation beyond its output", 1, UINT64_MAX, parse_bytes,
      built_in_budget, format_bytes},
@@ -104,9 +110,12 @@ constexpr Row kRows[] = {
     {"pinned", "PENSTOCK_PINNED", "staging memory between storage and a device, shared by all operations", 1,
      UINT64_MAX, parse_bytes, built_in_pinned, format_bytes},
     {"decode", "PENSTOCK_DECODE", "where chunks for a device are decoded: auto, cpu, device or nvcomp", 0, UINT64_MAX,
-     parse_place<4>, built_in_place, format_place},
+     parse_place<4>, first_word, format_place},
     {"encode", "PENSTOCK_ENCODE", "where chunks from a device are encoded: auto, cpu or device", 0, UINT64_MAX,
-     parse_place<3>, built_in_place, format_place},
+     parse_place<3>, first_word, format_place},
+    {"zstd_search", "PENSTOCK_ZSTD_SEARCH",
+     "zstd, many chunks: auto (quicker than the level where a trial shows no loss) or level", 0, UINT64_MAX,
+     parse_zstd_search, first_word, format_zstd_search},
 };
 
 /// A setting that is taken as it is.
@@ -209,6 +218,11 @@ Result<CodecPlace> decode_place() {
 Result<CodecPlace> encode_place() {
   PENSTOCK_ASSIGN(const std::uint64_t place, number_of(kRows[kEncode]));
   return static_cast<CodecPlace>(place);
+}
+
+Result<ZstdSearch> zstd_search() {
+  PENSTOCK_ASSIGN(const std::uint64_t search, number_of(kRows[kZstdSearch]));
+  return static_cast<ZstdSearch>(search);
 }
 
 Result<TextSetting> codec_costs_file() { return look_up(kTextRows[kCodecCosts]); }

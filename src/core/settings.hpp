@@ -30,6 +30,10 @@ Result<std::uint64_t> default_pinned_bytes();
 enum class CodecPlace : std::uint8_t { automatic, cpu, device, nvcomp };
 Result<CodecPlace> decode_place();
 Result<CodecPlace> encode_place();
+/// How zstd searches for matches when many chunks are written: zstd_search = auto (quicker than the level says where a
+/// trial shows no loss) or level.
+enum class ZstdSearch : std::uint8_t { automatic, of_the_level };
+Result<ZstdSearch> zstd_search();
 /// A setting that is a text.
 struct TextSetting {
   std::string value;

@@ -65,7 +65,7 @@ Result<Sizes> try_both(const RegionWriter& writer, const DeviceSource& source, c
       CodecScratch scratch;
       Bytes encoded;
       const auto start = std::chrono::steady_clock::now();
-      PENSTOCK_TRY(encoded_chain(writer).encode_raw(raw[c], encoded, scratch));
+      PENSTOCK_TRY(writer.encoder().encode_raw(raw[c], encoded, scratch));
       seconds[c] = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       by_cpu[c] = encoded.size();
       return {};
@@ -98,7 +98,7 @@ std::string tried(const Sizes& sizes) {
 
 Result<EncodePath> encode_path(const RegionWriter& writer, const DeviceSource& source, const WaveLimits& limits,
                                Job& job) {
-  const CodecChain& codecs = encoded_chain(writer);
+  const CodecChain& codecs = writer.encoder();
   EncodePath path;
   path.text = "cpu, " + writer.view().chain.text();
   const auto on_cpu = [&](std::string reason) {

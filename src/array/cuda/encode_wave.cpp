@@ -46,11 +46,6 @@ PlaceItem fill_item(std::byte* to, const std::vector<std::byte>& fill, const Ran
 
 }  // namespace
 
-const CodecChain& encoded_chain(const RegionWriter& writer) {
-  const CodecChain& chain = writer.view().chain;
-  return chain.sharding() != nullptr ? chain.sharding()->inner() : chain;
-}
-
 Status ChunkWalk::open_next() {
   open_.reset();
   while (next_object_ < writer_->objects()) {
@@ -104,7 +99,7 @@ std::uint64_t wave_host_bytes(const EncodeChain& chain, std::uint32_t count) {
 Status Wave::gather(const RegionWriter& writer, const DeviceSource& source, const EncodeChain& chain,
                     const CancelToken& cancel, bool skip_fill) {
   const auto count = static_cast<std::uint32_t>(chunks.size());
-  const CodecChain& codecs = encoded_chain(writer);
+  const CodecChain& codecs = writer.encoder();
   run.emplace(chain, count);
   PENSTOCK_ASSIGN(stream, Stream::create(source.device));
   PENSTOCK_TRY(source.ready.wait_on(stream));

@@ -46,9 +46,6 @@ class ChunkWalk {
   std::uint64_t next_inner_ = 0;
 };
 
-/// The chain of what is encoded: of the chunks, or of a shard's inner chunks.
-const CodecChain& encoded_chain(const RegionWriter& writer);
-
 /// Memory of a wave of `count` chunks.
 std::uint64_t wave_device_bytes(const EncodeChain& chain, std::uint32_t count);
 std::uint64_t wave_host_bytes(const EncodeChain& chain, std::uint32_t count);

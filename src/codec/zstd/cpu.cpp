@@ -76,6 +76,13 @@ class ZstdCodec final : public BytesToBytes {
   [[nodiscard]] std::unique_ptr<DeviceEncoder> device_encoder() const override {
     return make_zstd_device_encoder(parameters_.checksum);
   }
+  /// Levels 3 and 4 keep two tables of matches.  Where the longer matches of the second one are rare, as in noisy
+  /// images, one table makes no more bytes in four fifths of the time.
+  [[nodiscard]] std::unique_ptr<BytesToBytes> quicker() const override {
+    const bool two_tables = parameters_.level == 0 || parameters_.level == 3 || parameters_.level == 4;
+    if (!two_tables || parameters_.search == ZstdParameters::Search::fast) return nullptr;
+    return make_zstd({parameters_.level, parameters_.checksum, ZstdParameters::Search::fast});
+  }
   [[nodiscard]] std::optional<std::uint64_t> encoded_size(std::uint64_t /*decoded*/) const override {
     return std::nullopt;
   }
@@ -89,6 +96,7 @@ class ZstdCodec final : public BytesToBytes {
     ZSTD_CCtx_reset(context, ZSTD_reset_session_and_parameters);
     ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, parameters_.level);
     ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, parameters_.checksum ? 1 : 0);
+    if (parameters_.search == ZstdParameters::Search::fast) ZSTD_CCtx_setParameter(context, ZSTD_c_strategy, ZSTD_fast);
     PENSTOCK_TRY(out.resize_discard(ZSTD_compressBound(in.size())));
     const std::size_t made = ZSTD_compress2(context, out.data(), out.size(), in.data(), in.size());
     if (ZSTD_sizeof_CCtx(context) > kKeepBytes) slot->reset();

@@ -5,7 +5,8 @@
 // Example        {"name": "zstd", "configuration": {"level": 3, "checksum": false}}
 // Limits         level -131072 to 22.  Decoding: concatenated and skippable frames, frames without content size;
 //                windows up to 128 MiB where the decoded size is not known beforehand
-// Deviations     frames that need a dictionary are refused: zarr has no place to keep one
+// Deviations     frames that need a dictionary are refused: zarr has no place to keep one.  A write of
+//                many chunks at level 3 or 4 may search faster than libzstd at that level (array/encode_trial.cpp)
 #include "codec/zstd/zstd.hpp"
 
 #include "codec/support.hpp"

@@ -1,5 +1,6 @@
 // The codec "zstd".
 #pragma once
+#include <cstdint>
 #include <memory>
 
 #include "codec/list.hpp"
@@ -10,6 +11,8 @@ extern const CodecEntry kZstdCodec;
 struct ZstdParameters {
   int level = 0;  ///< 0 is the library's default, 3
   bool checksum = false;
+  /// Encoding: how libzstd searches for matches, with tables of the level's size.
+  enum class Search : std::uint8_t { of_the_level, fast } search = Search::of_the_level;
 };
 /// The codec on libzstd.
 std::unique_ptr<BytesToBytes> make_zstd(ZstdParameters parameters);
