@@ -1,6 +1,7 @@
 // penstock demo
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "cli/command.hpp"

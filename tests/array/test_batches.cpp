@@ -1,6 +1,8 @@
 // Many things in one call: writes, and chunks through one codec.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "array/bytes_batch.hpp"
 #include "array/encode_batch.hpp"
 #include "model.hpp"

@@ -2,6 +2,7 @@
 // decoders, so that order, memory and errors are tested on every machine.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <thread>
 

@@ -1,6 +1,7 @@
 // Chunks that the encoder takes piece by piece from the caller's memory.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "array/chunk_pieces.hpp"

@@ -2,6 +2,7 @@
 // tests/golden/codec/generate.py makes them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <iterator>

@@ -2,6 +2,7 @@
 // is none.  `test_cuda` alone shows which of the two it was.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstring>

@@ -2,6 +2,7 @@
 #pragma once
 #include <zstd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
