@@ -11,6 +11,7 @@ namespace penstock::place {
 namespace {
 
 constexpr std::uint32_t kVector = 16;
+constexpr std::int64_t kLine = 128;  ///< what a warp asks of the bus at once
 
 std::uint64_t address(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
 
@@ -146,6 +147,17 @@ namespace penstock {
 Status place_cuda(std::span<const PlaceItem> items, const Stream& stream) {
   PENSTOCK_ASSIGN(const place::KernelJobs jobs, place::make_kernel_jobs(items));
   return place::run_cuda(jobs, stream);
+}
+
+bool reads_in_rows(const PlaceItem& item) {
+  PlaceJob job;
+  if (item.source == nullptr || !check_item(item) || !single_job(item, job)) return false;
+  if (place::common_alignment(job, job.word_bytes, true) < job.word_bytes) return false;
+  if (place::widen(job) != place::kVector) return false;
+  std::int64_t run = place::kVector;  // bytes of the source that follow each other in the order of the vectors
+  for (std::uint32_t d = job.rank; d-- > 0 && job.dims[d].source_stride == run;)
+    run *= static_cast<std::int64_t>(job.dims[d].count);
+  return run >= place::kLine;
 }
 
 }  // namespace penstock

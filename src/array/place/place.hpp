@@ -45,9 +45,15 @@ struct PlaceItem {
 /// Errors: invalid_argument (ranks differ, sizes of 0, runs outside the element).
 [[nodiscard]] Status place_cpu(const PlaceItem& item);
 
-/// Places items in the memory of a CUDA device, in the order of `stream`; sources, targets: device memory.  The spans
-/// may be freed when the call returns.  No memory is allocated.
+/// Places items in the memory of a CUDA device, in the order of `stream`; sources: device memory, or pinned host memory
+/// (slowly, unless reads_in_rows); targets: device memory.  The spans may be freed when the call returns.  No memory is
+/// allocated.
 /// Errors: as place_cpu; unsupported (built without CUDA), device_error.
 [[nodiscard]] Status place_cuda(std::span<const PlaceItem> items, const Stream& stream);
+
+/// Whether place_cuda reads the item's source as a bus likes it: each byte once, in vectors of 16 bytes that follow
+/// each other for whole 128-byte lines.  Then pinned memory can be the source, and need not be copied first. False for
+/// what has no source, and for items that place_cuda would refuse.
+[[nodiscard]] bool reads_in_rows(const PlaceItem& item);
 
 }  // namespace penstock
