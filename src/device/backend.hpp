@@ -32,6 +32,8 @@ class Backend {
   [[nodiscard]] virtual Result<std::shared_ptr<Memory>> create_memory(int index, std::uint64_t cap_bytes) = 0;
   [[nodiscard]] virtual Status copy_async(void* to, const void* from, std::uint64_t bytes, int index, void* stream) = 0;
   [[nodiscard]] virtual Status fill_async(void* to, std::byte value, std::uint64_t bytes, int index, void* stream) = 0;
+  /// Whether work on the device can read pinned memory at the host's addresses.
+  [[nodiscard]] virtual bool reads_pinned(int index) = 0;
   /// Host memory that the device reads at full speed.
   [[nodiscard]] virtual Result<void*> allocate_pinned(std::uint64_t bytes) = 0;
   virtual void free_pinned(void* data) noexcept = 0;

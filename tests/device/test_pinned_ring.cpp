@@ -44,6 +44,7 @@ class FakeBackend final : public Backend {
   Status fill_async(void* to, std::byte value, std::uint64_t bytes, int, void*) override {
     return cpu_backend().fill_async(to, value, bytes, 0, nullptr);
   }
+  bool reads_pinned(int) override { return true; }
   Result<void*> allocate_pinned(std::uint64_t bytes) override {
     if (refuse) return Error(ErrorCode::out_of_memory, "no");
     ++pinned;

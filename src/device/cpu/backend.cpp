@@ -92,6 +92,7 @@ class CpuBackend final : public Backend {
     if (bytes > 0) std::memset(to, std::to_integer<int>(value), bytes);
     return {};
   }
+  bool reads_pinned(int) override { return true; }
   Result<void*> allocate_pinned(std::uint64_t bytes) override {
     void* data = allocate_host(bytes, 4096);
     if (data == nullptr) return Error(ErrorCode::out_of_memory, "cpu: cannot allocate " + format_bytes(bytes));
