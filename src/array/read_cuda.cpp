@@ -51,15 +51,17 @@ Result<Report> read_cuda(const ReadItem& item, const Options& options) {
   Report report;
   report.peak_device_bytes = flown.peak_device_bytes;
   double waited = 0;
+  std::uint64_t direct_chunks = 0;
   for (Lane& lane : lanes) {
     waited += lane.pieces.waited_seconds();
-    if (lane.staging.size() == 0) continue;
+    direct_chunks += lane.direct_chunks;
     report.peak_device_bytes += lane.staging.size();
+    if (!lane.stream) continue;
     if (!done) {
-      PENSTOCK_TRY(lane.stream.synchronize());
+      PENSTOCK_TRY(lane.stream->synchronize());
       continue;
     }
-    PENSTOCK_ASSIGN(const Event end, Event::record(lane.stream));
+    PENSTOCK_ASSIGN(const Event end, Event::record(*lane.stream));
     PENSTOCK_TRY(end.wait_on(item.target.stream));
   }
   if (!done) return done.error();
@@ -70,12 +72,15 @@ Result<Report> read_cuda(const ReadItem& item, const Options& options) {
   report.budget_bytes = allowed.budget_bytes;
   report.peak_host_bytes += r.ring->allocated_bytes();
   const std::string threads = fmt::format("{} threads", job.worker_count());
+  std::string uploaded = path.decode == CudaPath::Decode::on_device ? "encoded bytes" : "decoded bytes";
+  if (direct_chunks > 0)
+    uploaded +=
+        fmt::format("; {} of {} chunks by their placement", format_count(direct_chunks), format_count(report.chunks));
   report.stages = {
       {"fetch", r.state->store->path_taken() + ", " + threads,
        fmt::format("{} requests", format_count(report.requests)), report.stored_bytes, job.stage_seconds(Stage::fetch)},
       {"decode", path.text, path.reason, report.decoded_bytes, job.stage_seconds(Stage::decode)},
-      {"upload", r.device.name() + ", pinned ring",
-       path.decode == CudaPath::Decode::on_device ? "encoded bytes" : "decoded bytes",
+      {"upload", r.device.name() + ", pinned ring", uploaded,
        path.decode == CudaPath::Decode::on_device ? report.stored_bytes : report.decoded_bytes, waited},
       {"assemble", r.device.name(), "byte order, fill and placement in one pass", report.decoded_bytes, 0}};
   return report;

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 
+#include "array/direct_reads.hpp"
 #include "array/model.hpp"
 #include "device/gpu.hpp"
 #include "penstock/store.hpp"
@@ -37,7 +38,18 @@ struct GpuReads : ::testing::Test {
   void TearDown() override { unsetenv("PENSTOCK_DECODE"); }
 };
 
-const CodecSpec kBig{"bytes", R"({"endian":"big"})"};
+/// The same for memory around a target.
+Result<Report> read_canvas(const Array& array, const Region& region, Canvas& canvas, const Options& options) {
+  PENSTOCK_ASSIGN(const Stream stream, Stream::create(kGpu));
+  PENSTOCK_ASSIGN(const auto pool, Memory::create(kGpu, 0));
+  PENSTOCK_ASSIGN(const Buffer memory, pool->allocate(canvas.bytes.size(), 256, stream));
+  PENSTOCK_TRY(copy_async(memory.data(), kGpu, canvas.bytes.data(), {}, canvas.bytes.size(), stream));
+  Result<Report> report =
+      array.read(region, Target{memory.data() + canvas.offset, canvas.strides, kGpu, stream}, options);
+  PENSTOCK_TRY(copy_async(canvas.bytes.data(), {}, memory.data(), kGpu, canvas.bytes.size(), stream));
+  PENSTOCK_TRY(stream.synchronize());
+  return report;
+}
 
 }  // namespace
 
@@ -47,8 +59,10 @@ TEST_F(GpuReads, ChainsGiveWhatTheHostReads) {
   const std::vector<std::vector<CodecSpec>> chains = {
       {bytes_codec(), zstd_codec()},
       {bytes_codec(), {"numcodecs.lz4", "{}"}, {"crc32c", "{}"}},
-      {kBig, {"numcodecs.shuffle", "{}"}, {"gzip", "{}"}},
-      {{"transpose", R"({"order":[2,0,1]})"}, kBig, {"blosc", R"({"typesize":2,"cname":"lz4","shuffle":"shuffle"})"}},
+      {kBigEndian, {"numcodecs.shuffle", "{}"}, {"gzip", "{}"}},
+      {{"transpose", R"({"order":[2,0,1]})"},
+       kBigEndian,
+       {"blosc", R"({"typesize":2,"cname":"lz4","shuffle":"shuffle"})"}},
       {{"numcodecs.delta", R"({"dtype":"<u2"})"}, bytes_codec(), {"numcodecs.zlib", "{}"}},
       {bytes_codec(), {"numcodecs.fletcher32", "{}"}},
       {sharding("[4,2,3]", "end", inner)},
@@ -117,4 +131,36 @@ TEST_F(GpuReads, SmallBudgetsMakeSmallWavesOrSaySo) {
   EXPECT_EQ(*got, values);
   EXPECT_LE(report.peak_device_bytes, options.budget_bytes);
   EXPECT_TRUE(decode_path(report).starts_with("cuda:0")) << decode_path(report);
+}
+
+TEST_F(GpuReads, RawAndHostDecodedChunksMixDirectAndStaged) {
+  setenv("PENSTOCK_DECODE", "cpu", 1);
+  DirectReads reads(read_canvas);
+  reads.edges_and_absent_chunks();
+  for (const std::vector<CodecSpec>& codecs :
+       {std::vector<CodecSpec>{bytes_codec()}, {kBigEndian}, {bytes_codec(), zstd_codec()}, {kBigEndian, zstd_codec()}})
+    reads.mixtures(codecs, 60);
+  reads.bad_chunks({bytes_codec()});
+  reads.bad_chunks({bytes_codec(), zstd_codec()});
+}
+
+// Pieces are used again and again while the device reads from them.
+TEST_F(GpuReads, PiecesAreNotUsedAgainTooEarly) {
+  const Dataset d = dataset({256, 512, 512}, {32, 64, 64}, {bytes_codec()});  // 128 MiB
+  Array array = Array::create(open_store("memory://", StoreMode::create).value(), "", d, Array::IfExists::fail).value();
+  std::mt19937_64 random(13);
+  std::vector<std::byte> values(std::size_t{256} << 19);
+  for (std::size_t i = 0; i < values.size(); i += 8) {
+    const std::uint64_t word = random();
+    std::memcpy(&values[i], &word, sizeof word);
+  }
+  ASSERT_TRUE(test::write(array, whole(d.shape), values));
+  for (int round = 0; round < 5; ++round) {
+    Report report;
+    const auto got = read_by_gpu(array, whole(d.shape), report, threads(1 + 5 * round));
+    ASSERT_TRUE(got) << got.error().message();
+    ASSERT_TRUE(*got == values) << "round " << round;
+    EXPECT_EQ(direct_chunks(report), 512u);
+    EXPECT_EQ(report.peak_device_bytes, 0u);
+  }
 }

@@ -123,6 +123,30 @@ def test_more_than_the_staging_memory_holds_at_once(tmp_path: pathlib.Path, code
     assert np.array_equal(a.read(np.s_[100:, 7:500, ::-3], device="cuda").numpy(), values[100:, 7:500, ::-3])
 
 
+@pytest.mark.parametrize("dtype", ["<u2", ">f4"])
+@pytest.mark.parametrize("codecs", [[], ["zstd"]], ids=["raw", "zstd"])
+def test_chunks_straight_from_pinned_memory_and_others(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, codecs: Any, dtype: str
+) -> None:
+    """Chunks with long rows are placed over the bus, those at the far edge and in odd targets are staged first."""
+    monkeypatch.setenv("PENSTOCK_DECODE", "cpu")
+    shape = (70, 90, 264)
+    values = sample(np.dtype(dtype).newbyteorder("="), shape)
+    values[:32] = 3  # absent
+    a = penstock.create(tmp_path / "a", shape=shape, dtype=dtype, chunks=(32, 32, 128), codecs=codecs, fill_value=3)
+    a[32:] = values[32:]
+    mixed: list[Any] = [np.s_[...], np.s_[1:, :, :256], np.s_[::-1, 5:80], np.s_[:, ::2, 128:]]
+    for index in [*mixed, np.s_[..., 1:]]:
+        assert same(a.read(index, device="cuda").numpy(), values[index]), index
+        assert ("by their placement" in str(a.last_report)) == (index in mixed), index
+    (tmp_path / "a/c/1/1/0").write_bytes(b"short")
+    with pytest.raises(penstock.CorruptDataError, match="c/1/1/0"):
+        a.read(device="cuda")
+    want = values.copy()
+    want[32:64, 32:64, :128] = 3
+    assert same(a.read(device="cuda", on_error="fill").numpy(), want)
+
+
 @pytest.mark.parametrize("wrap", WRAPS)
 def test_out(array: penstock.Array, wrap: str) -> None:
     memory = array.read(np.s_[::-1], device="cuda")

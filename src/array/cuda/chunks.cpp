@@ -1,82 +1,140 @@
 // Chunks that are raw or that the CPU decodes, on their way into device memory.
-#include <algorithm>
+#include <utility>
 
 #include "array/cuda/request.hpp"
 
 namespace penstock::cuda_read {
 namespace {
 
-/// Some chunks of one worker: what it has of them in its piece and in its staging memory.
+/// Some chunks of one worker on their way.  A piece holds either chunks that are placed straight from it, or chunks
+/// that are copied into the staging memory and placed from there, all together at the end.  Statuses that are returned
+/// tell of the device, `chunk` tells of the chunk.
 struct Sender {
   const Request& r;
   Worker& worker;
   Lane& lane;
-  std::uint64_t at = 0;    // of the staging memory, behind the last chunk
-  std::uint64_t sent = 0;  // up to there it is on its way
+  std::uint64_t staging_bytes;         // that the chunks take if all are staged
+  std::uint64_t at = 0;                // of the staging memory, behind the last chunk
+  std::uint64_t sent = 0;              // up to there it is on its way
+  std::vector<PlaceItem> direct = {};  // of the piece in hand
+  std::vector<PlaceItem> staged = {};  // and what has no source
+  Status chunk = {};                   // whether the last one could be read and decoded
 
-  Status flush() {
-    if (lane.pieces.filled() == 0) return {};
-    PENSTOCK_TRY(lane.pieces.send(lane.staging.data() + sent, lane.stream));
-    sent = at;
-    return {};
-  }
-  /// Brings `bytes` up to where the staging memory is free: write(room) makes them in the piece when they fit there.
+  struct Room {
+    ByteSpan bytes;
+    bool straight;  // placed from here
+  };
+  Status flush();
+  Result<Room> room_for(PlaceItem& item, std::uint64_t bytes);
+  Result<std::byte*> stage(std::uint64_t bytes);
   template <class Write>
-  Status add(std::uint64_t bytes, const Write& write) {
-    PENSTOCK_ASSIGN(ByteSpan room, lane.pieces.room(bytes));
-    if (room.empty()) {
-      PENSTOCK_TRY(flush());
-      PENSTOCK_ASSIGN(room, lane.pieces.room(bytes));
-    }
-    PENSTOCK_TRY(write(room));
-    lane.pieces.fill(bytes);
-    at += aligned(bytes);
+  Status add(PlaceItem item, std::uint64_t bytes, const Write& write);
+  Status add_raw(const Leaf& leaf, PartArray& part);
+  Status add_decoded(const Leaf& leaf, const PartArray& part);
+  Status finish() {
+    PENSTOCK_TRY(flush());
+    return place(staged, *lane.stream);
+  }
+};
+
+/// Gives what the piece holds to the device.
+Status Sender::flush() {
+  if (lane.pieces.filled() == 0) return {};
+  if (!direct.empty()) {
+    PENSTOCK_TRY(lane.pieces.release_after(place(direct, *lane.stream), *lane.stream));
+    lane.direct_chunks += direct.size();
+    direct.clear();
     return {};
   }
-  Status add_raw(const Leaf& leaf, PartArray& part);
-  Status add_decoded(const Leaf& leaf);
-};
+  PENSTOCK_TRY(lane.pieces.send(lane.staging.data() + sent, *lane.stream));
+  sent = at;
+  return {};
+}
+
+/// Room in a piece beside chunks that go the same way only; it becomes the source of `item`.
+Result<Sender::Room> Sender::room_for(PlaceItem& item, std::uint64_t bytes) {
+  PENSTOCK_ASSIGN(ByteSpan room, lane.pieces.room(bytes));
+  if (room.empty()) {
+    PENSTOCK_TRY(flush());
+    PENSTOCK_ASSIGN(room, lane.pieces.room(bytes));
+  }
+  item.source = room.data();
+  const bool straight = r.reads_pinned && reads_in_rows(item);
+  if (lane.pieces.filled() > 0 && straight == direct.empty()) {
+    PENSTOCK_TRY(flush());
+    PENSTOCK_ASSIGN(room, lane.pieces.room(bytes));
+    item.source = room.data();
+  }
+  return Room{room, straight};
+}
+
+/// Where the next `bytes` go in the staging memory.
+Result<std::byte*> Sender::stage(std::uint64_t bytes) {
+  PENSTOCK_TRY(lane.start_staging(r, staging_bytes));
+  return lane.staging.data() + std::exchange(at, at + aligned(bytes));
+}
+
+/// Brings up a chunk that fits in a piece: write(room) makes it there.
+template <class Write>
+Status Sender::add(PlaceItem item, std::uint64_t bytes, const Write& write) {
+  PENSTOCK_ASSIGN(const Room room, room_for(item, bytes));
+  chunk = write(room.bytes);
+  if (!chunk) return {};
+  if (!room.straight) {
+    PENSTOCK_ASSIGN(item.source, stage(bytes));
+  }
+  (room.straight ? direct : staged).push_back(item);
+  lane.pieces.fill(bytes);
+  return {};
+}
 
 /// A raw chunk, only the touched bytes of it.
 Status Sender::add_raw(const Leaf& leaf, PartArray& part) {
+  const ByteExtent extent = touched_bytes(r.chain->raw_layout(), r.segments(leaf), r.item_bytes);
+  const std::uint64_t count = extent.last - extent.first, from = leaf.offset_bytes + extent.first;
+  part.to_front();
+  worker.stored_bytes += count;
+  if (count <= lane.pieces.piece_bytes())
+    return add(r.place_item(leaf, nullptr, part), count, [&](ByteSpan room) {
+      const StageClock clock(worker, Stage::fetch);
+      return leaf.object->read(from, room);
+    });
+  PENSTOCK_TRY(flush());
+  PENSTOCK_ASSIGN(std::byte* const to, stage(count));
+  sent = at;
   const double waited = lane.pieces.waited_seconds();
   {
     const StageClock clock(worker, Stage::fetch);
-    const ByteExtent extent = touched_bytes(r.chain->raw_layout(), r.segments(leaf), r.item_bytes);
-    const std::uint64_t count = extent.last - extent.first, from = leaf.offset_bytes + extent.first;
-    worker.stored_bytes += count;
-    if (count <= lane.pieces.piece_bytes()) {
-      PENSTOCK_TRY(add(count, [&](ByteSpan room) { return leaf.object->read(from, room); }));
-    } else {
-      PENSTOCK_TRY(flush());
-      PENSTOCK_TRY(lane.pieces.send_object(*leaf.object, from, count, lane.staging.data() + at, lane.stream));
-      sent = at += aligned(count);
-    }
+    PENSTOCK_TRY(lane.pieces.send_object(*leaf.object, from, count, to, *lane.stream, chunk));
   }
   worker.seconds[static_cast<std::size_t>(Stage::fetch)] -= lane.pieces.waited_seconds() - waited;
-  part.to_front();
+  if (chunk) staged.push_back(r.place_item(leaf, to, part));
   return {};
 }
 
 /// A chunk that the CPU decodes.
-Status Sender::add_decoded(const Leaf& leaf) {
+Status Sender::add_decoded(const Leaf& leaf, const PartArray& part) {
   {
     const StageClock clock(worker, Stage::fetch);
     worker.stored_bytes += leaf.size_bytes;
-    PENSTOCK_TRY(worker.encoded.resize_discard(leaf.size_bytes));
-    PENSTOCK_TRY(leaf.object->read(leaf.offset_bytes, worker.encoded.span()));
+    chunk = worker.encoded.resize_discard(leaf.size_bytes);
+    if (chunk) chunk = leaf.object->read(leaf.offset_bytes, worker.encoded.span());
+    if (!chunk) return {};
   }
   const std::uint64_t bytes = r.chain->decoded_size();
   const auto decode = [&](ByteSpan to) {
     const StageClock clock(worker, Stage::decode);
     return r.chain->decode_raw(worker.encoded, to, worker.scratch, {});
   };
-  if (bytes <= lane.pieces.piece_bytes()) return add(bytes, decode);
-  PENSTOCK_TRY(worker.raw.resize_discard(bytes));
-  PENSTOCK_TRY(decode(worker.raw.span()));
+  if (bytes <= lane.pieces.piece_bytes()) return add(r.place_item(leaf, nullptr, part), bytes, decode);
+  chunk = worker.raw.resize_discard(bytes);
+  if (chunk) chunk = decode(worker.raw.span());
+  if (!chunk) return {};
   PENSTOCK_TRY(flush());
-  PENSTOCK_TRY(lane.pieces.send_all(worker.raw, lane.staging.data() + at, lane.stream));
-  sent = at += aligned(bytes);
+  PENSTOCK_ASSIGN(std::byte* const to, stage(bytes));
+  sent = at;
+  PENSTOCK_TRY(lane.pieces.send_all(worker.raw, to, *lane.stream));
+  staged.push_back(r.place_item(leaf, to, part));
   return {};
 }
 
@@ -84,42 +142,36 @@ Status Sender::add_decoded(const Leaf& leaf) {
 
 Status send_chunks(const Request& r, Job& job, Lane& lane, std::uint64_t first, std::uint64_t last, std::uint64_t most,
                    const CancelToken& cancel) {
-  const std::uint64_t each = aligned(r.chain->decoded_size());
   PENSTOCK_TRY(lane.start(r, job.worker_count(), cancel));
-  PENSTOCK_TRY(lane.start_staging(r, each * most));
+  PENSTOCK_TRY(lane.start_stream(r));
   Worker& worker = job.worker();
-  Sender sender{r, worker, lane};
-  std::vector<PlaceItem> items;
+  Sender sender{r, worker, lane, aligned(r.chain->decoded_size()) * most};
   std::vector<PartArray> parts;
-  items.reserve(last - first);
   parts.reserve(last - first);
   std::uint64_t bytes = 0;
   Leaf leaf;
   for (std::uint64_t i = first; i < last; ++i) {
     PENSTOCK_TRY(job.check());
-    Status done = lane.finder->find(i, worker, leaf);
-    const bool present = done && leaf.object;
-    parts.emplace_back(r.segments(leaf));
+    sender.chunk = lane.finder->find(i, worker, leaf);
+    const bool present = sender.chunk && leaf.object;
+    PartArray& part = parts.emplace_back(r.segments(leaf));
     worker.chunks += 1;
     bytes += r.output_bytes(leaf);
-    std::byte* const source = lane.staging.data() + sender.at;
     if (present) {
       worker.requests += 1;
-      done = check_encoded_size(*r.chain, leaf.size_bytes);
-      if (done) done = r.chain->is_raw() ? sender.add_raw(leaf, parts.back()) : sender.add_decoded(leaf);
-    } else if (done) {
+      sender.chunk = check_encoded_size(*r.chain, leaf.size_bytes);
+      if (sender.chunk) PENSTOCK_TRY(r.chain->is_raw() ? sender.add_raw(leaf, part) : sender.add_decoded(leaf, part));
+    } else if (sender.chunk) {
       worker.absent += 1;
     }
-    const bool good = done.has_value();
-    if (!good) {
-      Error error = r.named(std::move(done).error(), leaf);
-      if (r.on_error == OnError::fail || error.code() == ErrorCode::cancelled) return error;
-      job.add_problem(leaf.name, error.message());
-    }
-    items.push_back(r.place_item(leaf, present && good ? source : nullptr, parts.back()));
+    if (present && sender.chunk) continue;
+    sender.staged.push_back(r.place_item(leaf, nullptr, part));
+    if (sender.chunk) continue;
+    Error error = r.named(std::move(sender.chunk).error(), leaf);
+    if (r.on_error == OnError::fail || error.code() == ErrorCode::cancelled) return error;
+    job.add_problem(leaf.name, error.message());
   }
-  PENSTOCK_TRY(sender.flush());
-  PENSTOCK_TRY(place(items, lane.stream));
+  PENSTOCK_TRY(sender.finish());
   job.advance(bytes);
   return {};
 }

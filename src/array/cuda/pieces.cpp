@@ -23,7 +23,8 @@ Status Pieces::start(PinnedRing& ring, std::uint64_t workers, const CancelToken&
   const std::uint64_t capacity = ring.capacity_bytes();
   const std::uint64_t share = capacity / (2 * kPieces * std::max<std::uint64_t>(workers, 1)) / 4096 * 4096;
   const std::uint64_t least = std::clamp<std::uint64_t>(capacity / kPieces, 1, kLeastPieceBytes);
-  const std::uint64_t bytes = std::clamp(share, least, kPieceBytes);
+  std::uint64_t bytes = std::clamp(share, least, kPieceBytes);
+  if (bytes > kAlign) bytes = bytes / kAlign * kAlign;  // every piece begins at a multiple
   PENSTOCK_ASSIGN(slab_, ring.acquire(kPieces * bytes, cancel));
   bytes_ = bytes;
   return {};
@@ -42,9 +43,13 @@ Result<ByteSpan> Pieces::room(std::uint64_t bytes) {
 
 Status Pieces::send(std::byte* to, const Stream& stream) {
   const std::byte* const from = slab_.data() + turn_ * bytes_;
-  Status copied = copy_async(to, stream.device(), from, {}, std::exchange(filled_, 0), stream);
-  auto sent = copied ? Event::record(stream) : Result<Event>(std::move(copied).error());
-  if (!sent) {  // the piece must not be used again while it may be going up
+  return release_after(copy_async(to, stream.device(), from, {}, filled_, stream), stream);
+}
+
+Status Pieces::release_after(Status started, const Stream& stream) {
+  filled_ = 0;
+  auto sent = started ? Event::record(stream) : Result<Event>(std::move(started).error());
+  if (!sent) {  // some of the work may have been started all the same
     PENSTOCK_TRY(stream.synchronize());
     return std::move(sent).error();
   }
@@ -66,11 +71,12 @@ Status Pieces::send_all(ByteView bytes, std::byte* to, const Stream& stream) {
 }
 
 Status Pieces::send_object(const Object& object, std::uint64_t offset_bytes, std::uint64_t bytes, std::byte* to,
-                           const Stream& stream) {
+                           const Stream& stream, Status& read) {
   for (std::uint64_t at = 0; at < bytes;) {
     const std::uint64_t n = std::min(bytes_, bytes - at);
     PENSTOCK_ASSIGN(const ByteSpan piece, room(n));
-    PENSTOCK_TRY(object.read(offset_bytes + at, piece));
+    read = object.read(offset_bytes + at, piece);
+    if (!read) return {};
     fill(n);
     PENSTOCK_TRY(send(to + at, stream));
     at += n;

@@ -32,19 +32,23 @@ class Pieces {
   Status start(PinnedRing& ring, std::uint64_t workers, const CancelToken& cancel);
   [[nodiscard]] bool started() const { return bytes_ > 0; }
   [[nodiscard]] std::uint64_t piece_bytes() const { return bytes_; }
-  /// Room for `bytes`, at most piece_bytes(), behind what the piece holds, at a multiple of 256; empty when the piece
-  /// must be sent first.  Waits until the device has read what was in it.
+  /// Room for `bytes`, at most piece_bytes(), behind what the piece holds, at an address that is a multiple of 256;
+  /// empty when the piece must be sent first.  Waits until the device has read what was in it.
   Result<ByteSpan> room(std::uint64_t bytes);
   /// Counts what was written into the room.
   void fill(std::uint64_t bytes) { filled_ = std::min(filled_ + aligned(bytes), bytes_); }
   [[nodiscard]] std::uint64_t filled() const { return filled_; }
   /// Brings what the piece holds to `to`, in the order of `stream`; the next piece follows.
   Status send(std::byte* to, const Stream& stream);
+  /// The same for other work that reads what the piece holds; `started`: what became of giving it to `stream`.  After
+  /// an error too the piece is used again only when nothing can be reading it.
+  Status release_after(Status started, const Stream& stream);
 
   /// Brings up more than a piece, of host memory or of an object from `offset_bytes` on; the piece holds nothing.
   Status send_all(ByteView bytes, std::byte* to, const Stream& stream);
+  /// `read`: whether the object could be read; what is returned tells of the device.
   Status send_object(const Object& object, std::uint64_t offset_bytes, std::uint64_t bytes, std::byte* to,
-                     const Stream& stream);
+                     const Stream& stream, Status& read);
   [[nodiscard]] double waited_seconds() const { return waited_seconds_; }
 
  private:

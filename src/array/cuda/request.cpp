@@ -32,6 +32,7 @@ Result<Request> make_request(const ReadItem& item, const Options& options) {
   PENSTOCK_ASSIGN(r.begin, Event::record(item.target.stream));
   PENSTOCK_ASSIGN(r.ring, shared_pinned_ring(r.device.type));
   PENSTOCK_ASSIGN(r.memory, staging_memory(r.device));
+  r.reads_pinned = find_backend(r.device.type)->reads_pinned(r.device.index);  // the ring has found it
   r.on_error = options.on_error;
   return r;
 }

@@ -1,6 +1,7 @@
 // What reads into the memory of a CUDA device share.  Two ways lead there.
 // Chunks that are raw or that the CPU decodes: every worker sends some at a time up on a stream of its own, so that
-// reading, decoding, uploading and placing overlap without a barrier.
+// reading, decoding, uploading and placing overlap without a barrier.  Placement takes them straight from pinned memory
+// where it reads them in rows.
 // Waves, for chunks that the device decodes: large batches, so that many chunks are decoded by one launch.
 #pragma once
 #include <oneapi/tbb/enumerable_thread_specific.h>
@@ -33,6 +34,7 @@ struct Request {
   Event begin;  // in the caller's stream
   std::shared_ptr<PinnedRing> ring;
   std::shared_ptr<Memory> memory;
+  bool reads_pinned = false;  // the device's kernels, at the addresses that the host uses
   OnError on_error = OnError::fail;
 
   [[nodiscard]] std::span<const Segment> segments(const Leaf& leaf) const {
@@ -74,8 +76,9 @@ Result<Request> make_request(const ReadItem& item, const Options& options);
 struct Lane {
   Pieces pieces;
   std::optional<LeafFinder> finder;
-  Stream stream;   // not for waves, which have their own
-  Buffer staging;  // on the device, used again for each group of chunks
+  std::optional<Stream> stream;     // not for waves, which have their own
+  Buffer staging;                   // on the device, used again for each group; for what is not read in rows
+  std::uint64_t direct_chunks = 0;  // placed straight from a piece
 
   Status start(const Request& r, std::uint64_t workers, const CancelToken& cancel) {
     if (finder) return {};
@@ -84,11 +87,14 @@ struct Lane {
     finder = std::move(f);
     return {};
   }
+  Status start_stream(const Request& r) {
+    if (stream) return {};
+    PENSTOCK_ASSIGN(stream, Stream::create(r.device));
+    return r.begin.wait_on(*stream);
+  }
   Status start_staging(const Request& r, std::uint64_t bytes) {
     if (staging.size() > 0) return {};
-    PENSTOCK_ASSIGN(stream, Stream::create(r.device));
-    PENSTOCK_TRY(r.begin.wait_on(stream));
-    PENSTOCK_ASSIGN(staging, r.memory->allocate(bytes, kAlign, stream));
+    PENSTOCK_ASSIGN(staging, r.memory->allocate(bytes, kAlign, *stream));
     return {};
   }
 };

@@ -184,8 +184,10 @@ Status Flight::load_chunk(Lane& lane, Wave& wave, std::vector<Buffer>& encoded, 
     PENSTOCK_ASSIGN(Buffer buffer, allocate(wave, space));
     chunk.encoded = buffer.data();
     encoded.push_back(std::move(buffer));
-    return lane.pieces.send_object(*leaf.object, leaf.offset_bytes, leaf.size_bytes, encoded.back().data(),
-                                   wave.stream);
+    Status read;
+    PENSTOCK_TRY(lane.pieces.send_object(*leaf.object, leaf.offset_bytes, leaf.size_bytes, encoded.back().data(),
+                                         wave.stream, read));
+    return read;
   }
   PENSTOCK_ASSIGN(ByteSpan room, lane.pieces.room(space));
   if (room.empty()) {

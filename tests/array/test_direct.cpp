@@ -1,0 +1,35 @@
+// Chunks placed straight from pinned memory, with the CPU as the device.
+#include <cstdlib>
+
+#include "array/direct_reads.hpp"
+#include "array/read_cuda.hpp"
+
+using namespace penstock;
+using namespace penstock::test;
+
+namespace {
+
+const auto kRead = [](const Array& array, const Region& region, Canvas& canvas, const Options& options) {
+  return read_cuda({&array, region, Target{canvas.bytes.data() + canvas.offset, canvas.strides, {}, {}}}, options);
+};
+
+struct Direct : ::testing::Test {
+  void SetUp() override { setenv("PENSTOCK_DECODE", "cpu", 1); }
+  void TearDown() override { unsetenv("PENSTOCK_DECODE"); }
+  DirectReads<decltype(kRead)> reads{kRead};
+};
+
+}  // namespace
+
+TEST_F(Direct, EdgesAndAbsentChunks) { reads.edges_and_absent_chunks(); }
+
+TEST_F(Direct, Mixtures) {
+  for (const std::vector<CodecSpec>& codecs :
+       {std::vector<CodecSpec>{bytes_codec()}, {kBigEndian}, {bytes_codec(), zstd_codec()}, {kBigEndian, zstd_codec()}})
+    reads.mixtures(codecs, 18);
+}
+
+TEST_F(Direct, BadChunks) {
+  reads.bad_chunks({bytes_codec()});
+  reads.bad_chunks({bytes_codec(), zstd_codec()});
+}
