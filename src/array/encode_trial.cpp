@@ -39,7 +39,7 @@ Status RegionWriter::choose_encoder(Job& job) {
   PENSTOCK_ASSIGN(const ZstdSearch search, zstd_search());
   if (search == ZstdSearch::of_the_level) return {};
   std::array<std::uint64_t, 2 * kTried> sizes{};  // of chunk i: by the level, quicker
-  PENSTOCK_TRY(job.for_each(2 * tried, true, [&](std::uint64_t k) -> Status {
+  const auto encode = [&](std::uint64_t k) -> Status {
     Worker& worker = job.worker();
     PENSTOCK_ASSIGN(const ByteView chunk, chunk_to_try(worker, k / 2, tried));
     if (is_all_fill(chunk)) return {};
@@ -47,7 +47,8 @@ Status RegionWriter::choose_encoder(Job& job) {
     PENSTOCK_TRY((k % 2 == 0 ? encoder() : *quick).encode(chunk, worker.encoded, worker.scratch));
     sizes[k] = worker.encoded.size();
     return {};
-  }));
+  };
+  PENSTOCK_TRY(job.for_each(2 * tried, true, encode));
   std::uint64_t level_bytes = 0, quick_bytes = 0;
   for (std::uint64_t k = 0; k < 2 * tried; ++k) (k % 2 == 0 ? level_bytes : quick_bytes) += sizes[k];
   if (level_bytes == 0) return {};
