@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "array/budget.hpp"
 #include "array/cuda/request.hpp"
@@ -42,9 +43,15 @@ Result<Report> read_cuda(const ReadItem& item, const Options& options) {
       return {};
     }
     PENSTOCK_ASSIGN(const LeafFinder all, LeafFinder::make(r.state, r.view, r.region));
-    return job.for_each(div_up(all.size(), per_group), true, [&](std::uint64_t g) {
-      return send_chunks(r, job, lanes.local(), g * per_group, std::min((g + 1) * per_group, all.size()), per_group,
-                         options.cancel);
+    const std::uint64_t groups = div_up(all.size(), per_group), workers = std::min(job.worker_count(), groups);
+    std::atomic<std::uint64_t> next{0};
+    return job.for_each(workers, true, [&](std::uint64_t) -> Status {
+      Lane& lane = lanes.all.local();
+      PENSTOCK_ASSIGN(const bool started, lane.start(r, lanes.first, workers, options.cancel));
+      if (!started) return {};
+      for (std::uint64_t g = next++; g < groups; g = next++)
+        PENSTOCK_TRY(send_chunks(r, job, lane, g * per_group, std::min((g + 1) * per_group, all.size()), per_group));
+      return {};
     });
   });
   // Also after an error: nothing may still write into the target when the caller has it back.
@@ -52,7 +59,7 @@ Result<Report> read_cuda(const ReadItem& item, const Options& options) {
   report.peak_device_bytes = flown.peak_device_bytes;
   double waited = 0;
   std::uint64_t direct_chunks = 0;
-  for (Lane& lane : lanes) {
+  for (Lane& lane : lanes.all) {
     waited += lane.pieces.waited_seconds();
     direct_chunks += lane.direct_chunks;
     report.peak_device_bytes += lane.staging.size();

@@ -126,9 +126,23 @@ bool PinnedRing::make_room(std::uint64_t bytes, std::vector<Block>& evicted) {
   return true;
 }
 
-/// Pins a slab of `bytes`, already counted.  Not locked.
-Result<Slab> PinnedRing::make_slab(std::uint64_t bytes, const std::vector<Block>& evicted) {
-  for (const Block& block : evicted) backend_.free_pinned(block.data);
+/// nullopt: nothing is free.  Locked by the caller.
+Result<std::optional<PinnedRing::Reserved>> PinnedRing::reserve(std::uint64_t bytes) {
+  PENSTOCK_TRY(collect_pending());
+  if (const Block block = take_free(bytes); block.data != nullptr) {
+    loaned_ += block.size;
+    return std::optional(Reserved{block, {}});
+  }
+  Reserved made{{nullptr, slab_size(bytes, capacity_)}, {}};
+  if (!make_room(made.block.size, made.evicted)) return std::optional<Reserved>();
+  return std::optional(std::move(made));
+}
+
+/// Not locked.
+Result<Slab> PinnedRing::make_slab(const Reserved& reserved) {
+  const std::uint64_t bytes = reserved.block.size;
+  if (reserved.block.data != nullptr) return Slab(shared_from_this(), reserved.block.data, bytes);
+  for (const Block& block : reserved.evicted) backend_.free_pinned(block.data);
   Result<void*> data = backend_.allocate_pinned(bytes);
   if (!data) {
     const std::scoped_lock lock(mutex_);
@@ -140,11 +154,15 @@ Result<Slab> PinnedRing::make_slab(std::uint64_t bytes, const std::vector<Block>
   return Slab(shared_from_this(), static_cast<std::byte*>(*data), bytes);
 }
 
+Status PinnedRing::check_fits(std::uint64_t bytes) const {
+  if (bytes <= capacity_) return {};
+  return Error(ErrorCode::budget_too_small, "a piece of " + format_bytes(bytes) +
+                                                " does not fit in the staging memory of " + format_bytes(capacity_))
+      .set_hint("set PENSTOCK_PINNED to at least this size");
+}
+
 Result<Slab> PinnedRing::acquire(std::uint64_t bytes, const CancelToken& cancel) {
-  if (bytes > capacity_)
-    return Error(ErrorCode::budget_too_small, "a piece of " + format_bytes(bytes) +
-                                                  " does not fit in the staging memory of " + format_bytes(capacity_))
-        .set_hint("set PENSTOCK_PINNED to at least this size");
+  PENSTOCK_TRY(check_fits(bytes));
   std::unique_lock lock(mutex_);
   const auto me = waiting_.insert(waiting_.end(), 0);
   const auto leave = [&] {
@@ -157,21 +175,12 @@ Result<Slab> PinnedRing::acquire(std::uint64_t bytes, const CancelToken& cancel)
       return Error(ErrorCode::cancelled, "cancelled while waiting for staging memory");
     }
     if (waiting_.begin() == me) {
-      if (Status collected = collect_pending(); !collected) {
+      auto reserved = reserve(bytes);
+      if (!reserved || *reserved) {
         leave();
-        return std::move(collected).error();
-      }
-      if (const Block block = take_free(bytes); block.data != nullptr) {
-        loaned_ += block.size;
-        leave();
-        return Slab(shared_from_this(), block.data, block.size);
-      }
-      std::vector<Block> evicted;
-      const std::uint64_t size = slab_size(bytes, capacity_);
-      if (make_room(size, evicted)) {
-        leave();
+        if (!reserved) return std::move(reserved).error();
         lock.unlock();
-        return make_slab(size, evicted);
+        return make_slab(**reserved);
       }
     }
     if (waiting_.begin() == me && !pending_.empty())
@@ -179,6 +188,17 @@ Result<Slab> PinnedRing::acquire(std::uint64_t bytes, const CancelToken& cancel)
     else
       changed_.wait_for(lock, kCancelPoll);
   }
+}
+
+Result<std::optional<Slab>> PinnedRing::try_acquire(std::uint64_t bytes) {
+  PENSTOCK_TRY(check_fits(bytes));
+  std::unique_lock lock(mutex_);
+  if (!waiting_.empty()) return std::optional<Slab>();
+  PENSTOCK_ASSIGN(const std::optional<Reserved> reserved, reserve(bytes));
+  if (!reserved) return std::optional<Slab>();
+  lock.unlock();
+  PENSTOCK_ASSIGN(Slab slab, make_slab(*reserved));
+  return std::optional(std::move(slab));
 }
 
 Result<std::shared_ptr<PinnedRing>> shared_pinned_ring(Device::Type type) {

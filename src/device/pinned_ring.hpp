@@ -6,6 +6,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "device/backend.hpp"
@@ -56,6 +57,8 @@ class PinnedRing : public std::enable_shared_from_this<PinnedRing> {
   /// others do the same: ask for all that is needed in one slab.
   /// Errors: budget_too_small (more than the whole ring), out_of_memory (cannot be pinned), cancelled, device_error.
   Result<Slab> acquire(std::uint64_t bytes, const CancelToken& cancel);
+  /// The same without waiting; nullopt: there is none now, or others wait.  Who holds a slab may ask so for another.
+  Result<std::optional<Slab>> try_acquire(std::uint64_t bytes);
 
   [[nodiscard]] std::uint64_t capacity_bytes() const { return capacity_; }
   /// Bytes pinned now (on loan or waiting), and on loan now.
@@ -77,9 +80,16 @@ class PinnedRing : public std::enable_shared_from_this<PinnedRing> {
   void give_back(Block block);
   void give_back_after(Block block, Event event);
   Status collect_pending();
+  /// A slab to be: counted as on loan, perhaps still to be pinned.
+  struct Reserved {
+    Block block;                 // its data are nullptr: to be pinned
+    std::vector<Block> evicted;  // to be freed before that
+  };
+  Status check_fits(std::uint64_t bytes) const;
   Block take_free(std::uint64_t bytes);
   bool make_room(std::uint64_t bytes, std::vector<Block>& evicted);
-  Result<Slab> make_slab(std::uint64_t bytes, const std::vector<Block>& evicted);
+  Result<std::optional<Reserved>> reserve(std::uint64_t bytes);
+  Result<Slab> make_slab(const Reserved& reserved);
 
   Backend& backend_;
   const std::uint64_t capacity_;

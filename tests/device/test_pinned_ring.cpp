@@ -121,6 +121,31 @@ TEST(PinnedRing, WaitsUntilASlabIsReturned) {
   EXPECT_TRUE(got);
 }
 
+TEST(PinnedRing, TryingDoesNotWaitAndLetsWaitersGoFirst) {
+  FakeBackend backend;
+  auto ring = PinnedRing::create(backend, 2 * kMiB);
+  Slab held = ring->acquire(kMiB, {}).value();
+  std::optional<Slab> second = ring->try_acquire(kMiB).value();
+  ASSERT_TRUE(second);
+  EXPECT_FALSE(ring->try_acquire(10).value()) << "the ring is full";
+  EXPECT_EQ(ring->try_acquire(2 * kMiB + 1).error().code(), ErrorCode::budget_too_small);
+  std::atomic<bool> got{false};
+  std::thread waiter([&] {
+    Slab both = ring->acquire(2 * kMiB, {}).value();
+    got = true;
+    while (got) std::this_thread::sleep_for(1ms);
+  });
+  std::this_thread::sleep_for(30ms);
+  second->release();
+  EXPECT_FALSE(ring->try_acquire(10).value()) << "another waits for it";
+  held.release();
+  while (!got) std::this_thread::sleep_for(1ms);
+  EXPECT_FALSE(ring->try_acquire(10).value());
+  got = false;
+  waiter.join();
+  EXPECT_TRUE(ring->try_acquire(10).value());
+}
+
 TEST(PinnedRing, WaitingCanBeCancelled) {
   FakeBackend backend;
   auto ring = PinnedRing::create(backend, kMiB);

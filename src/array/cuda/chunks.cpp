@@ -140,9 +140,8 @@ Status Sender::add_decoded(const Leaf& leaf, const PartArray& part) {
 
 }  // namespace
 
-Status send_chunks(const Request& r, Job& job, Lane& lane, std::uint64_t first, std::uint64_t last, std::uint64_t most,
-                   const CancelToken& cancel) {
-  PENSTOCK_TRY(lane.start(r, job.worker_count(), cancel));
+Status send_chunks(const Request& r, Job& job, Lane& lane, std::uint64_t first, std::uint64_t last,
+                   std::uint64_t most) {
   PENSTOCK_TRY(lane.start_stream(r));
   Worker& worker = job.worker();
   Sender sender{r, worker, lane, aligned(r.chain->decoded_size()) * most};

@@ -10,6 +10,18 @@ namespace {
 
 constexpr std::uint64_t kLeastPieceBytes = std::uint64_t{1} << 18;
 
+Result<std::optional<Slab>> take(PinnedRing& ring, FirstPieces& first, std::uint64_t bytes, const CancelToken& cancel) {
+  if (!first.there) {
+    const std::scoped_lock lock(first.mutex);
+    if (!first.there) {
+      PENSTOCK_ASSIGN(Slab slab, ring.acquire(bytes, cancel));
+      first.there = true;
+      return std::optional(std::move(slab));
+    }
+  }
+  return ring.try_acquire(bytes);
+}
+
 }  // namespace
 
 Pieces::~Pieces() {
@@ -17,17 +29,19 @@ Pieces::~Pieces() {
     if (event) (void)event->synchronize();  // an error of the device is seen by who waits for the read's result
 }
 
-Status Pieces::start(PinnedRing& ring, std::uint64_t workers, const CancelToken& cancel) {
-  if (started()) return {};
+Result<bool> Pieces::start(PinnedRing& ring, FirstPieces& first, std::uint64_t workers, const CancelToken& cancel) {
+  if (started()) return true;
   // Half of the ring for one read, so that a second one need not wait for it.
   const std::uint64_t capacity = ring.capacity_bytes();
   const std::uint64_t share = capacity / (2 * kPieces * std::max<std::uint64_t>(workers, 1)) / 4096 * 4096;
   const std::uint64_t least = std::clamp<std::uint64_t>(capacity / kPieces, 1, kLeastPieceBytes);
   std::uint64_t bytes = std::clamp(share, least, kPieceBytes);
   if (bytes > kAlign) bytes = bytes / kAlign * kAlign;  // every piece begins at a multiple
-  PENSTOCK_ASSIGN(slab_, ring.acquire(kPieces * bytes, cancel));
+  PENSTOCK_ASSIGN(std::optional<Slab> slab, take(ring, first, kPieces * bytes, cancel));
+  if (!slab) return false;
+  slab_ = *std::move(slab);
   bytes_ = bytes;
-  return {};
+  return true;
 }
 
 Result<ByteSpan> Pieces::room(std::uint64_t bytes) {

@@ -3,6 +3,8 @@
 #pragma once
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <mutex>
 #include <optional>
 
 #include "device/pinned_ring.hpp"
@@ -18,6 +20,12 @@ inline constexpr std::size_t kPieces = 3;
 inline constexpr std::uint64_t kAlign = 256;
 constexpr std::uint64_t aligned(std::uint64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 
+/// Of one read: whether one of its workers has pieces.
+struct FirstPieces {
+  std::mutex mutex;
+  std::atomic<bool> there{false};
+};
+
 /// Of one thread.
 class Pieces {
  public:
@@ -27,9 +35,10 @@ class Pieces {
   /// The device must be done with what was sent before the memory is used again.
   ~Pieces();
 
-  /// Takes memory from the ring, as one of `workers` who do: no more than its share.  Waits until there is some; the
-  /// caller holds nothing of the ring.  Errors: cancelled, out_of_memory, budget_too_small.
-  Status start(PinnedRing& ring, std::uint64_t workers, const CancelToken& cancel);
+  /// Takes memory from the ring, as one of `workers` of a read who do: no more than its share.  The first of them waits
+  /// until there is some.  Another takes what is there: false when nothing is, for it must not wait for memory that
+  /// others hold who wait for its own read's.  Errors: cancelled, out_of_memory, budget_too_small.
+  Result<bool> start(PinnedRing& ring, FirstPieces& first, std::uint64_t workers, const CancelToken& cancel);
   [[nodiscard]] bool started() const { return bytes_ > 0; }
   [[nodiscard]] std::uint64_t piece_bytes() const { return bytes_; }
   /// Room for `bytes`, at most piece_bytes(), behind what the piece holds, at an address that is a multiple of 256;

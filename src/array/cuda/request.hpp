@@ -80,12 +80,14 @@ struct Lane {
   Buffer staging;                   // on the device, used again for each group; for what is not read in rows
   std::uint64_t direct_chunks = 0;  // placed straight from a piece
 
-  Status start(const Request& r, std::uint64_t workers, const CancelToken& cancel) {
-    if (finder) return {};
-    PENSTOCK_TRY(pieces.start(*r.ring, workers, cancel));
+  /// False: there is no pinned memory for one more worker; the others do the work.
+  Result<bool> start(const Request& r, FirstPieces& first, std::uint64_t workers, const CancelToken& cancel) {
+    if (finder) return true;
+    PENSTOCK_ASSIGN(const bool started, pieces.start(*r.ring, first, workers, cancel));
+    if (!started) return false;
     PENSTOCK_ASSIGN(LeafFinder f, LeafFinder::make(r.state, r.view, r.region));
     finder = std::move(f);
-    return {};
+    return true;
   }
   Status start_stream(const Request& r) {
     if (stream) return {};
@@ -98,11 +100,14 @@ struct Lane {
     return {};
   }
 };
-using Lanes = tbb::enumerable_thread_specific<Lane>;
+/// Of one read.
+struct Lanes {
+  tbb::enumerable_thread_specific<Lane> all;
+  FirstPieces first;
+};
 
-/// Chunks [first, last), raw or decoded by this thread; no call has more than `most`.
-Status send_chunks(const Request& r, Job& job, Lane& lane, std::uint64_t first, std::uint64_t last, std::uint64_t most,
-                   const CancelToken& cancel);
+/// Chunks [first, last), raw or decoded by this thread, whose lane has been started; no call has more than `most`.
+Status send_chunks(const Request& r, Job& job, Lane& lane, std::uint64_t first, std::uint64_t last, std::uint64_t most);
 
 /// What waves came to.
 struct Flown {

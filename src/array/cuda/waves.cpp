@@ -109,6 +109,8 @@ Result<Buffer> Flight::allocate(Wave& wave, std::uint64_t bytes) {
 
 /// One worker: takes groups until there are none.
 Status Flight::work() {
+  PENSTOCK_ASSIGN(const bool started, lanes.all.local().start(r, lanes.first, job.worker_count(), cancel));
+  if (!started) return {};
   for (;;) {
     const std::uint64_t group = next_group.fetch_add(1);
     if (group >= cut.groups()) return {};
@@ -202,8 +204,7 @@ Status Flight::load_chunk(Lane& lane, Wave& wave, std::vector<Buffer>& encoded, 
 
 /// Locates and reads the chunks of a group.  Each object is open only as long as it is read.
 Status Flight::load(std::uint64_t wave, std::uint64_t group) {
-  Lane& lane = lanes.local();
-  PENSTOCK_TRY(lane.start(r, job.worker_count(), cancel));
+  Lane& lane = lanes.all.local();
   Wave& w = wave_of(wave);
   Worker& worker = job.worker();
   const double waited = lane.pieces.waited_seconds();
@@ -248,7 +249,7 @@ Status Flight::launch(Wave& wave) {
     Bytes words;
     PENSTOCK_TRY(words.resize_discard(batch.words_bytes()));
     batch.write_words(words.data(), wave.device.data());
-    PENSTOCK_TRY(lanes.local().pieces.send_all(words, wave.device.data(), wave.stream));
+    PENSTOCK_TRY(lanes.all.local().pieces.send_all(words, wave.device.data(), wave.stream));
     PENSTOCK_TRY(batch.decode(wave.stream));
   }
   std::vector<PlaceItem> items;
