@@ -98,9 +98,12 @@ def times(result: dict) -> list[str]:
 
 def inputs(result: dict) -> list[str]:
     """What fuzzing came to."""
-    lines = ["| target | inputs | a second and core | kept as new | crashes |", "|---|---|---|---|---|"]
+    earlier = any(row.get("inputs_before") for row in result["results"])
+    what = "inputs, with earlier runs" if earlier else "inputs"
+    lines = [f"| target | {what} | a second and core | kept as new | crashes |", "|---|---|---|---|---|"]
     for row in result["results"]:
-        numbers = (row["inputs"], row["inputs_per_core_second"], row["corpus_new"], len(row["crashes"]))
+        total = row["inputs"] + row.get("inputs_before", 0)
+        numbers = (total, row["inputs_per_core_second"], row["corpus_new"], len(row["crashes"]))
         lines.append(f"| {row['target']} | " + " | ".join(f"{n:,}" for n in numbers) + " |")
     return lines
 

@@ -3,8 +3,10 @@
 
 run_long.py build/fuzz/fuzz --out fuzz-out --seconds 3600             all targets, an hour
 run_long.py build/fuzz/fuzz --out fuzz-out --runs 10000000 zstd lz4   these, until each has so many inputs
+    --before fuzz.json                                                and those of an earlier run count
 
-Each target gets the cores that it needs to keep up with the others.  Inputs that reach something new are kept in
+Each target gets the cores that it needs to keep up with the others, so that all get there at the same time.  Inputs of
+the corpus, with which each process begins, do not count.  Inputs that reach something new are kept in
 OUT/corpus/TARGET, with which the next run begins; --merge keeps as few of them as reach the same, in OUT/corpus.tar.xz.
 Inputs that fail are OUT/crashes/TARGET-*; a program of any build runs them again: fuzz_TARGET FILE.
 Ctrl-C ends it early: what ran until then is written.  Exit status: 1 when something failed.
@@ -42,25 +44,34 @@ ASAN = "quarantine_size_mb=16:malloc_context_size=1:allocator_may_return_null=1"
 
 
 class Target:
-    def __init__(self, program, out, seeds):
+    def __init__(self, program, out, seeds, earlier):
         self.name = program.name.removeprefix("fuzz_")
         self.program = program
         self.corpus = out / "corpus" / self.name
         self.seeds = seeds / self.name
         self.corpus.mkdir(parents=True, exist_ok=True)
         self.corpus_before = len(os.listdir(self.corpus))
+        rows = [row for result in earlier for row in result["results"] if row["target"] == self.name]
+        self.inputs_before = sum(row["inputs"] for row in rows)
         self.inputs = 0
+        self.reloaded = 0  # of the corpus: not in `inputs`
         self.core_seconds = 0.0
-        self.running = 0  # processes
+        self.seconds_running = 0  # that processes under way will have taken
+        self.guess = rows[-1]["inputs_per_core_second"] if rows and rows[-1]["inputs"] else 2000.0
         self.crashes = []
 
     def rate(self):
         """Inputs a second on a core, measured or guessed."""
-        return self.inputs / self.core_seconds if self.core_seconds > 0 and self.inputs > 0 else 2000.0
+        return self.inputs / self.core_seconds if self.core_seconds > 0 and self.inputs > 0 else self.guess
 
-    def done(self, more_core_seconds=0):
-        """Inputs, in those of a decoder."""
-        return (self.inputs + more_core_seconds * self.rate()) / SHARES.get(self.name, 1)
+    def forecast(self):
+        """Inputs once what runs has ended, in those of a decoder."""
+        inputs = self.inputs_before + self.inputs + self.seconds_running * self.rate()
+        return inputs / SHARES.get(self.name, 1)
+
+    def seconds_to(self, runs):
+        """Core seconds that it needs for so many inputs of a decoder, besides what runs."""
+        return (runs - self.forecast()) * SHARES.get(self.name, 1) / self.rate()
 
     def dirs(self):
         return [str(d) for d in (self.corpus, self.seeds) if d.is_dir()]
@@ -71,6 +82,7 @@ class Slice:
 
     def __init__(self, target, seconds, number, args, env):
         self.target = target
+        self.seconds = seconds
         self.begin = time.monotonic()
         self.log = args.out / "logs" / f"{target.name}-{number}.log"
         command = [
@@ -88,16 +100,19 @@ class Slice:
         ]
         with self.log.open("w") as log:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env)
-        target.running += 1
+        target.seconds_running += seconds
 
     def end(self):
         """Counts what the process did."""
         target = self.target
-        target.running -= 1
+        target.seconds_running -= self.seconds
         target.core_seconds += time.monotonic() - self.begin
         text = self.log.read_text(errors="replace")
-        found = re.search(r"stat::number_of_executed_units:\s*(\d+)", text)
-        target.inputs += int(found.group(1)) if found else 0
+        executed = re.search(r"stat::number_of_executed_units:\s*(\d+)", text)
+        reloaded = re.search(r"^#(\d+)\s+INITED", text, re.MULTILINE)
+        if executed and reloaded:
+            target.inputs += int(executed.group(1)) - int(reloaded.group(1))
+            target.reloaded += int(reloaded.group(1))
         if self.process.returncode in (0, 72, -signal.SIGINT):  # done; interrupted
             self.log.unlink()
             return
@@ -130,8 +145,10 @@ def fuzz(targets, args, env, stop):
 
     def behind():
         """The target that will be the furthest behind once what runs has ended."""
-        open_targets = [t for t in targets if len(t.crashes) < MOST_CRASHES and (not args.runs or t.done() < args.runs)]
-        return min(open_targets, key=lambda t: t.done(t.running * args.slice), default=None)
+        open_targets = [t for t in targets if len(t.crashes) < MOST_CRASHES]
+        if args.runs:
+            open_targets = [t for t in open_targets if t.forecast() < args.runs]
+        return min(open_targets, key=Target.forecast, default=None)
 
     while True:
         for s in [s for s in slices if s.process.poll() is not None]:
@@ -141,6 +158,8 @@ def fuzz(targets, args, env, stop):
         while not stop and left > 1 and len(slices) < args.jobs and (target := behind()) is not None:
             # The first ones end one after the other, so that later they do not all end at once.
             seconds = args.slice if number >= args.jobs else 3 + number * args.slice // args.jobs
+            if args.runs:
+                seconds = min(seconds, 3 + int(target.seconds_to(args.runs)))
             slices.append(Slice(target, min(seconds, left), number, args, env))
             number += 1
         if not slices:
@@ -184,13 +203,16 @@ def report(targets, args, begin, clock):
             {
                 "target": t.name,
                 "inputs": t.inputs,
+                "inputs_before": t.inputs_before,
+                "corpus_reloaded": t.reloaded,
                 "core_seconds": round(t.core_seconds, 1),
                 "inputs_per_core_second": round(t.rate()) if t.inputs else 0,
                 "corpus_new": len(os.listdir(t.corpus)) - t.corpus_before,
                 "crashes": sorted(t.crashes),
             }
         )
-        print(f"{t.name:16} {t.inputs:12,} inputs  {rows[-1]['inputs_per_core_second']:7,}/s a core", end="  ")
+        print(f"{t.name:16} {t.inputs_before:12,} + {t.inputs:12,} inputs", end="  ")
+        print(f"{rows[-1]['inputs_per_core_second']:7,}/s a core", end="  ")
         print(f"{rows[-1]['corpus_new']:6} kept  {len(t.crashes)} crashes")
     result = {
         "benchmark": "fuzz",
@@ -220,6 +242,14 @@ def main():
         default=0,
         help="inputs of a decoder after which it is done; others have shares of it (default: no limit)",
     )
+    parser.add_argument(
+        "--before",
+        type=pathlib.Path,
+        action="append",
+        default=[],
+        metavar="JSON",
+        help="result of an earlier run, whose inputs count towards --runs; may be given several times",
+    )
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--slice", type=int, default=25, help="seconds of one process")
     parser.add_argument("--seed", type=int, default=int(time.time()) % 10**6)
@@ -232,7 +262,9 @@ def main():
     for folder in ("corpus", "crashes", "logs"):
         (args.out / folder).mkdir(parents=True, exist_ok=True)
     programs = sorted(p for p in args.programs.resolve().glob("fuzz_*") if p.is_file() and os.access(p, os.X_OK))
-    targets = [Target(p, args.out, args.seeds) for p in programs if not args.targets or p.name[5:] in args.targets]
+    earlier = [json.loads(path.read_text()) for path in args.before]
+    programs = [p for p in programs if not args.targets or p.name[5:] in args.targets]
+    targets = [Target(p, args.out, args.seeds, earlier) for p in programs]
     if not targets:
         parser.error(f"no such programs in {args.programs}")
     env = {**os.environ, "ASAN_OPTIONS": ASAN, "UBSAN_OPTIONS": "print_stacktrace=1"}
