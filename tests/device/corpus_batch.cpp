@@ -1,9 +1,11 @@
 // A whole fuzz corpus at once: all its chunks of a format, good ones beside bad ones, in one batch on each device, and
 // each by itself on the CPU: the same statuses, the same bytes, and nothing written beside a chunk.
 //
-//   corpus_batch [--most N] [--largest BYTES] FOLDER...     a folder has the inputs of target NAME in FOLDER/NAME
+//   corpus_batch [--most N] [--largest BYTES] [--only FORMAT,...] FOLDER...
 //
-// Runs on the CPU and, when there is one, on the first CUDA device; small --most and --largest suit compute-sanitizer.
+// A folder has the inputs of target NAME in FOLDER/NAME.  Runs on the CPU and, when there is one, on the first CUDA
+// device.  For compute-sanitizer: N chunks of a format at most, none that asks for more than BYTES, and only the
+// formats named (deflate_raw, zstd, blosc_zstd: as they are printed).
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -230,20 +232,39 @@ Result<int> run_group(const std::string& name, const Group& group, const std::ve
   return wrong;
 }
 
+/// Leaves those that are named in `list`, separated by commas; false when one of them is none.
+bool keep_only(std::string list, std::map<std::string, Group>& all) {
+  std::map<std::string, Group> kept;
+  for (list += ','; !list.empty(); list.erase(0, list.find(',') + 1)) {
+    auto named = all.extract(list.substr(0, list.find(',')));
+    if (!named) {
+      std::printf("no such format: %s\n", list.substr(0, list.find(',')).c_str());
+      return false;
+    }
+    kept.insert(std::move(named));
+  }
+  all = std::move(kept);
+  return true;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   std::size_t most = ~std::size_t{0}, largest = 1 << 20;
   auto all = groups();
+  std::vector<std::string> folders;
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     if (word == "--most" && i + 1 < argc)
       most = std::stoul(argv[++i]);
     else if (word == "--largest" && i + 1 < argc)
       largest = std::stoul(argv[++i]);
-    else
-      add_folder(word, most, largest, all);
+    else if (word != "--only" || i + 1 == argc)
+      folders.push_back(word);
+    else if (!keep_only(argv[++i], all))
+      return 2;
   }
+  for (const std::string& folder : folders) add_folder(folder, most, largest, all);
   std::vector<Stream> streams = {{}};
   if (const std::string reason = cuda_unavailable_reason(); reason.empty())
     streams.push_back(Stream::create({Device::Type::cuda, 0}).value());
