@@ -2,17 +2,12 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
+#include "codec/scratch_memory.hpp"
 #include "codec/status.hpp"
 #include "penstock/bytes.hpp"
-
-#if defined(__has_include) && __has_include(<sanitizer/asan_interface.h>)
-#include <sanitizer/asan_interface.h>
-#else
-#define ASAN_POISON_MEMORY_REGION(begin, size) ((void)(begin), (void)(size))
-#define ASAN_UNPOISON_MEMORY_REGION(begin, size) ((void)(begin), (void)(size))
-#endif
 
 namespace penstock::fuzz {
 
@@ -33,17 +28,7 @@ inline DecodeTask task_of(const Data& in, Data& out) {
           out.size()};
 }
 
-/// Memory at a multiple of 256, the same each time, so that megabytes of it cost nothing; AddressSanitizer guards what
-/// is behind it.
-inline ByteSpan scratch_of(std::uint64_t bytes) {
-  constexpr std::uint64_t kAlign = 256, kGuard = 4096;
-  static std::vector<std::byte> memory;
-  if (memory.size() < bytes + kAlign + kGuard) memory = std::vector<std::byte>(2 * bytes + kAlign + kGuard);
-  auto* const begin = memory.data() + (0 - reinterpret_cast<std::uintptr_t>(memory.data())) % kAlign;
-  ASAN_UNPOISON_MEMORY_REGION(memory.data(), memory.size());
-  ASAN_POISON_MEMORY_REGION(begin + bytes, memory.size() - static_cast<std::size_t>(begin + bytes - memory.data()));
-  return {begin, bytes};
-}
+using test::scratch_of;
 
 inline bool same(const ChunkStatus& a, const ChunkStatus& b) {
   return a.status == b.status && a.position == b.position && a.output_bytes == b.output_bytes;
@@ -57,6 +42,20 @@ inline bool damage(Data& stream, const std::uint8_t* data, std::size_t count) {
     damaged = damaged || data[2] != 0;
   }
   return damaged;
+}
+
+/// A byte that says how often what follows is repeated, each time with another byte changed, one that is not data, then
+/// the data.  255: so often that there are several segments, where the sum of all bytes chooses so: the fuzzer would
+/// try little else.
+inline Data data_to_encode(const std::uint8_t* bytes, std::size_t size) {
+  const bool large = bytes[0] == 255 && std::accumulate(bytes, bytes + size, 0u) % 16 == 0;
+  const std::size_t most = large ? std::size_t{3} << 16 : 2000;
+  Data data;
+  for (std::uint32_t i = 0; i <= bytes[0] && data.size() + size <= most; ++i) {
+    data.insert(data.end(), bytes + 2, bytes + size);
+    if (size > 2) data[data.size() - 1 - i % (size - 2)] ^= static_cast<std::uint8_t>(i);
+  }
+  return data;
 }
 
 }  // namespace penstock::fuzz

@@ -125,8 +125,8 @@ Data encode(const Chain& chain, const Data& raw) {
   Data encoded(begin, begin + by_cpu.size());
   if (!chain.encoders) return encoded;
   EncodeRun run(*chain.encoders, 1);
-  const test::ExactBytes host = test::exact_bytes(run.host_bytes()), device = test::exact_bytes(run.device_bytes());
-  demand(run.begin(host.get(), device.get(), raw.size(), {}).has_value());
+  const test::ExactBytes host = test::exact_bytes(run.host_bytes());
+  demand(run.begin(host.get(), scratch_of(run.device_bytes()).data(), raw.size(), {}).has_value());
   std::memcpy(run.raw(0), raw.data(), raw.size());
   demand(run.encode({}).has_value());
   const auto* const made = reinterpret_cast<const std::uint8_t*>(run.encoded(0));
@@ -143,9 +143,9 @@ void decode(const Chain& chain, const Data& in) {
           .has_value();
   ChainBatch batch(*chain.decoders);
   batch.add(in.size());
-  const test::ExactBytes host = test::exact_bytes(batch.host_bytes()), device = test::exact_bytes(batch.device_bytes());
+  const test::ExactBytes host = test::exact_bytes(batch.host_bytes());
   if (!in.empty()) std::memcpy(host.get() + batch.encoded_at(0), in.data(), in.size());
-  demand(batch.run(host.get(), device.get(), {}).has_value());
+  demand(batch.run(host.get(), scratch_of(batch.device_bytes()).data(), {}).has_value());
   const ChainBatch::Outcome outcome = batch.outcome(0);
   if (outcome.needs_cpu) return;
   // libzstd is looser about what it does not need (docs/concepts/decoding.md); nothing else is.

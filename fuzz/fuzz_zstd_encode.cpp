@@ -1,6 +1,5 @@
 // Bytes as a chunk to encode: the zstd encoder for devices, in order and scattered; libzstd reads what it makes.
-// Input: how often what follows is repeated (each time with another byte changed): 255 is so often that the chunk has
-// several segments; how much less room than the bound there is; then the data.
+// Input: data_to_encode, whose second byte says how much less room than the bound there is.
 #include <zstd.h>
 
 #include <algorithm>
@@ -30,12 +29,7 @@ Made encode(const Team& team, const Data& data, std::uint64_t room, bool checksu
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   if (size < 2) return 0;
-  const std::size_t most = bytes[0] == 255 ? std::size_t{3} << 16 : 2000;
-  Data data;
-  for (std::uint32_t i = 0; i <= bytes[0] && data.size() + size <= most; ++i) {
-    data.insert(data.end(), bytes + 2, bytes + size);
-    if (size > 2) data[data.size() - 1 - i % (size - 2)] ^= static_cast<std::uint8_t>(i);
-  }
+  const Data data = fuzz::data_to_encode(bytes, size);
   const std::uint64_t bound = zstd::most_frame_bytes(data.size());
   const bool checksum = bytes[1] % 2 != 0;
   const Made ordered = encode(HostTeam<>(), data, bound, checksum);

@@ -60,9 +60,12 @@ std::optional<Input> made_input(const std::uint8_t* data, std::size_t size, std:
   return input;
 }
 
-/// Mostly small: most mistakes show in the first bytes, and a target should see thousands of inputs a second.
+/// Mostly small: most mistakes show in the first bytes, and a target should see thousands of inputs a second.  Whether
+/// a stream is large is left to chance: as the fuzzer's choice, half of its corpus came to be large.
 inline std::size_t choose_size(test::Choices& choices, std::size_t most) {
-  return choices.below(choices.one_in(64) ? most : choices.one_in(2) ? 60 : 900);
+  const std::uint32_t chance = choices.chance() % 128;
+  const std::size_t large = chance == 0 ? most : chance < 8 ? std::min<std::size_t>(most, 6000) : 0;
+  return choices.below(large != 0 ? large : choices.one_in(2) ? 60 : 900);
 }
 
 /// Formats: LZ4 block, LZ4 frames, blosclz, Snappy.

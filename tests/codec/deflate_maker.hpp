@@ -37,10 +37,16 @@ struct DeflateCode {
 
   void number() {
     value.assign(length.size(), 0);
-    std::uint32_t next = 0;
-    for (std::uint32_t bits = 1; bits <= 15; ++bits, next <<= 1)
-      for (std::size_t s = 0; s < length.size(); ++s)
-        if (length[s] == bits) value[s] = static_cast<std::uint16_t>(reverse_bits(next++) >> (32 - bits));
+    std::array<std::uint32_t, 16> next{};  // of each length
+    for (const std::uint8_t bits : length) ++next[bits];
+    for (std::uint32_t bits = 1, first = 0; bits <= 15; ++bits) {
+      const std::uint32_t behind = first + next[bits];
+      next[bits] = first;
+      first = behind << 1;
+    }
+    for (std::size_t s = 0; s < length.size(); ++s)
+      if (const std::uint32_t bits = length[s]; bits != 0)
+        value[s] = static_cast<std::uint16_t>(reverse_bits(next[bits]++) >> (32 - bits));
   }
   void put(BitWriter& to, std::uint32_t symbol) const { to.put(value[symbol], length[symbol]); }
 
@@ -67,17 +73,23 @@ struct DeflateCode {
     code.number();
     return code;
   }
-  static DeflateCode fixed_literals() {
-    DeflateCode code;
-    for (int s = 0; s < 288; ++s)
-      code.length.push_back(static_cast<std::uint8_t>(s < 144 ? 8 : s < 256 ? 9 : s < 280 ? 7 : 8));
-    code.number();
+  static const DeflateCode& fixed_literals() {
+    static const DeflateCode code = [] {
+      DeflateCode made;
+      for (int s = 0; s < 288; ++s)
+        made.length.push_back(static_cast<std::uint8_t>(s < 144 ? 8 : s < 256 ? 9 : s < 280 ? 7 : 8));
+      made.number();
+      return made;
+    }();
     return code;
   }
-  static DeflateCode fixed_distances() {
-    DeflateCode code;
-    code.length.assign(32, 5);
-    code.number();
+  static const DeflateCode& fixed_distances() {
+    static const DeflateCode code = [] {
+      DeflateCode made;
+      made.length.assign(32, 5);
+      made.number();
+      return made;
+    }();
     return code;
   }
 };

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "codec/device_encoder.hpp"
+#include "codec/scratch_memory.hpp"
 #include "device/lz4_data.hpp"
 
 namespace penstock::test {
@@ -29,12 +30,12 @@ struct Made {
 /// encode(batch, scratch) with `room` for the output.
 template <class Encode>
 Made encode_one(const Data& data, std::uint64_t room, std::uint64_t scratch_bytes, const Encode& encode) {
-  const ExactBytes in = exact_bytes(data.size()), out = exact_bytes(room), scratch = exact_bytes(scratch_bytes);
+  const ExactBytes in = exact_bytes(data.size()), out = exact_bytes(room);
   if (!data.empty()) std::memcpy(in.get(), data.data(), data.size());
   const EncodeTask task{in.get(), out.get(), room};
   const std::uint64_t in_bytes = data.size();
   Made made;
-  encode(EncodeBatch{&task, &in_bytes, &made.bytes, 1, in_bytes}, scratch.get());
+  encode(EncodeBatch{&task, &in_bytes, &made.bytes, 1, in_bytes}, scratch_of(scratch_bytes).data());
   if (made.bytes == kNotEncoded) return made;
   const auto* begin = reinterpret_cast<const std::uint8_t*>(out.get());
   made.data.assign(begin, begin + made.bytes);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "codec/scratch_memory.hpp"
 #include "codec/zstd/decode/on_host.hpp"
 #include "device/test_teams.hpp"
 
@@ -27,20 +28,6 @@ class Exact {
  private:
   std::size_t shift_;
   std::unique_ptr<std::uint8_t[]> data_;
-};
-
-/// 256-aligned memory.
-class Scratch {
- public:
-  explicit Scratch(std::uint64_t bytes) : bytes_(bytes), memory_(new Line[bytes / sizeof(Line) + 1]) {}
-  [[nodiscard]] std::span<std::byte> span() const { return {reinterpret_cast<std::byte*>(memory_.get()), bytes_}; }
-
- private:
-  struct alignas(256) Line {
-    std::byte bytes[256];
-  };
-  std::uint64_t bytes_;
-  std::unique_ptr<Line[]> memory_;
 };
 
 /// One chunk to decode.
@@ -82,8 +69,7 @@ std::vector<Outcome> decode_batch(const std::vector<Item>& items, std::uint64_t 
   batch.results = results.data();
   batch.count = static_cast<std::uint32_t>(items.size());
   if (scratch_size == 0) scratch_size = scratch_bytes(batch.count, batch.decoded_bytes, batch.largest_bytes);
-  const Scratch scratch(scratch_size);
-  run(batch, scratch.span()).value();
+  run(batch, penstock::test::scratch_of(scratch_size)).value();
   std::vector<Outcome> outcomes;
   for (std::size_t i = 0; i < items.size(); ++i)
     outcomes.push_back({results[i], Data(out[i].data(), out[i].data() + items[i].out_bytes)});

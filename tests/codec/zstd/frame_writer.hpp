@@ -1,6 +1,7 @@
 // Writes zstd frames that are right and that no encoder would make: every type of block and literals and every mode of
 // table, in any order, with tables by chance.  (The idea is that of zstd's decodecorpus.)
 #pragma once
+#include <array>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -126,7 +127,7 @@ inline FseCode random_code(const std::vector<bool>& used, std::uint32_t symbols,
 
 /// A Huffman tree by chance.
 struct HuffmanCode {
-  std::vector<std::uint32_t> length = std::vector<std::uint32_t>(256, 0), value = length;
+  std::array<std::uint32_t, 256> length{}, value{};
   std::uint32_t longest = 0, last = 0;
 
   [[nodiscard]] bool has(std::uint8_t symbol) const { return length[symbol] != 0; }
@@ -153,12 +154,15 @@ struct HuffmanCode {
       code.last = std::max(code.last, static_cast<std::uint32_t>(s));
     }
     // Codes count up from the longest, in the order of the symbols (RFC 8878, 4.2.1.3).
-    std::uint32_t next = 0;
-    for (std::uint32_t bits = code.longest; bits > 0; --bits) {
-      for (std::size_t s = 0; s < 256; ++s)
-        if (code.length[s] == bits) code.value[s] = next++;
-      next >>= 1;
+    std::array<std::uint32_t, 13> next{};  // of each length
+    for (const std::uint32_t bits : leaves) ++next[bits];
+    for (std::uint32_t bits = code.longest, first = 0; bits > 0; --bits) {
+      const std::uint32_t behind = first + next[bits];
+      next[bits] = first;
+      first = behind >> 1;
     }
+    for (std::size_t s = 0; s < 256; ++s)
+      if (code.length[s] != 0) code.value[s] = next[code.length[s]]++;
     return code;
   }
 

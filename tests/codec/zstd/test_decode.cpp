@@ -128,9 +128,9 @@ TEST(ZstdDecode, AnySliceOfTheScratchWillDo) {
   batch.count = 40;
   batch.decoded_bytes = decoded;
   batch.largest_bytes = largest;
-  const Scratch scratch(usual);
-  EXPECT_EQ(in_order()(batch, scratch.span().first(least - 1)).error().code(), ErrorCode::invalid_argument);
-  EXPECT_EQ(in_order()(batch, scratch.span().subspan(16)).error().code(), ErrorCode::invalid_argument);
+  const std::span<std::byte> scratch = penstock::test::scratch_of(usual);
+  EXPECT_EQ(in_order()(batch, scratch.first(least - 1)).error().code(), ErrorCode::invalid_argument);
+  EXPECT_EQ(in_order()(batch, scratch.subspan(16)).error().code(), ErrorCode::invalid_argument);
 }
 
 TEST(ZstdDecode, ScratchIsOneAndAHalfTimesTheBatch) {
@@ -154,8 +154,8 @@ TEST(ZstdDecode, LanesStayTogether) {
                           reinterpret_cast<std::byte*>(out.data()), out.size()};
     ChunkStatus result;
     Batch batch{&task, &result, 1, out.size(), out.size()};
-    const Scratch scratch(scratch_bytes(1, out.size(), out.size()));
-    const Layout layout = lay_out(batch, scratch.span()).value();
+    const std::span<std::byte> scratch = penstock::test::scratch_of(scratch_bytes(1, out.size(), out.size()));
+    const Layout layout = lay_out(batch, scratch).value();
     const Workspace& ws = layout.workspace;
     std::memset(ws.pages_taken, 0, layout.counter_bytes);
     parse_chunk(ws, 0);

@@ -24,10 +24,10 @@ Status decode_on_host(HostShape<LiteralBlocks, SequenceBlocks, TileBytes>, const
   PENSTOCK_ASSIGN(const Layout layout, lay_out(batch, scratch));
   const Workspace& ws = layout.workspace;
   std::memset(ws.pages_taken, 0, layout.counter_bytes);
-  const auto literals = std::make_unique<LiteralShared<LiteralBlocks>>();
-  const auto sequences = std::make_unique<SequenceShared<SequenceBlocks>>();
-  const auto tile = std::make_unique<TileShared<Block::lanes, TileBytes>>();
-  const auto checksum = std::make_unique<ChecksumShared<Warp::lanes>>();
+  const auto literals = std::make_unique_for_overwrite<LiteralShared<LiteralBlocks>>();
+  const auto sequences = std::make_unique_for_overwrite<SequenceShared<SequenceBlocks>>();
+  const auto tile = std::make_unique_for_overwrite<TileShared<Block::lanes, TileBytes>>();
+  const auto checksum = std::make_unique_for_overwrite<ChecksumShared<Warp::lanes>>();
   for (std::uint32_t chunk = 0; chunk < ws.chunks; ++chunk) parse_chunk(ws, chunk);
   for (std::uint32_t slice = 0; slice < ws.slices; ++slice) {
     for (std::uint32_t chunk = 0; chunk < ws.chunks; ++chunk) list_blocks(ws, slice, chunk);
