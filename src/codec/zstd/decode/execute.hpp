@@ -111,7 +111,9 @@ PENSTOCK_HD void write_bytes(const Team& team, const BlockWork& work, const Tile
 }
 
 /// Four bytes of the tile, which come from one place.  Reads the aligned words around them: there are literals or
-/// headers before and sections behind literals, and output around output.
+/// headers before and sections behind literals, and output around output.  That output may be the tile itself, not
+/// written yet or just being written: those bytes are shifted out.  (A checker of words calls that a read of memory
+/// that nobody wrote; test_bad.cpp tries what stood there.)
 PENSTOCK_HD std::uint32_t tile_word(const BlockWork& work, const Tile& tile, ByteSource source) {
   const auto number = static_cast<std::uint32_t>(source.from);
   if (source.from >= 0 && work.literals.mask == 0) return *work.literals.data * 0x01010101u;
