@@ -256,7 +256,7 @@ def main():
     parser.add_argument("--merge", action="store_true")
     parser.add_argument("--merge-seconds", type=int, default=120)
     parser.add_argument("--commit", default="", help="for the JSON (default: asks git)")
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()  # targets may stand behind options
 
     args.out = args.out.resolve()
     for folder in ("corpus", "crashes", "logs"):
