@@ -1,6 +1,7 @@
 // How the bytes of a fuzz input become an encoded chunk, for the targets and for tests/device/corpus_batch.cpp, which
 // decodes a whole corpus at once.  nullopt: too few bytes.
 #pragma once
+#include <algorithm>
 #include <optional>
 
 #include "codec/blosc/decode.hpp"
