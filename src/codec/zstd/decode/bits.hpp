@@ -55,7 +55,8 @@ struct BackwardBits {
     limit = in.size - at + skew;
     begin = static_cast<std::int32_t>(8 * skew);
     position = static_cast<std::int32_t>(8 * last + high_bit(in.byte(at + bytes - 1)));
-    guard = static_cast<std::int32_t>(limit / 4);
+    // With less than a word from the base on, also a position that has become negative is near the end.
+    guard = limit < 4 ? INT32_MIN : static_cast<std::int32_t>(limit / 4);
     return true;
   }
   /// Bits not yet read; negative when more were read than there are (they read as 0 or as what lies in front).
