@@ -170,6 +170,9 @@ class Writer {
 }  // namespace
 
 Result<Json> parse_json(std::string_view text) {
+  // nlohmann takes it for the end of the text, whatever follows.
+  if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos)
+    return bad(fmt::format("not JSON: a zero byte at byte {}", zero));
   QuotedWords quoted;
   if (text.find("NaN") != std::string_view::npos || text.find("Infinity") != std::string_view::npos) {
     quoted = quote_bare_words(text);

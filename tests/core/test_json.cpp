@@ -42,6 +42,9 @@ TEST(Json, RefusesWithAPlace) {
     ASSERT_FALSE(r) << bad;
     EXPECT_EQ(r.error().code(), ErrorCode::invalid_metadata);
   }
+  for (const std::string_view zero :
+       {std::string_view("{}\0", 3), std::string_view("{}\0x", 4), std::string_view("\0", 1)})
+    EXPECT_NE(parse_json(zero).error().message().find("a zero byte at byte"), std::string::npos);
   EXPECT_NE(parse_json("{\"a\": tru}").error().message().find("byte"), std::string::npos);
   EXPECT_NE(parse_json("{\"a\":1,\"a\":2}").error().message().find("\"a\""), std::string::npos);
 }
