@@ -9,4 +9,5 @@ unset(TBB_DIR CACHE)  # set by an earlier find_package, it makes oneTBB look for
 FetchContent_Declare(tbb SYSTEM
   URL http://deb.debian.org/debian/pool/main/o/onetbb/onetbb_2021.8.0.orig.tar.xz
   URL_HASH SHA256=7e9111b8bb59c8800bf6d0b06afe7b0891937443d2dae1ee1101c8e2ede6a7ef)
+set(CMAKE_POLICY_VERSION_MINIMUM 3.5)  # oneTBB 2021.8 names one that CMake 4 no longer knows
 FetchContent_MakeAvailable(tbb)
