@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "codec/astype/cast.hpp"
 #include "codec/delta/delta.hpp"
 
 namespace penstock {
@@ -27,13 +28,23 @@ void differences(const std::byte* in, std::byte* out, std::size_t begin, std::si
   }
 }
 
+/// With NaN on both sides the first is kept, as on devices (float_sums.hpp): compilers take them in either order.
+template <class T>
+T add(T sum, T x) {
+  const auto a = widened(sum), b = widened(x);
+  if constexpr (std::is_floating_point_v<decltype(a + b)>)
+    return static_cast<T>(with_nan_of(a + b, a, b));
+  else
+    return static_cast<T>(a + b);
+}
+
 /// Running sums of `count` scalars in place; `sums` carries the last ones of each part from block to block.
 template <class T>
 void running_sums(std::byte* at, std::size_t count, std::size_t parts, std::array<T, 2>& sums) {
   if (parts == 1) {
     T sum = sums[0];
     for (std::size_t i = 0; i < count; ++i) {
-      sum = static_cast<T>(widened(sum) + widened(load_number<T>(at + i * sizeof(T))));
+      sum = add(sum, load_number<T>(at + i * sizeof(T)));
       store_number(at + i * sizeof(T), sum);
     }
     sums[0] = sum;
@@ -41,7 +52,7 @@ void running_sums(std::byte* at, std::size_t count, std::size_t parts, std::arra
   }
   for (std::size_t i = 0; i < count; ++i) {
     T& sum = sums[i % 2];
-    sum = static_cast<T>(widened(sum) + widened(load_number<T>(at + i * sizeof(T))));
+    sum = add(sum, load_number<T>(at + i * sizeof(T)));
     store_number(at + i * sizeof(T), sum);
   }
 }

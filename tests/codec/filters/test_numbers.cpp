@@ -1,6 +1,8 @@
 // Conversion between number types beyond the golden cases, and the fast paths against plain ones.
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstring>
 #include <limits>
 #include <random>
 
@@ -117,6 +119,23 @@ TEST(Numbers, NaNStaysNaN) {
     std::memcpy(&x, encoded->data() + 4 * i, 4);
     EXPECT_TRUE(x != x) << i;
   }
+}
+
+TEST(Numbers, SumsKeepTheFirstOfTwoNaNs) {
+  const auto codec =
+      make_codec({"numcodecs.delta", R"({"dtype": "<f8"})"}, ChunkSpec{{4}, DType::float64(), {}}).value();
+  constexpr std::uint64_t kOne = 0x3FF0'0000'0000'0000, kQuiet = 0x7FF8'0000'0000'0001;
+  constexpr std::uint64_t kSignalling = 0xFFF0'0000'0000'0002, kQuieted = 0xFFF8'0000'0000'0002;
+  const auto sums = [&](const std::array<std::uint64_t, 4>& differences) {
+    Arena arena;
+    const std::string bytes(reinterpret_cast<const char*>(differences.data()), sizeof differences);
+    const std::string decoded = decode(codec, bytes, 32, arena).value();
+    std::array<std::uint64_t, 4> out{};
+    std::memcpy(out.data(), decoded.data(), sizeof out);
+    return out;
+  };
+  EXPECT_EQ(sums({kOne, kQuiet, kSignalling, 0}), (std::array{kOne, kQuiet, kQuiet, kQuiet}));
+  EXPECT_EQ(sums({kSignalling, kQuiet, kOne, kQuiet}), (std::array{kQuieted, kQuieted, kQuieted, kQuieted}));
 }
 
 TEST(Numbers, FillValueFollowsTheElements) {
