@@ -2,7 +2,9 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <numeric>
+#include <source_location>
 #include <vector>
 
 #include "codec/scratch_memory.hpp"
@@ -13,8 +15,11 @@ namespace penstock::fuzz {
 
 using Data = std::vector<std::uint8_t>;
 
-inline void demand(bool holds) {
-  if (!holds) __builtin_trap();
+/// Ends the program where something does not hold, and says where.
+inline void demand(bool holds, std::source_location where = std::source_location::current()) {
+  if (holds) return;
+  std::fprintf(stderr, "%s:%u: a demand does not hold\n", where.file_name(), static_cast<unsigned>(where.line()));
+  __builtin_trap();
 }
 
 /// The decoded size that an input asks for in two bytes: mostly less than 16 KiB, so that inputs take microseconds.
