@@ -56,15 +56,16 @@ Result<AnyCodec> make(const Json& configuration, const ChunkSpec& chunk) {
   return AnyCodec(make_blosc(std::move(p)));
 }
 
+/// All members, in the order in which they are documented: what is read again after it was written is the same.
 Result<CodecSpec> from_v2(const Json& v2, const DType& dtype) {
   PENSTOCK_TRY(only_members(v2, {"id", "cname", "clevel", "shuffle", "blocksize", "typesize"}));
   Json c = v2;
   c.erase("id");
   const std::uint32_t item = dtype.is_vlen() ? 1 : std::max(1U, dtype.size_bytes);
   PENSTOCK_ASSIGN(const BloscShuffle shuffle, parse_shuffle(c, item));
-  Json out = Json::object();
-  if (!c.contains("typesize") || c["typesize"].is_null()) out["typesize"] = item;
-  for (const auto& [key, value] : c.items()) out[key] = value;
+  Json out = {{"typesize", item}, {"cname", "lz4"}, {"clevel", 5}, {"shuffle", ""}, {"blocksize", 0}};
+  for (const auto& [key, value] : c.items())
+    if (key != "typesize" || !value.is_null()) out[key] = value;
   out["shuffle"] = blosc_shuffle_name(shuffle);
   return CodecSpec{"blosc", dump_json(out)};
 }
