@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
+#include <array>
 
 #include "array/writer.hpp"
 #include "core/settings.hpp"
