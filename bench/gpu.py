@@ -72,6 +72,20 @@ def bus_reader(pinned: np.ndarray):
     return read, "one copy from pinned memory"
 
 
+def one_core_reader(pinned: np.ndarray):
+    from numcodecs.zstd import Zstd
+
+    codec = Zstd()
+
+    def read(path: str):
+        codec.decode((Path(path) / "c/0/0/0").read_bytes(), out=pinned)
+        out = cupy.empty(pinned.shape, pinned.dtype)
+        out.set(pinned)
+        return out
+
+    return read, f"one core: numcodecs {version('numcodecs')} into pinned memory, then one copy"
+
+
 def contenders(pinned: np.ndarray, wanted: list[str]) -> tuple[dict, dict, dict]:
     """(readers, versions, what is missing and why)."""
     makers = {
@@ -108,6 +122,45 @@ def timed(read, path: str, want: cupy.ndarray, checked: bool) -> float:
     return seconds
 
 
+def measure(what: str, layout: str, path: Path, want: cupy.ndarray, readers: dict, repeats: int, before) -> list[dict]:
+    """Rows of interleaved repeats after one warm-up; `before(name)` is called before each, outside the time."""
+    rows = {name: {"what": what, "layout": layout, "program": name, "seconds": []} for name in readers}
+    for turn in range(repeats + 1):
+        for name, read in readers.items():
+            row = rows[name]
+            if "error" in row:
+                continue
+            try:
+                before(name)
+                seconds = timed(read, str(path), want, checked=True)
+            except Exception as error:  # a peer that fails is a row, not the end
+                row["error"] = f"{type(error).__name__}: {error}"
+                print(f"  {name} {layout}: {row['error']}", file=sys.stderr)
+                continue
+            if turn:
+                row["seconds"].append(round(seconds, 6))
+                row["bytes"] = want.nbytes
+    for row in rows.values():
+        if row["seconds"]:
+            median = statistics.median(row["seconds"])
+            print(f"  {layout:6s} {row['program']:20s} {row['bytes'] / median / 1e9:7.3f} GB/s", flush=True)
+    return list(rows.values())
+
+
+def one_frame(args, versions: dict) -> list[dict]:
+    """A single chunk of 1 MiB: what is lost where there is little to decode."""
+    shape = layouts.FRAME
+    path = layouts.make(args.dir, "frame", shape)
+    layouts.warm(path)
+    want = cupy.asarray(np.asarray(layouts.reference(args.dir, shape)))
+    memory = cupy.cuda.alloc_pinned_memory(want.nbytes)
+    pinned = np.frombuffer(memory, np.uint16, want.size).reshape(shape)
+    readers = {}
+    readers["penstock"], versions["penstock"] = penstock_reader()
+    readers["one-core"], versions["one-core"] = one_core_reader(pinned)
+    return measure("one frame to the device", "zstd, 1 MiB", path, want, readers, 10 * args.repeats, lambda _: None)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dir", type=Path, default=Path("build/bench-data"))
@@ -124,32 +177,16 @@ def main() -> int:
     pinned[...] = volume
     want = cupy.asarray(pinned)
     readers, versions, missing = contenders(pinned, args.programs)
-    results, failed = [], False
+    results = []
     for layout in args.layouts:
         path = layouts.make(args.dir, layout, shape)
         layouts.warm(path)
-        rows = {n: {"what": "to the device", "layout": layout, "program": n, "seconds": []} for n in readers}
-        for turn in range(args.repeats + 1):
-            for name, read in readers.items():
-                row = rows[name]
-                if "error" in row:
-                    continue
-                try:
-                    pinned[...] = 0 if name == "tensorstore" else volume
-                    seconds = timed(read, str(path), want, checked=True)
-                except Exception as error:  # a peer that fails is a row, not the end
-                    row["error"] = f"{type(error).__name__}: {error}"
-                    failed = True
-                    print(f"  {name} {layout}: {row['error']}", file=sys.stderr)
-                    continue
-                if turn:
-                    row["seconds"].append(round(seconds, 5))
-                    row["bytes"] = volume.nbytes
-        for row in rows.values():
-            if row["seconds"]:
-                median = statistics.median(row["seconds"])
-                print(f"  {layout:6s} {row['program']:20s} {row['bytes'] / median / 1e9:7.2f} GB/s", flush=True)
-            results.append(row)
+
+        def dirty(name: str) -> None:
+            pinned[...] = 0 if name == "tensorstore" else volume
+
+        results += measure("to the device", layout, path, want, readers, args.repeats, dirty)
+    results += one_frame(args, versions)
     properties = cupy.cuda.runtime.getDeviceProperties(0)
     content = {
         "title": "Page cache to device memory",
@@ -161,7 +198,7 @@ def main() -> int:
         "results": results,
     }
     print(record.save("gpu", len(os.sched_getaffinity(0)), content))
-    return int(failed)
+    return int(any("error" in row for row in results))
 
 
 if __name__ == "__main__":

@@ -16,6 +16,8 @@ SEED = 14
 CHUNK = (128, 128, 128)
 SHARD = (256, 256, 256)
 SMALL_CHUNK = (32, 32, 32)
+TINY_CHUNK = (4, 4, 4)
+FRAME = (32, 128, 128)  # 1 MiB
 
 ZSTD = {"name": "zstd", "configuration": {"level": 3, "checksum": False}}
 BLOSC = {
@@ -43,6 +45,8 @@ LAYOUTS = {
     "zstd": (CHUNK, [BYTES, ZSTD]),
     "sharded-zstd": (SHARD, [sharded(CHUNK, [BYTES, ZSTD])]),
     "blosc-lz4": (CHUNK, [BYTES, BLOSC]),
+    "frame": (FRAME, [BYTES, ZSTD]),
+    "tiny": (TINY_CHUNK, [BYTES]),
     "small-sharded-zstd": (SHARD, [sharded(SMALL_CHUNK, [BYTES, ZSTD])]),
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""penstock and its peers side by side on this machine: reading, writing, random regions, memory.
+"""penstock and its peers side by side on this machine: reading, writing, random regions, small chunks, memory.
 
-    bench/peers.py [--dir D] [--cores N] [--repeats R] [--planes Z] [--only read,memory,boxes,write]
+    bench/peers.py [--dir D] [--cores N] [--repeats R] [--planes Z] [--only read,memory,boxes,small,write]
                    [--layouts raw,zstd,...]
 
 Each program runs in a process of its own, bound to the same cores.  Repeats are interleaved (every program once, then
@@ -159,7 +159,20 @@ def bench_write(args, workers, shape, results) -> None:
         shutil.rmtree(target, ignore_errors=True)
 
 
-def bench_boxes(args, workers, results) -> None:
+def bench_small(args, workers, shape, results) -> None:
+    """100,000 chunks of 128 bytes: the time of a chunk, not of a byte."""
+    shape = (200, 200, 160)
+    reference = str(args.dir / layouts.reference(args.dir, shape).filename)
+    path = layouts.make(args.dir, "tiny", shape)
+    layouts.warm(path)
+    runs = {
+        worker.name: lambda worker=worker: worker.ask(op="read", path=str(path), reference=reference)
+        for worker in workers
+    }
+    measure("100,000 chunks", "128 bytes, raw", runs, args.repeats, results)
+
+
+def bench_boxes(args, workers, shape, results) -> None:
     shape = (512, 512, 512)
     reference = str(args.dir / layouts.reference(args.dir, shape).filename)
     path = layouts.make(args.dir, "small-sharded-zstd", shape)
@@ -181,6 +194,9 @@ def bench_boxes(args, workers, results) -> None:
         measure(what, "small-sharded-zstd", runs, args.repeats, results)
 
 
+PARTS = {"read": bench_read, "memory": bench_memory, "boxes": bench_boxes, "small": bench_small, "write": bench_write}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dir", type=Path, default=Path("build/bench-data"), help="where the data is made and kept")
@@ -188,13 +204,15 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--planes", type=int, default=1024, help="planes of 1024 x 1024; 1024 are 2 GiB")
     parser.add_argument("--boxes", type=int, default=10_000, help="number of random 16^3 regions")
-    parser.add_argument("--only", default="read,memory,boxes,write")
+    parser.add_argument("--only", type=lambda text: text.split(","), default=list(PARTS), help=", ".join(PARTS))
     parser.add_argument("--layouts", type=lambda text: text.split(","), default=None)
     parser.add_argument("--programs", type=lambda text: text.split(","), default=list(CONTENDERS))
     parser.add_argument("--ceiling", default="build/release/bench/penstock_ceiling")
     args = parser.parse_args()
     if args.planes % layouts.SHARD[0]:
         parser.error(f"--planes: a multiple of {layouts.SHARD[0]}, so that all chunks are whole")
+    if unknown := set(args.only) - set(PARTS):
+        parser.error(f"--only {','.join(unknown)}: each one of {', '.join(PARTS)}")
     args.dir = args.dir.resolve()
     shape = (args.planes, 1024, 1024)
     workers = [Worker(name, args.cores) for name in args.programs]
@@ -204,17 +222,8 @@ def main() -> int:
     versions = {worker.name: worker.version for worker in workers if not worker.missing}
     workers = [worker for worker in workers if not worker.missing]
     results: list[dict] = []
-    for what in args.only.split(","):
-        if what == "read":
-            bench_read(args, workers, shape, results)
-        elif what == "write":
-            bench_write(args, workers, shape, results)
-        elif what == "boxes":
-            bench_boxes(args, workers, results)
-        elif what == "memory":
-            bench_memory(args, workers, shape, results)
-        else:
-            parser.error(f"--only {what}: one of read, memory, boxes, write")
+    for what in args.only:
+        PARTS[what](args, workers, shape, results)
     for worker in workers:
         worker.close()
     content = {"shape": shape, "dtype": "uint16", "versions": versions, "missing": missing, "results": results}
