@@ -191,6 +191,28 @@ TEST(Lz4Frame, EachWrongFieldHasItsStatusAndByte) {
             "codec lz4: an LZ4 frame of the legacy format, which is not decoded at byte 0");
 }
 
+TEST(Lz4Frame, ABlockEndsWithLiteralsAlsoWhereTheChunkGoesOn) {
+  const auto frame = [](std::uint32_t last_literals) {
+    Data in = {4, 0x22, 0x4D, 0x18, 0x60, 0x40, 0};
+    in[6] = static_cast<std::uint8_t>(lz4_frame::xxh32_finish(nullptr, in.data() + 4, 2) >> 8);
+    Data block = {0xF0, 25};  // 40 literals, a match of 4 bytes at offset 3, the last literals
+    block.insert(block.end(), 40, 'a');
+    block.insert(block.end(), {3, 0, static_cast<std::uint8_t>(last_literals << 4)});
+    block.insert(block.end(), last_literals, 'b');
+    const auto bytes = static_cast<std::uint8_t>(block.size());
+    const Data after = {33, 0, 0, 0x80}, end = {0, 0, 0, 0};
+    return joined({in, {bytes, 0, 0, 0}, block, after, Data(33, 'c'), end});
+  };
+  for (std::uint32_t last = 0; last <= 8; ++last) {
+    const Data in = frame(last);
+    const Decoded made = decode(HostTeam<>(), in, 44 + last + 33);
+    EXPECT_EQ(made.status.status, last < 5 ? DecodeStatus::bad_end : DecodeStatus::ok) << last;
+    EXPECT_EQ(made.status.position, last < 5 ? in.size() - 4 - 37 : in.size()) << last;
+    expect_as_liblz4(in, 44 + last + 33, last);
+  }
+  EXPECT_FALSE(by_liblz4_frame(frame(0), 77));
+}
+
 TEST(Lz4Frame, TheDecoderTakesABatch) {
   std::mt19937 random(8);
   const Data data = make_data(6, 100000, random), packed = make_frame(data, options_of(7)),

@@ -35,6 +35,7 @@ struct Cursor {
   DecodeStatus status = DecodeStatus::ok;
   std::uint32_t in = 0;
   std::uint32_t out = 0;
+  std::uint32_t last_literals = 0;  ///< behind the last match of a whole block
 };
 
 /// One sequence as the input has it.  Without initial values: it also lies in shared memory, which takes none.
@@ -206,6 +207,7 @@ PENSTOCK_HD Cursor decode_block(const Team& team, const std::uint8_t* in, std::u
     c.out += single.literals;
     if (single.length != 0) team_repeat(team, out + c.out, single.offset, single.length);
     c.out += single.length;
+    c.last_literals = single.literals;
     if (is_end || c.status != DecodeStatus::ok) return c;
   }
 }

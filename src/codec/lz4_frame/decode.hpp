@@ -3,7 +3,8 @@
 // ones are skipped; the legacy format is refused by name, as are dictionaries.  All checksums are verified.
 //
 // What is refused beyond what liblz4's LZ4F_decompress refuses: a dictionary's number, a content size of 0 that is
-// wrong, match offset 0, and blocks that break the format's rules for their end where the chunk ends.
+// wrong, match offset 0, and blocks with fewer literals at their end than the format asks for: liblz4 refuses some of
+// them.
 #pragma once
 #include <cstdint>
 
@@ -117,6 +118,11 @@ PENSTOCK_HD DecodeStatus decode_block(const Team& team, Place& p, const Header& 
     if (end.status != DecodeStatus::ok) {
       p.at += end.in;
       return end.status;
+    }
+    // Here there may be room behind the block, so that nothing else holds its end against the format's rules.
+    if (end.last_literals < lz4::kLastLiterals && end.out - end.last_literals > before) {
+      p.at += bytes;
+      return DecodeStatus::bad_end;
     }
   }
   p.at += bytes + sum_bytes;
