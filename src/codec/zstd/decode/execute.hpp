@@ -47,6 +47,10 @@ PENSTOCK_HD void copy_literals(const Team& team, std::uint8_t* to, const Literal
   team_copy(team, assume_global(to), assume_global(literals.data) + number, n);
 }
 
+/// Bytes of a tile that tile_word may read with those before it.  They are cleared first, so that a checker of memory
+/// that nobody wrote has nothing to say of them.
+inline constexpr std::uint32_t kTakenAlong = 7;
+
 /// As many of the `n` sequences in shared.record as fit into a tile, at least one.
 template <class Shared>
 PENSTOCK_HD Tile choose_tile(const BlockWork& work, const Shared& shared, std::uint32_t n) {
@@ -111,9 +115,8 @@ PENSTOCK_HD void write_bytes(const Team& team, const BlockWork& work, const Tile
 }
 
 /// Four bytes of the tile, which come from one place.  Reads the aligned words around them: there are literals or
-/// headers before and sections behind literals, and output around output.  That output may be the tile itself, not
-/// written yet or just being written: those bytes are shifted out.  (A checker of words calls that a read of memory
-/// that nobody wrote; test_bad.cpp tries what stood there.)
+/// headers before and sections behind literals, and output around output.  That output may be the beginning of the tile
+/// itself (kTakenAlong), which is just being written: those bytes are shifted out.
 PENSTOCK_HD std::uint32_t tile_word(const BlockWork& work, const Tile& tile, ByteSource source) {
   const auto number = static_cast<std::uint32_t>(source.from);
   if (source.from >= 0 && work.literals.mask == 0) return *work.literals.data * 0x01010101u;
@@ -186,6 +189,7 @@ PENSTOCK_HD DecodeStatus execute_sequences(const Team& team, const BlockWork& wo
     team.each_lane([&](std::uint32_t lane) {
       Team::at(ahead, lane) = work.record(done + lane);
       if (lane < tile.n) enter_sequence(work, tile, shared, lane);
+      if (lane < kTakenAlong && lane < tile.bytes) *assume_global(tile.output + lane) = 0;
     });
     if (shared.bad_offsets != 0) return DecodeStatus::bad_offset;
     if (tile.bytes > Shared::kMostBytes) {
