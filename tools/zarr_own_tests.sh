@@ -6,6 +6,7 @@
 set -euo pipefail
 python=${1:?usage: tools/zarr_own_tests.sh PYTHON [PYTEST-ARGUMENT...]}
 shift
+case $python in */*) python=$(cd "$(dirname "$python")" && pwd)/${python##*/} ;; esac  # from any folder
 version=$("$python" -c 'import zarr; print(zarr.__version__)')
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 work=$here/build/zarr-tests-$version
@@ -14,7 +15,7 @@ if [ ! -d "$work/tests" ]; then
   "$python" -m pip -q download --no-deps --no-binary zarr -d "$work" "zarr==$version"
   tar -xf "$work"/zarr-*.tar.gz -C "$work" --strip-components=1
 fi
-"$python" -m pip -q install pytest pytest-asyncio pytest-xdist hypothesis numpydoc rich obstore fsspec tomlkit msgpack
+"$python" -m pip -q install "pytest>=9" pytest-asyncio pytest-xdist hypothesis numpydoc rich obstore fsspec tomlkit msgpack
 rm -rf "$work/src"  # the installed zarr is tested, not this one
 
 # Left out, and why:
