@@ -86,9 +86,8 @@ def one_core_reader(pinned: np.ndarray):
     return read, f"one core: numcodecs {version('numcodecs')} into pinned memory, then one copy"
 
 
-def contenders(pinned: np.ndarray, wanted: list[str]) -> tuple[dict, dict, dict]:
-    """(readers, versions, what is missing and why)."""
-    makers = {
+def contenders(pinned: np.ndarray) -> dict:
+    return {
         "penstock": penstock_reader,
         "zarr-python": lambda: zarr_reader(""),
         "zarr-python-fused": lambda: zarr_reader("FusedCodecPipeline"),
@@ -96,16 +95,17 @@ def contenders(pinned: np.ndarray, wanted: list[str]) -> tuple[dict, dict, dict]
         "tensorstore": lambda: tensorstore_reader(pinned),
         "bus": lambda: bus_reader(pinned),
     }
-    readers, versions, missing = {}, {}, {}
+
+
+def available(makers: dict, versions: dict, missing: dict) -> dict:
+    """The readers that can be made; what the others miss goes into `missing`."""
+    readers = {}
     for name, maker in makers.items():
-        if wanted and name not in wanted:
-            missing[name] = "not asked for"
-            continue
         try:
             readers[name], versions[name] = maker()
         except (ImportError, AttributeError) as error:
             missing[name] = str(error)
-    return readers, versions, missing
+    return readers
 
 
 def timed(read, path: str, want: cupy.ndarray, checked: bool) -> float:
@@ -147,7 +147,7 @@ def measure(what: str, layout: str, path: Path, want: cupy.ndarray, readers: dic
     return list(rows.values())
 
 
-def one_frame(args, versions: dict) -> list[dict]:
+def one_frame(args, versions: dict, missing: dict) -> list[dict]:
     """A single chunk of 1 MiB: what is lost where there is little to decode."""
     shape = layouts.FRAME
     path = layouts.make(args.dir, "frame", shape)
@@ -155,9 +155,8 @@ def one_frame(args, versions: dict) -> list[dict]:
     want = cupy.asarray(np.asarray(layouts.reference(args.dir, shape)))
     memory = cupy.cuda.alloc_pinned_memory(want.nbytes)
     pinned = np.frombuffer(memory, np.uint16, want.size).reshape(shape)
-    readers = {}
-    readers["penstock"], versions["penstock"] = penstock_reader()
-    readers["one-core"], versions["one-core"] = one_core_reader(pinned)
+    makers = {"penstock": penstock_reader, "one-core": lambda: one_core_reader(pinned)}
+    readers = available(makers, versions, missing)
     return measure("one frame to the device", "zstd, 1 MiB", path, want, readers, 10 * args.repeats, lambda _: None)
 
 
@@ -176,18 +175,22 @@ def main() -> int:
     pinned = np.frombuffer(memory, np.uint16, volume.size).reshape(shape)
     pinned[...] = volume
     want = cupy.asarray(pinned)
-    readers, versions, missing = contenders(pinned, args.programs)
+    makers = contenders(pinned)
+    left_out = [name for name in makers if args.programs and name not in args.programs]
+    versions: dict[str, str] = {}
+    missing = dict.fromkeys(left_out, "not asked for")
+    readers = available({name: makers[name] for name in makers if name not in left_out}, versions, missing)
+
+    def prepare(name: str) -> None:
+        if name in ("tensorstore", "bus"):  # they go through it
+            pinned[...] = 0 if name == "tensorstore" else volume
+
     results = []
     for layout in args.layouts:
         path = layouts.make(args.dir, layout, shape)
         layouts.warm(path)
-
-        def prepare(name: str) -> None:
-            if name in ("tensorstore", "bus"):  # they go through it
-                pinned[...] = 0 if name == "tensorstore" else volume
-
         results += measure("to the device", layout, path, want, readers, args.repeats, prepare)
-    results += one_frame(args, versions)
+    results += one_frame(args, versions, missing)
     properties = cupy.cuda.runtime.getDeviceProperties(0)
     content = {
         "title": "Page cache to device memory",

@@ -90,15 +90,20 @@ def measure(what: str, layout: str, runs: dict, repeats: int, results: list) -> 
         results.append(row)
 
 
+def whole_reads(workers: list, path: Path, reference: str) -> dict:
+    """For measure(): the whole array by each program."""
+    return {
+        worker.name: lambda worker=worker: worker.ask(op="read", path=str(path), reference=reference)
+        for worker in workers
+    }
+
+
 def bench_read(args, workers, shape, results) -> None:
     reference = str(args.dir / layouts.reference(args.dir, shape).filename)
     for layout in args.layouts or READ:
         path = layouts.make(args.dir, layout, shape)
         layouts.warm(path)
-        runs = {
-            worker.name: lambda worker=worker, path=path: worker.ask(op="read", path=str(path), reference=reference)
-            for worker in workers
-        }
+        runs = whole_reads(workers, path, reference)
         runs["ceiling"] = lambda path=path, layout=layout: ceiling(args.ceiling, path, layout, args.cores)
         measure("read", layout, runs, args.repeats, results)
 
@@ -165,10 +170,7 @@ def bench_small(args, workers, shape, results) -> None:
     reference = str(args.dir / layouts.reference(args.dir, shape).filename)
     path = layouts.make(args.dir, "tiny", shape)
     layouts.warm(path)
-    runs = {
-        worker.name: lambda worker=worker: worker.ask(op="read", path=str(path), reference=reference)
-        for worker in workers
-    }
+    runs = whole_reads(workers, path, reference)
     measure("100,000 chunks", "128 bytes, raw", runs, args.repeats, results)
 
 
