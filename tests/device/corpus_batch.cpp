@@ -1,11 +1,11 @@
 // A whole fuzz corpus at once: all its chunks of a format, good ones beside bad ones, in one batch on each device, and
 // each by itself on the CPU: the same statuses, the same bytes, and nothing written beside a chunk.
 //
-//   corpus_batch [--most N] [--largest BYTES] [--only FORMAT,...] FOLDER...
+//   corpus_batch [--most N] [--largest BYTES] [--scratch BYTES] [--only FORMAT,...] FOLDER...
 //
 // A folder has the inputs of target NAME in FOLDER/NAME.  Runs on the CPU and, when there is one, on the first CUDA
-// device.  For compute-sanitizer: N chunks of a format at most, none that asks for more than BYTES, and only the
-// formats named (deflate_raw, zstd, blosc_zstd: as they are printed).
+// device.  For compute-sanitizer: N chunks of a format at most, none that asks for more than BYTES, a batch with so
+// many bytes of scratch at least, and only the formats named (deflate_raw, zstd, blosc_zstd: as they are printed).
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -126,9 +126,10 @@ Result<Buffer> upload(Memory& memory, const void* from, std::size_t bytes, const
   return buffer;
 }
 
-/// Decodes a batch; `largest`: that of the whole group, which decides how much scratch a chunk has.
+/// Decodes a batch; `largest`: that of the whole group, which decides how much scratch a chunk has; `least_scratch`:
+/// for the batch.
 Result<Outcome> decode(const DeviceDecoder& decoder, std::span<const Input> inputs, std::uint64_t largest,
-                       const Stream& stream) {
+                       std::uint64_t least_scratch, const Stream& stream) {
   const Device device = stream.device();
   PENSTOCK_ASSIGN(const auto memory, Memory::create(device, 0));
   fuzz::Data all;
@@ -153,7 +154,7 @@ Result<Outcome> decode(const DeviceDecoder& decoder, std::span<const Input> inpu
   PENSTOCK_ASSIGN(const Buffer device_tasks, upload(*memory, tasks.data(), tasks.size() * sizeof(DecodeTask), stream));
   const std::uint64_t status_bytes = outcome.statuses.size() * sizeof(ChunkStatus);
   PENSTOCK_ASSIGN(const Buffer results, upload(*memory, outcome.statuses.data(), status_bytes, stream));
-  const std::uint64_t scratch_bytes = std::max<std::uint64_t>(decoder.scratch_bytes(size), 1);
+  const std::uint64_t scratch_bytes = std::max({decoder.scratch_bytes(size), least_scratch, std::uint64_t{1}});
   PENSTOCK_ASSIGN(const Buffer scratch, memory->allocate(scratch_bytes, 256, stream));
   PENSTOCK_TRY(decoder.decode(
       {reinterpret_cast<const DecodeTask*>(device_tasks.data()), reinterpret_cast<ChunkStatus*>(results.data()), size},
@@ -196,7 +197,8 @@ int compare(const std::string& where, std::span<const Input> inputs, const Outco
   return wrong;
 }
 
-Result<int> run_group(const std::string& name, const Group& group, const std::vector<Stream>& streams) {
+Result<int> run_group(const std::string& name, const Group& group, std::uint64_t least_scratch,
+                      const std::vector<Stream>& streams) {
   const auto decoder = group.decoder();
   std::uint64_t largest = 0;
   for (const Input& input : group.inputs) largest = std::max<std::uint64_t>(largest, input.wanted);
@@ -204,7 +206,7 @@ Result<int> run_group(const std::string& name, const Group& group, const std::ve
   std::size_t good = 0;
   int wrong = 0;
   for (const Input& input : group.inputs) {
-    PENSTOCK_ASSIGN(Outcome outcome, decode(*decoder, {&input, 1}, largest, {}));
+    PENSTOCK_ASSIGN(Outcome outcome, decode(*decoder, {&input, 1}, largest, 0, {}));
     const DecodeStatus status = outcome.statuses[0].status;
     good += status == DecodeStatus::ok;
     // What a maker made and nobody damaged is right.
@@ -222,7 +224,7 @@ Result<int> run_group(const std::string& name, const Group& group, const std::ve
   std::printf("%-14s %5zu chunks, %5zu good;", name.c_str(), alone.size(), good);
   for (const Stream& stream : streams) {
     const auto begin = std::chrono::steady_clock::now();
-    PENSTOCK_ASSIGN(const Outcome batch, decode(*decoder, group.inputs, largest, stream));
+    PENSTOCK_ASSIGN(const Outcome batch, decode(*decoder, group.inputs, largest, least_scratch, stream));
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
     const int here = compare(name + " on " + stream.device().name(), group.inputs, batch, alone);
     std::printf("  %s %d wrong, %.1f ms", stream.device().name().c_str(), here, took.count());
@@ -250,7 +252,7 @@ bool keep_only(std::string list, std::map<std::string, Group>& all) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::size_t most = ~std::size_t{0}, largest = 1 << 20;
+  std::size_t most = ~std::size_t{0}, largest = 1 << 20, scratch = 0;
   auto all = groups();
   std::vector<std::string> folders;
   for (int i = 1; i < argc; ++i) {
@@ -259,6 +261,8 @@ int main(int argc, char** argv) {
       most = std::stoul(argv[++i]);
     else if (word == "--largest" && i + 1 < argc)
       largest = std::stoul(argv[++i]);
+    else if (word == "--scratch" && i + 1 < argc)
+      scratch = std::stoul(argv[++i]);
     else if (word != "--only" || i + 1 == argc)
       folders.push_back(word);
     else if (!keep_only(argv[++i], all))
@@ -277,7 +281,7 @@ int main(int argc, char** argv) {
       ++wrong;
       continue;
     }
-    auto done = run_group(name, group, streams);
+    auto done = run_group(name, group, scratch, streams);
     if (!done) std::printf("%s: %s\n", name.c_str(), done.error().message().c_str());
     wrong += done ? *done : 1;
   }

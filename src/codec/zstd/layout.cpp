@@ -10,6 +10,10 @@ namespace {
 constexpr std::uint64_t kAlign = 256;
 constexpr std::uint64_t kCounterBytes = sizeof(std::uint64_t);  // the count of pages, in front of the slices' counters
 
+/// A batch that asks for no more pages than these is not cut: an empty slice, too, costs its launches, and small
+/// batches of small chunks would be mostly those.
+constexpr std::uint64_t kLeastSlicePages = 4096;  // 8 MiB
+
 /// A page with all that belongs to it.
 constexpr std::uint64_t kPageCost = kPageBytes + sizeof(BlockRecord) + 2 * sizeof(std::uint32_t);
 
@@ -61,7 +65,7 @@ std::uint64_t scratch_bytes(std::uint32_t count, std::uint64_t decoded_bytes, st
   // 16-bit images, which have many short sequences, take up to 1.4 times their bytes.
   const std::uint64_t usual = decoded_bytes / 100 * 142 / kPageBytes;
   const std::uint64_t slice = usual - std::min(usual, demand.chunk_pages);
-  return demand.bytes(std::min(std::max(slice, demand.chunk_pages), demand.batch_pages));
+  return demand.bytes(std::min(std::max({slice, demand.chunk_pages, kLeastSlicePages}), demand.batch_pages));
 }
 
 std::uint64_t least_scratch_bytes(std::uint32_t count, std::uint64_t decoded_bytes, std::uint64_t largest_bytes) {

@@ -143,6 +143,22 @@ TEST(ZstdDecode, ScratchIsOneAndAHalfTimesTheBatch) {
     EXPECT_LT(scratch_bytes(count, bytes * count, bytes), bytes * count * 3 / 2 + 6 * bytes) << bytes;
 }
 
+TEST(ZstdDecode, SmallBatchesAreNotCut) {
+  const struct {
+    std::uint64_t bytes;
+    std::uint32_t count;
+  } batches[] = {{1 << 20, 1}, {64 << 10, 16}, {4 << 10, 180}};
+  for (const auto& [bytes, count] : batches) {
+    Batch batch;
+    batch.count = count;
+    batch.decoded_bytes = bytes * count;
+    batch.largest_bytes = bytes;
+    const std::span<std::byte> scratch = penstock::test::scratch_of(scratch_bytes(count, bytes * count, bytes));
+    EXPECT_EQ(lay_out(batch, scratch).value().workspace.slices, 1U) << count << " chunks of " << bytes << " bytes";
+    EXPECT_LT(scratch.size(), 2 * (8U << 20)) << bytes;
+  }
+}
+
 TEST(ZstdDecode, LanesStayTogether) {
   // Fibres show lanes that part, and uniform values that are not.
   FiberWarp<> warp;
