@@ -34,7 +34,7 @@ Result<Report> read_cuda(const ReadItem& item, const Options& options) {
     path.text = "cpu, " + r.chain->text();
     path.decode = CudaPath::Decode::on_cpu;
   }
-  Job job(options, "read", bytes, allowed.workers);
+  Job job(options, "read", bytes, allowed.workers, reuse_within(allowed.budget_bytes));
   Lanes lanes;
   Flown flown;
   const Status done = job.run([&]() -> Status {
@@ -49,6 +49,7 @@ Result<Report> read_cuda(const ReadItem& item, const Options& options) {
       Lane& lane = lanes.all.local();
       PENSTOCK_ASSIGN(const bool started, lane.start(r, lanes.first, workers, options.cancel));
       if (!started) return {};
+      PENSTOCK_TRY(lane.start_stream(r, workers));
       for (std::uint64_t g = next++; g < groups; g = next++)
         PENSTOCK_TRY(send_chunks(r, job, lane, g * per_group, std::min((g + 1) * per_group, all.size()), per_group));
       return {};

@@ -142,7 +142,6 @@ Status Sender::add_decoded(const Leaf& leaf, const PartArray& part) {
 
 Status send_chunks(const Request& r, Job& job, Lane& lane, std::uint64_t first, std::uint64_t last,
                    std::uint64_t most) {
-  PENSTOCK_TRY(lane.start_stream(r));
   Worker& worker = job.worker();
   Sender sender{r, worker, lane, aligned(r.chain->decoded_size()) * most};
   std::vector<PartArray> parts;

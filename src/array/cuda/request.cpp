@@ -29,7 +29,8 @@ Result<Request> make_request(const ReadItem& item, const Options& options) {
     return Error(ErrorCode::invalid_argument, "the stream of a device target must be one of that device");
   r.swaps = swap_runs(dataset.dtype);
   PENSTOCK_ASSIGN(r.fill, fill_element(dataset, nullptr));
-  PENSTOCK_ASSIGN(r.begin, Event::record(item.target.stream));
+  r.stream = item.target.stream;
+  PENSTOCK_ASSIGN(r.begin, Event::record(r.stream));
   PENSTOCK_ASSIGN(r.ring, shared_pinned_ring(r.device.type));
   PENSTOCK_ASSIGN(r.memory, staging_memory(r.device));
   r.reads_pinned = find_backend(r.device.type)->reads_pinned(r.device.index);  // the ring has found it

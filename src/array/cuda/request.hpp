@@ -31,7 +31,8 @@ struct Request {
   std::vector<SwapRun> swaps;
   std::vector<std::byte> fill;
   std::uint64_t item_bytes = 1;
-  Event begin;  // in the caller's stream
+  Stream stream;  // the caller's
+  Event begin;    // in it
   std::shared_ptr<PinnedRing> ring;
   std::shared_ptr<Memory> memory;
   bool reads_pinned = false;  // the device's kernels, at the addresses that the host uses
@@ -89,8 +90,13 @@ struct Lane {
     finder = std::move(f);
     return true;
   }
-  Status start_stream(const Request& r) {
+  /// One worker alone has no use for a stream beside the caller's.
+  Status start_stream(const Request& r, std::uint64_t workers) {
     if (stream) return {};
+    if (workers == 1) {
+      stream = r.stream;
+      return {};
+    }
     PENSTOCK_ASSIGN(stream, Stream::create(r.device));
     return r.begin.wait_on(*stream);
   }

@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <mutex>
 #include <utility>
@@ -13,6 +14,9 @@
 
 namespace penstock {
 namespace {
+
+/// How long a waiter looks before it falls asleep: waking up takes longer than a small chunk's way to the device.
+constexpr std::chrono::microseconds kLookTime{100};
 
 std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
@@ -103,7 +107,7 @@ class CudaBackend final : public Backend {
     const DeviceGuard guard(index);
     PENSTOCK_TRY(guard.status());
     cudaEvent_t event = nullptr;
-    // Blocking: who waits sleeps, and leaves the core to the decoders.
+    // Blocking: who waits for long sleeps, and leaves the core to the decoders.
     PENSTOCK_TRY(cuda_status(cudaEventCreateWithFlags(&event, cudaEventDisableTiming | cudaEventBlockingSync),
                              "cudaEventCreate"));
     std::shared_ptr<void> owner(event, [](void* e) { (void)cudaEventDestroy(native_event(e)); });
@@ -116,6 +120,11 @@ class CudaBackend final : public Backend {
     return cuda_status(cudaStreamWaitEvent(native(stream), native_event(event), 0), "cudaStreamWaitEvent");
   }
   Status synchronize_event(void* event) override {
+    const auto until = std::chrono::steady_clock::now() + kLookTime;
+    do {
+      PENSTOCK_ASSIGN(const bool done, event_done(event));
+      if (done) return {};
+    } while (std::chrono::steady_clock::now() < until);
     return cuda_status(cudaEventSynchronize(native_event(event)), "cudaEventSynchronize");
   }
   Result<bool> event_done(void* event) override {
