@@ -130,6 +130,8 @@ def section(result: dict) -> list[str]:
         *{"info": times, "fuzz": inputs}.get(result["benchmark"], rates)(result),
         "",
     ]
+    if "note" in result:
+        lines += [f"Note: {result['note']}.", ""]
     missing = result.get("missing", {})
     if missing:
         lines += ["Not in this run: " + "; ".join(f"{name} ({why})" for name, why in missing.items()) + ".", ""]

@@ -1,7 +1,7 @@
 // What reads into the memory of a CUDA device share.  Two ways lead there.
-// Chunks that are raw or that the CPU decodes: every worker sends some at a time up on a stream of its own, so that
-// reading, decoding, uploading and placing overlap without a barrier.  Placement takes them straight from pinned memory
-// where it reads them in rows.
+// Chunks that are raw or that the CPU decodes: every worker sends some at a time up on a stream of its own (one alone
+// on the caller's), so that reading, decoding, uploading and placing overlap without a barrier.  Placement takes them
+// straight from pinned memory where it reads them in rows.
 // Waves, for chunks that the device decodes: large batches, so that many chunks are decoded by one launch.
 #pragma once
 #include <oneapi/tbb/enumerable_thread_specific.h>
@@ -112,7 +112,8 @@ struct Lanes {
   FirstPieces first;
 };
 
-/// Chunks [first, last), raw or decoded by this thread, whose lane has been started; no call has more than `most`.
+/// Chunks [first, last), raw or decoded by this thread, whose lane and stream have been started; no call has more than
+/// `most`.
 Status send_chunks(const Request& r, Job& job, Lane& lane, std::uint64_t first, std::uint64_t last, std::uint64_t most);
 
 /// What waves came to.

@@ -25,7 +25,8 @@ struct Batch {
 };
 
 /// Scratch with which most batches run in one go: 1.5 times their decoded bytes, and at least twice what one chunk can
-/// take, which is 2.8 times its bytes.
+/// take, which is 2.8 times its bytes.  Small batches, which 8 MiB and that of one chunk hold in the worst
+/// case, get all they could ask for.
 [[nodiscard]] std::uint64_t scratch_bytes(std::uint32_t count, std::uint64_t decoded_bytes,
                                           std::uint64_t largest_bytes);
 /// The least that decode_cuda takes.  Between the two, a batch is decoded in slices, one after the other.

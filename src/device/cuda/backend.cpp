@@ -15,8 +15,8 @@
 namespace penstock {
 namespace {
 
-/// How long a waiter looks before it falls asleep: waking up takes longer than a small chunk's way to the device.
-constexpr std::chrono::microseconds kLookTime{100};
+/// How long a waiter polls before it falls asleep: waking up takes longer than a small chunk's way to the device.
+constexpr std::chrono::microseconds kPollTime{100};
 
 std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
@@ -120,7 +120,7 @@ class CudaBackend final : public Backend {
     return cuda_status(cudaStreamWaitEvent(native(stream), native_event(event), 0), "cudaStreamWaitEvent");
   }
   Status synchronize_event(void* event) override {
-    const auto until = std::chrono::steady_clock::now() + kLookTime;
+    const auto until = std::chrono::steady_clock::now() + kPollTime;
     do {
       PENSTOCK_ASSIGN(const bool done, event_done(event));
       if (done) return {};
