@@ -132,6 +132,8 @@ class Group {
  public:
   /// Opens the group at `path` ("" = the root of the store).  Errors: not_found, invalid_metadata.
   static Result<Group> open(std::shared_ptr<Store> store, std::string_view path);
+  /// A group whose metadata the caller has; nothing is read.
+  static Group with_metadata(std::shared_ptr<Store> store, std::string_view path, GroupInfo info);
   /// Writes the metadata of a new group.  Errors: already_exists, io_error, permission_denied.
   static Result<Group> create(std::shared_ptr<Store> store, std::string_view path, GroupInfo info, Array::IfExists);
   [[nodiscard]] const GroupInfo& info() const;
@@ -156,6 +158,9 @@ class Group {
 /// Array or Group at a path or URL ("vol.zarr/0", "x.zip").
 using Node = std::variant<Array, Group>;
 Result<Node> open(const std::string& url, StoreMode mode = StoreMode::read);
+/// Array or Group at `path` of a store ("" = its root).  Its metadata is read once.
+/// Errors: not_found, invalid_metadata, unsupported (codec, dtype or extension, by name).
+Result<Node> open(std::shared_ptr<Store> store, std::string_view path);
 
 /// How `copy` changes the array.  Empty members keep what the source has.
 struct CopyChanges {

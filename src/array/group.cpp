@@ -34,8 +34,12 @@ Result<Group> Group::open(std::shared_ptr<Store> store, std::string_view path) {
   PENSTOCK_ASSIGN(NodeInfo node, read_node(*store, where));
   if (!std::holds_alternative<GroupInfo>(node))
     return Error(ErrorCode::invalid_argument, fmt::format("{}: an array, not a group", joined(store->url(), where)));
+  return with_metadata(std::move(store), where, std::get<GroupInfo>(std::move(node)));
+}
+
+Group Group::with_metadata(std::shared_ptr<Store> store, std::string_view path, GroupInfo info) {
   Group group;
-  group.state_ = std::make_shared<State>(State{std::move(store), where, std::get<GroupInfo>(std::move(node))});
+  group.state_ = std::make_shared<State>(State{std::move(store), trimmed(path), std::move(info)});
   return group;
 }
 
@@ -49,9 +53,7 @@ Result<Group> Group::create(std::shared_ptr<Store> store, std::string_view path,
   if (!there && there.error().code() != ErrorCode::not_found) return there.error();
   if (there) PENSTOCK_TRY(store->erase_prefix(where));
   PENSTOCK_TRY(write_node(*store, where, info));
-  Group group;
-  group.state_ = std::make_shared<State>(State{std::move(store), where, std::move(info)});
-  return group;
+  return with_metadata(std::move(store), where, std::move(info));
 }
 
 const GroupInfo& Group::info() const { return state_->info; }
@@ -97,13 +99,16 @@ Status Group::set_attributes(std::string_view attributes_json) {
 Result<Node> open(const std::string& url, StoreMode mode) {
   PENSTOCK_ASSIGN(const Location location, locate(url));
   PENSTOCK_ASSIGN(std::shared_ptr<Store> store, open_store(location.store_url, mode));
-  PENSTOCK_ASSIGN(const NodeInfo node, read_node(*store, location.path));
-  if (std::holds_alternative<Dataset>(node)) {
-    PENSTOCK_ASSIGN(Array array, Array::open(std::move(store), location.path));
-    return Node(std::move(array));
-  }
-  PENSTOCK_ASSIGN(Group group, Group::open(std::move(store), location.path));
-  return Node(std::move(group));
+  return open(std::move(store), location.path);
+}
+
+Result<Node> open(std::shared_ptr<Store> store, std::string_view path) {
+  const std::string where = trimmed(path);
+  PENSTOCK_ASSIGN(NodeInfo node, read_node(*store, where));
+  if (auto* group = std::get_if<GroupInfo>(&node))
+    return Node(Group::with_metadata(std::move(store), where, std::move(*group)));
+  PENSTOCK_ASSIGN(Array array, Array::with_metadata(std::move(store), where, std::get<Dataset>(std::move(node))));
+  return Node(std::move(array));
 }
 
 }  // namespace penstock

@@ -123,6 +123,18 @@ TEST(Requests, AChunkThatSeveralRegionsWantIsDecodedOnce) {
   }
 }
 
+TEST(Requests, OpeningReadsTheMetadataOnce) {
+  const Sharded s;
+  for (const char* path : {"a", "/a/", ""}) {
+    const std::uint64_t before = s.store->calls(StoreOp::read);
+    const Node node = open(s.store, path).value();
+    EXPECT_EQ(s.store->calls(StoreOp::read) - before, 1u) << path;
+    EXPECT_EQ(std::holds_alternative<Array>(node), *path != '\0') << path;
+    EXPECT_EQ(std::visit([](const auto& n) { return n.path(); }, node), *path == '\0' ? "" : "a");
+  }
+  EXPECT_EQ(open(s.store, "b").error().code(), ErrorCode::not_found);
+}
+
 TEST(Requests, RegionsOfSeveralArraysInOneCall) {
   Sharded s;
   const Dataset plain = dataset({64, 64}, {16, 16});
