@@ -153,9 +153,7 @@ class Array(Node[_core.Array]):
         memory: the result plus at most ``budget``.  The GIL is released; Ctrl-C stops the read.
         """
         read = _read.Read(self, _selection.parse(selection, self.shape), out, device, stream)
-        result: Any
-        (result,) = _read.run([read], options(budget, threads, on_error, progress, watch=self._is_long(read.region)))
-        return result
+        return _read.run(read, options(budget, threads, on_error, progress, watch=self._is_long(read.region)))
 
     def read_async(
         self,
@@ -177,7 +175,7 @@ class Array(Node[_core.Array]):
         read = _read.Read(self, _selection.parse(selection, self.shape), out, device, stream)
         token = _core.CancelToken()
         opts = options(budget, threads, on_error, progress, token, watch=False)
-        return submit(lambda: _read.run([read], opts)[0], token)
+        return submit(lambda: _read.run(read, opts), token)
 
     def _is_long(self, region: Region) -> bool:
         touched = _selection.touched_bytes(region.ranges, self.chunks, self._dataset.dtype.size_bytes)

@@ -125,14 +125,14 @@ def _of_cuda_interface(obj: Any, dtype: np.dtype[Any], what: str, *, writable: b
 
 
 # Below this, placement stores through the cache, and alignment gains nothing.
-_ALIGN_FROM_BYTES = 256 << 10
+ALIGN_FROM_BYTES = 256 << 10
 _CACHE_LINE, _HUGE_PAGE = 64, 2 << 20
 
 
 def new(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Memory:
     """A new NumPy array (``keep``).  A large one begins at a cache line or a huge page: placement is twice as fast."""
     nbytes = math.prod(shape) * dtype.itemsize
-    if nbytes < _ALIGN_FROM_BYTES or dtype.hasobject:
+    if nbytes < ALIGN_FROM_BYTES or dtype.hasobject:
         array = np.empty(shape, dtype)
     else:
         align = _CACHE_LINE if nbytes < 2 * _HUGE_PAGE else _HUGE_PAGE

@@ -173,9 +173,9 @@ class CodecPipeline(zarr.abc.codec.CodecPipeline):
 
     def _read_region(self, array: Array, region: Region, memory: _Memory) -> int:
         if array._vlen:
-            memory.array[...] = run([Read(array, region, None, None, None)], _options())[0]
+            memory.array[...] = run(Read(array, region, None, None, None), _options())
         else:
-            run([Read(array, region, memory.native, None, memory.stream)], _options())
+            run(Read(array, region, memory.native, None, memory.stream), _options())
             memory.finish()
         assert array._last_report is not None
         return array._last_report.absent_chunks

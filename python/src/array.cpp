@@ -19,109 +19,13 @@
 #include "jobs.hpp"
 #include "penstock/array.hpp"
 #include "store.hpp"
-#include "vlen.hpp"
+#include "transfer.hpp"
 
 namespace penstock::python {
 namespace {
 
 using Threads = CallGuard::Threads;
-using RangeTuple = std::tuple<std::uint64_t, std::uint64_t, std::int64_t>;
-using Ranges = std::vector<RangeTuple>;
 using CodecTuple = std::tuple<std::string, std::string>;
-
-Region to_region(const Ranges& ranges) {
-  Region region;
-  for (const auto& [start, count, step] : ranges) region.push_back({start, count, step});
-  return region;
-}
-
-/// What a person would call the node, for OSError.filename.
-std::string place(const Store& store, const std::string& path) {
-  return path.empty() ? store.url() : store.url() + "/" + path;
-}
-std::string place(const Array& array) { return place(*array.store_ptr(), array.path()); }
-
-/// Memory as Python describes it; `keep` holds its owner while a call runs.  Objects: PyObject* of str or bytes.
-struct PyTarget {
-  enum class Holds : std::uint8_t { elements, objects };
-  Target target;
-  nb::object keep;
-  Holds holds = Holds::elements;
-
-  [[nodiscard]] ObjectMemory objects(const Region& region) const {
-    return {reinterpret_cast<std::uintptr_t>(target.data), shape_of(region), target.strides};
-  }
-};
-using PyReadItem = std::tuple<const Array*, Ranges, const PyTarget*>;
-
-/// Several reads as one job.  Elements of variable length are made into objects when the job is done.
-Report read_several(const std::vector<PyReadItem>& items, const JobOptions& job) {
-  std::vector<Array> held;  // the Python objects may be dropped or reopened meanwhile
-  std::vector<ReadItem> made;
-  std::vector<std::vector<VlenRef>> refs(items.size());
-  Arena arena;
-  held.reserve(items.size());
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    const auto& [array, ranges, to] = items[i];
-    held.push_back(*array);
-    made.push_back({&held.back(), to_region(ranges), to->target});
-    if (to->holds == PyTarget::Holds::elements) continue;
-    refs[i].resize(unwrap(element_count(shape_of(made.back().region))));
-    made.back().target = Target{};
-    made.back().target.data = refs[i].data();
-  }
-  auto report = unwrap(run_job(job, [&](const Options& o) { return read_many(made, o, &arena); }),
-                       held.size() == 1 ? place(held.front()) : std::string());
-  for (std::size_t i = 0; i < items.size(); ++i)
-    if (const PyTarget& to = *std::get<2>(items[i]); to.holds == PyTarget::Holds::objects)
-      store_objects(refs[i], held[i].dataset().dtype.kind, to.objects(made[i].region));
-  return report;
-}
-
-using PyWriteItem = std::tuple<Array*, Ranges, const PyTarget*>;
-
-/// Several writes as one job.
-Report write_several(const std::vector<PyWriteItem>& items, const JobOptions& job) {
-  std::vector<Array> held;
-  std::vector<WriteItem> made;
-  std::vector<std::vector<VlenRef>> refs(items.size());
-  std::vector<nb::object> keep;
-  held.reserve(items.size());
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    const auto& [array, ranges, from] = items[i];
-    held.push_back(*array);
-    made.push_back({&held.back(), to_region(ranges), from->target});
-    if (from->holds == PyTarget::Holds::elements) continue;
-    refs[i] = load_objects(from->objects(made.back().region), held.back().dataset().dtype.kind, keep);
-    made.back().source = Target{};
-    made.back().source.data = refs[i].data();
-  }
-  return unwrap(run_job(job, [&](const Options& o) { return write_many(made, o); }),
-                held.size() == 1 ? place(held.front()) : std::string());
-}
-
-void bind_target(nb::module_& m) {
-  nb::class_<PyTarget>(m, "Target", "Memory that elements go to or come from.")
-      .def(
-          "__init__",
-          [](PyTarget* self, std::uintptr_t address, Strides strides, nb::object keep, std::optional<Stream> stream,
-             bool objects) {
-            PyTarget t;
-            t.holds = objects ? PyTarget::Holds::objects : PyTarget::Holds::elements;
-            t.target.data = reinterpret_cast<void*>(address);
-            t.target.strides = std::move(strides);
-            if (stream) {
-              t.target.device = stream->device();
-              t.target.stream = *stream;
-            }
-            t.keep = std::move(keep);
-            new (self) PyTarget(std::move(t));
-          },
-          nb::arg("address"), nb::arg("strides"), nb::arg("keep").none(), nb::arg("stream") = nb::none(),
-          nb::arg("objects") = false,
-          "Host memory, or with a stream that of its CUDA device.  Strides in bytes; `keep` stays alive with the "
-          "target.  `objects`: references to str or bytes.");
-}
 
 StoreMode store_mode(const std::string& mode) {
   if (mode == "r") return StoreMode::read;
@@ -273,16 +177,6 @@ void bind_group_class(nb::module_& m) {
           nb::arg("json"));
 }
 
-Result<Node> open_node(const SharedStore& store, const std::string& path) {
-  PENSTOCK_ASSIGN(const auto info, read_node(*store, path));
-  if (std::holds_alternative<Dataset>(info)) {
-    PENSTOCK_ASSIGN(auto array, Array::open(store, path));
-    return Node(std::move(array));
-  }
-  PENSTOCK_ASSIGN(auto group, Group::open(store, path));
-  return Node(std::move(group));
-}
-
 CopyChanges copy_changes(const std::optional<Ranges>& region, std::optional<int> zarr_format,
                          std::optional<Shape> chunk_shape, std::optional<Shape> shard_shape,
                          const std::optional<std::vector<CodecTuple>>& compressors,
@@ -314,11 +208,9 @@ void bind_functions(nb::module_& m) {
   m.def(
       "open_node",
       [](const PyStore& s, const std::string& path) {
-        return unwrap(without_gil(Threads::none, [&] { return open_node(s.store, path); }), place(*s.store, path));
+        return unwrap(without_gil(Threads::none, [&] { return open(s.store, path); }), place(*s.store, path));
       },
       nb::arg("store"), nb::arg("path"), "The array or group at a path of a store.");
-  m.def("read_many", &read_several, nb::arg("items"), nb::arg("options"), "Items: (array, region, target).");
-  m.def("write_many", &write_several, nb::arg("items"), nb::arg("options"), "Items: (array, region, source).");
   m.def(
       "copy",
       [](const Array& from, const PyStore& to, const std::string& path, const std::optional<Ranges>& region,
@@ -362,7 +254,6 @@ void bind_functions(nb::module_& m) {
 }  // namespace
 
 void bind_array(nb::module_& m) {
-  bind_target(m);
   bind_store(m);
   bind_array_class(m);
   bind_group_class(m);

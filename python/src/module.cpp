@@ -6,6 +6,7 @@
 #include "errors.hpp"
 #include "jobs.hpp"
 #include "tensor.hpp"
+#include "transfer.hpp"
 #include "types.hpp"
 #include "zarr_batch.hpp"
 #include "zarr_store.hpp"
@@ -21,6 +22,7 @@ NB_MODULE(_core, m) {
   penstock::python::bind_jobs(m);
   penstock::python::bind_tensor(m);
   penstock::python::bind_array(m);
+  penstock::python::bind_transfer(m);
   penstock::python::bind_codecs(m);
   penstock::python::bind_zarr_store(m);
   penstock::python::bind_zarr_batch(m);

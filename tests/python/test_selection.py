@@ -108,6 +108,42 @@ def test_read_many(array: penstock.Array, tmp_path: pathlib.Path) -> None:
     assert array.last_report is other.last_report
 
 
+def test_read_many_of_slices_is_numpys(array: penstock.Array, tmp_path: pathlib.Path) -> None:
+    class Two:
+        def __index__(self) -> int:
+            return 2
+
+    ends = [None, 0, 1, Two(), 3, 6, 7, 100, -1, -3, -100, 2**70]
+    random = np.random.default_rng(5)
+
+    def some_slice() -> slice:
+        start, stop = (ends[i] for i in random.integers(0, len(ends), 2))
+        return slice(start, stop, [None, 1, 2, 5, -1, -3, 2**70, -(2**70)][random.integers(0, 8)])
+
+    indices = [tuple(some_slice() for _ in range(3)) for _ in range(500)]
+    indices += [(), (slice(2, 4),), (slice(None), 3, slice(None)), (slice(1, 3), ..., slice(2))]
+    for got, index in zip(penstock.read_many((array, i) for i in indices), indices, strict=True):
+        assert same(got, VALUES[index])
+        assert got.flags.owndata and got.flags.writeable
+
+    flat = np.arange(300_000, dtype="u4")  # around the size from which memory is aligned
+    long = penstock.create(tmp_path / "long", shape=flat.shape, dtype="u4", chunks=(4096,))
+    long[...] = flat
+    parts = [np.s_[7:count] for count in (65_542, 65_543, 300_000)]
+    for got, part in zip(penstock.read_many([(long, (p,)) for p in parts]), parts, strict=True):
+        assert same(got, flat[part])
+
+    single = penstock.create(tmp_path / "single", shape=(), dtype="f4", chunks=())
+    single[...] = 1.5
+    (got,) = penstock.read_many([(single, ())])
+    assert got == 1.5 and type(got) is np.float32
+
+    with pytest.raises(ValueError, match="zero"):
+        penstock.read_many([(array, np.s_[:, ::0, :])])
+    with pytest.raises(TypeError, match="slice indices"):
+        penstock.read_many([(array, (slice("a"), slice(None), slice(None)))])  # type: ignore[misc]
+
+
 def test_read_many_of_all_types(array: penstock.Array, tmp_path: pathlib.Path) -> None:
     kinds = ["string", "bytes", "M8[ns]", "V3", "U4", "string"]
     values = [sample(kind, (4, 5), seed) for seed, kind in enumerate(kinds)]
