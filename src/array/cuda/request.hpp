@@ -16,8 +16,9 @@
 
 namespace penstock::cuda_read {
 
-inline constexpr std::uint64_t kGroupBytes = std::uint64_t{16}
-                                             << 20;  // decoded, of chunks placed together; less with small budgets
+/// Decoded, of chunks that one worker takes at a time; less with small budgets.  More would only let the others wait
+/// longer for the last of them.
+inline constexpr std::uint64_t kGroupBytes = kPieceBytes;
 
 /// What one region needs on its way; shared by all workers, constant while they run.
 struct Request {
