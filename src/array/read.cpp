@@ -130,7 +130,7 @@ std::uint64_t merge_bytes(const Allowance& allowed) {
 Result<Report> read_host(std::span<const ReadItem> items, const Options& options, Arena* arena) {
   std::vector<RegionReader> regions;
   constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
-  std::uint64_t bytes = 0, chunk_bytes = 0, per_worker = 0;
+  std::uint64_t bytes = 0, chunks = 0, chunk_bytes = 0, per_worker = 0;
   regions.reserve(items.size());
   for (const ReadItem& item : items) {
     PENSTOCK_ASSIGN(RegionReader region, RegionReader::make(*item.array, item.region, item.target, arena));
@@ -140,15 +140,16 @@ Result<Report> read_host(std::span<const ReadItem> items, const Options& options
     per_worker = std::max(per_worker, region.bytes_per_worker());
     if (region.objects() > 0) {
       const CodecChain& chain = innermost(region.view().chain);
-      PENSTOCK_ASSIGN(const CutRegion chunks, CutRegion::make(item.region, chain.decoded().shape));
+      PENSTOCK_ASSIGN(const CutRegion cut, CutRegion::make(item.region, chain.decoded().shape));
       // Beyond 64 bits it is worth threads all the same.
-      const std::uint64_t touched = checked_mul(chain.decoded_size(), chunks.size()).value_or(kMost);
+      const std::uint64_t touched = checked_mul(chain.decoded_size(), cut.size()).value_or(kMost);
+      chunks = checked_add(chunks, cut.size()).value_or(kMost);
       chunk_bytes = checked_add(chunk_bytes, touched).value_or(kMost);
     }
     regions.push_back(std::move(region));
   }
   PENSTOCK_ASSIGN(const Allowance allowed, allow(options, per_worker));
-  const bool parallel = worth_threads(chunk_bytes, allowed);
+  const bool parallel = chunks > 1 && worth_threads(chunk_bytes, allowed);
   Job job(options, "read", bytes, parallel ? allowed.workers : 1, reuse_within(allowed.budget_bytes));
   PENSTOCK_TRY(job.run([&]() -> Status {
     Flow flow(job, parallel);
