@@ -199,6 +199,8 @@ void bind_jobs_of_many(nb::module_& m) {
       .def(
           "add_slices", &ReadJob::add_slices, nb::arg("array"), nb::arg("shape"), nb::arg("selection"),
           nb::arg("empty"), nb::arg("dtype"), nb::arg("most_bytes"),
+          nb::sig("def add_slices(self, array: Array, shape: tuple[int, ...], selection: object, empty: object, "
+                  "dtype: object, most_bytes: int) -> object"),
           "A tuple of slices into new memory of `empty(shape, dtype)`, which is returned.  None, and nothing is added: "
           "another selection, `most_bytes` or more, or memory that shows no buffer.")
       .def("run", &ReadJob::run, nb::arg("options"));
