@@ -142,21 +142,16 @@ void bind_stream(nb::module_& m) {
           nb::arg("other"), "Later work of this stream waits for what is in `other` now; the caller does not wait.");
 }
 
-/// Address of a contiguous, writable buffer; nullopt when the object does not show it (NumPy's times, for instance).
-std::optional<std::uintptr_t> buffer_address(const nb::object& object) {
-  Py_buffer view;
-  if (PyObject_GetBuffer(object.ptr(), &view, PyBUF_WRITABLE) != 0) {
-    PyErr_Clear();
-    return std::nullopt;
-  }
-  const auto address = reinterpret_cast<std::uintptr_t>(view.buf);
-  PyBuffer_Release(&view);
-  return address;
-}
-
 void bind_memory(nb::module_& m) {
-  m.def("buffer_address", &buffer_address, nb::arg("buffer"),
-        "Address of a contiguous, writable buffer; None when the object does not show it.  The caller keeps it alive.");
+  m.def(
+      "buffer_address",
+      [](nb::handle object) -> std::optional<std::uintptr_t> {
+        const std::optional<BufferView> buffer = buffer_of(object);
+        if (!buffer) return std::nullopt;
+        return reinterpret_cast<std::uintptr_t>(buffer->data);
+      },
+      nb::arg("buffer"),
+      "Address of a contiguous, writable buffer; None when the object does not show it.  The caller keeps it alive.");
   nb::class_<DeviceMemory>(m, "DeviceMemory", "Owned memory of a CUDA device, freed in the order of its stream.")
       .def_static(
           "allocate",
@@ -197,6 +192,17 @@ void bind_memory(nb::module_& m) {
 }
 
 }  // namespace
+
+std::optional<BufferView> buffer_of(nb::handle object) {
+  Py_buffer view;
+  if (PyObject_GetBuffer(object.ptr(), &view, PyBUF_WRITABLE) != 0) {
+    PyErr_Clear();
+    return std::nullopt;
+  }
+  const BufferView found{view.buf, static_cast<std::uint64_t>(view.len)};
+  PyBuffer_Release(&view);
+  return found;
+}
 
 void bind_tensor(nb::module_& m) {
   bind_foreign(m);

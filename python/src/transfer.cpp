@@ -10,6 +10,7 @@
 
 #include "errors.hpp"
 #include "jobs.hpp"
+#include "tensor.hpp"
 #include "vlen.hpp"
 
 namespace penstock::python {
@@ -66,22 +67,6 @@ nb::tuple counts_of(const Region& region) {
     if (PyTuple_SetItem(counts.ptr(), static_cast<Py_ssize_t>(d), PyLong_FromUnsignedLongLong(region[d].count)) != 0)
       throw nb::python_error();
   return nb::borrow<nb::tuple>(counts);
-}
-
-/// A contiguous, writable buffer; nothing when the object does not show one.
-struct BufferView {
-  void* data = nullptr;
-  std::uint64_t bytes = 0;
-};
-std::optional<BufferView> buffer_of(nb::handle object) {
-  Py_buffer view;
-  if (PyObject_GetBuffer(object.ptr(), &view, PyBUF_WRITABLE) != 0) {
-    PyErr_Clear();
-    return std::nullopt;
-  }
-  const BufferView found{view.buf, static_cast<std::uint64_t>(view.len)};
-  PyBuffer_Release(&view);
-  return found;
 }
 
 /// Reads that run as one job.  Of the many regions of a call most are small: what each costs before it is read counts.
