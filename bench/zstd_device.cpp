@@ -262,9 +262,9 @@ void sweep_shapes(const Bench& bench, const Batched& batched, const Layout& layo
     shape.sequence_blocks = n;
     try_shape(Pass::sequences, ("S" + std::to_string(n)).c_str(), shape);
   }
-  for (const std::uint32_t n : {128u, 256u, 1024u})
+  for (const std::uint32_t n : {64u, 128u, 256u, 1024u})
     for (const bool few : {false, true}) {
-      if (few && n != 128) continue;
+      if (few && n != 64) continue;
       Shape shape = chosen;
       shape.execute_threads = n;
       shape.many_chunks = few;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <vector>
@@ -17,10 +18,10 @@ namespace {
 constexpr unsigned kWarp = CudaTeam::lanes;
 constexpr unsigned kRegisters = 65536;  // of a multiprocessor
 
-/// A tile has 8 bytes a thread.  With four times as many, rows that copy the row before make long ways through the
-/// tile.
+/// A tile has 8 bytes a thread, and 1 KiB at least.  With four times as many, rows that copy the row before make long
+/// ways through the tile.
 template <std::uint32_t Threads>
-using ExecuteMemory = TileShared<Threads, 8 * Threads>;
+using ExecuteMemory = TileShared<Threads, std::max(1024u, 8 * Threads)>;
 
 extern __shared__ Bytes16 shared_memory[];
 template <class Shared>
@@ -175,7 +176,8 @@ Status run_pass_cuda(Pass pass, const Layout& layout, std::uint32_t slice, const
       switch (shape.execute_threads) {
         case 1024: return launch_execute<1024, 64>(launcher);
         case 256: return launch_execute<256, 64>(launcher);
-        default: return shape.many_chunks ? launch_execute<128, 48>(launcher) : launch_execute<128, 64>(launcher);
+        case 128: return launch_execute<128, 64>(launcher);
+        default: return shape.many_chunks ? launch_execute<64, 48>(launcher) : launch_execute<64, 64>(launcher);
       }
     case Pass::verify:
       return launcher.launch(verify_kernel, layout.workspace.chunks, kWarp, sizeof(ChecksumShared<kWarp>));

@@ -10,7 +10,7 @@ namespace penstock::zstd {
 /// How a batch is spread over the device.
 struct Shape {
   std::uint32_t sequence_blocks = 8;    ///< a warp takes at a time: 1, 2, 4 or 8
-  std::uint32_t execute_threads = 256;  ///< for a chunk: 128, 256 or 1024
+  std::uint32_t execute_threads = 256;  ///< for a chunk: 64, 128, 256 or 1024
   bool many_chunks = false;             ///< 48 registers a thread, so that more of them are under way
   std::uint32_t blocks = 1;             ///< expected in a slice
 };
@@ -30,7 +30,10 @@ constexpr Shape choose_shape(const Layout& layout, const Batch& batch, std::uint
                           : blocks <= 8 * multiprocessors  ? 2
                           : blocks <= 16 * multiprocessors ? 4
                                                            : 8;
-  shape.execute_threads = chunks <= multiprocessors ? 1024 : chunks <= 6 * multiprocessors ? 256 : 128;
+  shape.execute_threads = chunks <= multiprocessors        ? 1024
+                          : chunks <= 6 * multiprocessors  ? 256
+                          : chunks <= 12 * multiprocessors ? 128
+                                                           : 64;
   shape.many_chunks = chunks >= 40 * multiprocessors;
   return shape;
 }

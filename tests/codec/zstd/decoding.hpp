@@ -79,7 +79,7 @@ std::vector<Outcome> decode_batch(const std::vector<Item>& items, std::uint64_t 
 /// In order.
 inline auto in_order() {
   return [](const Batch& batch, std::span<std::byte> scratch) {
-    return decode_on_host(HostShape<8, 8, 2048>(), HostTeam<32>(), HostTeam<64>(), batch, scratch);
+    return decode_on_host(HostShape<8, 8, 1024>(), HostTeam<32>(), HostTeam<64>(), batch, scratch);
   };
 }
 /// Scattered, other shapes: smaller tiles of more lanes, or larger ones.
