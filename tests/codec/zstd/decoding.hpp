@@ -82,7 +82,7 @@ inline auto in_order() {
     return decode_on_host(HostShape<8, 8, 1024>(), HostTeam<32>(), HostTeam<64>(), batch, scratch);
   };
 }
-/// Scattered, other shapes: smaller tiles of more lanes, or larger ones.
+/// Scattered, other shapes: more lanes, or larger tiles.
 inline auto scattered(std::uint32_t seed) {
   return [seed](const Batch& batch, std::span<std::byte> scratch) {
     if (seed % 3 == 0)
