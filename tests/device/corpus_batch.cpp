@@ -1,11 +1,12 @@
 // A whole fuzz corpus at once: all its chunks of a format, good ones beside bad ones, in one batch on each device, and
 // each by itself on the CPU: the same statuses, the same bytes, and nothing written beside a chunk.
 //
-//   corpus_batch [--most N] [--largest BYTES] [--scratch BYTES] [--only FORMAT,...] FOLDER...
+//   corpus_batch [--most N] [--largest BYTES] [--scratch BYTES] [--copies N] [--only FORMAT,...] FOLDER...
 //
 // A folder has the inputs of target NAME in FOLDER/NAME.  Runs on the CPU and, when there is one, on the first CUDA
 // device.  For compute-sanitizer: N chunks of a format at most, none that asks for more than BYTES, a batch with so
 // many bytes of scratch at least, and only the formats named (deflate_raw, zstd, blosc_zstd: as they are printed).
+// With N copies of each chunk a batch is launched in the shapes of large ones.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -234,6 +235,13 @@ Result<int> run_group(const std::string& name, const Group& group, std::uint64_t
   return wrong;
 }
 
+/// Puts the inputs `copies` times into the batch.
+void repeat(std::vector<Input>& inputs, std::size_t copies) {
+  const std::size_t once = inputs.size();
+  inputs.reserve(once * copies);
+  for (std::size_t i = once; i < once * copies; ++i) inputs.push_back(inputs[i - once]);
+}
+
 /// Leaves those that are named in `list`, separated by commas; false when one of them is none.
 bool keep_only(std::string list, std::map<std::string, Group>& all) {
   std::map<std::string, Group> kept;
@@ -252,7 +260,7 @@ bool keep_only(std::string list, std::map<std::string, Group>& all) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::size_t most = ~std::size_t{0}, largest = 1 << 20, scratch = 0;
+  std::size_t most = ~std::size_t{0}, largest = 1 << 20, scratch = 0, copies = 1;
   auto all = groups();
   std::vector<std::string> folders;
   for (int i = 1; i < argc; ++i) {
@@ -263,12 +271,15 @@ int main(int argc, char** argv) {
       largest = std::stoul(argv[++i]);
     else if (word == "--scratch" && i + 1 < argc)
       scratch = std::stoul(argv[++i]);
+    else if (word == "--copies" && i + 1 < argc)
+      copies = std::stoul(argv[++i]);
     else if (word != "--only" || i + 1 == argc)
       folders.push_back(word);
     else if (!keep_only(argv[++i], all))
       return 2;
   }
   for (const std::string& folder : folders) add_folder(folder, most, largest, all);
+  for (auto& [name, group] : all) repeat(group.inputs, copies);
   std::vector<Stream> streams = {{}};
   if (const std::string reason = cuda_unavailable_reason(); reason.empty())
     streams.push_back(Stream::create({Device::Type::cuda, 0}).value());
