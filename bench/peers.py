@@ -21,6 +21,7 @@ from pathlib import Path
 import layouts
 import record
 from contenders import CONTENDERS
+from worker import settle_memory
 
 HERE = Path(__file__).resolve().parent
 READ = ["raw", "zstd", "sharded-zstd", "blosc-lz4"]
@@ -54,8 +55,9 @@ class Worker:
         self.process.wait()
 
 
-def ceiling(program: str, path: Path, layout: str, cores: int) -> dict:
-    """One run of bench/ceiling.cpp."""
+def ceiling(program: str, path: Path, layout: str, cores: int, nbytes: int) -> dict:
+    """One run of bench/ceiling.cpp, which makes nbytes."""
+    settle_memory(nbytes)
     run = subprocess.run(
         [program, str(path), layout, str(cores)],
         capture_output=True,
@@ -99,12 +101,13 @@ def whole_reads(workers: list, path: Path, reference: str) -> dict:
 
 
 def bench_read(args, workers, shape, results) -> None:
-    reference = str(args.dir / layouts.reference(args.dir, shape).filename)
+    data = layouts.reference(args.dir, shape)
+    reference, nbytes = str(args.dir / data.filename), data.nbytes
     for layout in args.layouts or READ:
         path = layouts.make(args.dir, layout, shape)
         layouts.warm(path)
         runs = whole_reads(workers, path, reference)
-        runs["ceiling"] = lambda path=path, layout=layout: ceiling(args.ceiling, path, layout, args.cores)
+        runs["ceiling"] = lambda path=path, layout=layout: ceiling(args.ceiling, path, layout, args.cores, nbytes)
         measure("read", layout, runs, args.repeats, results)
 
 

@@ -35,10 +35,10 @@ def check(got: np.ndarray, want: np.ndarray) -> None:
 
 
 def settle_memory(nbytes: int) -> None:
-    """Touches and frees that much memory, for every program alike, before the clock starts.
+    """Touches and frees that much memory before the clock starts, as files are read once to warm the page cache.
 
     A virtual machine whose host takes free memory back (free page reporting) pays for each page that it gets again,
-    up to 4 s a GiB here, and which program meets such pages is chance. As files are read once to warm the page cache.
+    4 s a GiB where it was measured, and which program meets such pages is chance.
     """
     np.ones(nbytes, dtype=np.uint8)
 
