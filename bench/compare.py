@@ -53,7 +53,7 @@ def table(result: dict) -> list[str]:
     if not rows:
         return []
     programs = [name for name in result["versions"] if any(name in row for row in rows.values())]
-    if any("ceiling" in row for row in rows.values()):
+    if "ceiling" not in programs and any("ceiling" in row for row in rows.values()):
         programs.append("ceiling")
     lines = [
         "| what | layout | " + " | ".join(programs) + " | of the best peer | of the ceiling |",
@@ -62,7 +62,7 @@ def table(result: dict) -> list[str]:
     for (what, layout), row in rows.items():
         done = {name: rate(r) for name, r in row.items() if r["seconds"]}
         own = done.get("penstock")
-        peers = [r for name, r in done.items() if "penstock" not in name and name not in ("ceiling", "bus")]
+        peers = [r for name, r in done.items() if not any(word in name for word in ("penstock", "ceiling", "bus"))]
         ratio = f"{own / max(peers):.2f} x" if own and peers else ""
         share = f"{own / done['ceiling']:.0%}" if own and "ceiling" in done else ""
         cells = " | ".join(cell(row.get(name)) for name in programs)

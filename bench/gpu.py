@@ -1,15 +1,20 @@
 #!/usr/bin/env python3
 """From the page cache to device memory: penstock, zarr-python with GPU buffers, tensorstore, and the bus alone.
 
-    bench/gpu.py [--dir D] [--repeats R] [--planes Z] [--layouts raw,zstd] [--programs penstock,bus]
+    bench/gpu.py [--dir D] [--repeats R] [--planes Z] [--layouts raw,zstd] [--programs penstock,bus] [--ceiling PROGRAM]
 
+`--ceiling build/release/bench/penstock_ceiling` adds what the codec's library makes on all cores without any upload,
+which bounds what can be had with PENSTOCK_DECODE=cpu.
 Needs a CUDA device, CuPy and the peers.  The default volume is 2048 x 1024 x 1024 uint16 (4.3 GB) in chunks of 128^3.
 Repeats are interleaved; each ends when the device is synchronised; every result is compared on the device.
 """
 
 import argparse
+import functools
+import json
 import os
 import statistics
+import subprocess
 import sys
 import time
 from importlib.metadata import version
@@ -108,7 +113,19 @@ def available(makers: dict, versions: dict, missing: dict) -> dict:
     return readers
 
 
-def timed(read, path: str, want: cupy.ndarray, checked: bool) -> float:
+CEILINGS = {
+    "ceiling": ("reused", "files read and decoded on all cores by the codec's library, into memory used again"),
+    "ceiling-decode": ("decode", "the same of files that were read before"),
+}
+
+
+def ceiling_seconds(program: str, layout: str, memory: str, path: str) -> float:
+    """One run of bench/ceiling.cpp."""
+    command = [program, path, layout, str(len(os.sched_getaffinity(0))), memory]
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["seconds"]
+
+
+def timed(read, want: cupy.ndarray, path: str) -> float:
     """Seconds until the device is done; raises when the bytes differ."""
     device = cupy.cuda.Device()
     cupy.get_default_memory_pool().free_all_blocks()
@@ -117,29 +134,36 @@ def timed(read, path: str, want: cupy.ndarray, checked: bool) -> float:
     out = read(path)
     device.synchronize()
     seconds = time.perf_counter() - start
-    if checked and not bool((cupy.asarray(out).reshape(-1) == want.reshape(-1)).all()):
+    if not bool((cupy.asarray(out).reshape(-1) == want.reshape(-1)).all()):
         raise ValueError("wrong data")
     return seconds
 
 
-def measure(what: str, layout: str, path: Path, want: cupy.ndarray, readers: dict, repeats: int, before) -> list[dict]:
-    """Rows of interleaved repeats after one warm-up; `before(name)` is called before each, outside the time."""
-    rows = {name: {"what": what, "layout": layout, "program": name, "seconds": []} for name in readers}
+def clocks_of(readers: dict, want: cupy.ndarray) -> dict:
+    return {name: functools.partial(timed, read, want) for name, read in readers.items()}
+
+
+def measure(what: str, layout: str, path: Path, nbytes: int, clocks: dict, repeats: int, before) -> list[dict]:
+    """Rows of interleaved repeats after one warm-up.
+
+    `clocks`: of a program, what takes the path and gives seconds; `before(name)` is called before, outside the time.
+    """
+    rows = {name: {"what": what, "layout": layout, "program": name, "seconds": []} for name in clocks}
     for turn in range(repeats + 1):
-        for name, read in readers.items():
+        for name, clock in clocks.items():
             row = rows[name]
             if "error" in row:
                 continue
             try:
                 before(name)
-                seconds = timed(read, str(path), want, checked=True)
+                seconds = clock(str(path))
             except Exception as error:  # a peer that fails is a row, not the end
                 row["error"] = f"{type(error).__name__}: {error}"
                 print(f"  {name} {layout}: {row['error']}", file=sys.stderr)
                 continue
             if turn:
                 row["seconds"].append(round(seconds, 6))
-                row["bytes"] = want.nbytes
+                row["bytes"] = nbytes
     for row in rows.values():
         if row["seconds"]:
             median = statistics.median(row["seconds"])
@@ -156,8 +180,10 @@ def one_frame(args, versions: dict, missing: dict) -> list[dict]:
     memory = cupy.cuda.alloc_pinned_memory(want.nbytes)
     pinned = np.frombuffer(memory, np.uint16, want.size).reshape(shape)
     makers = {"penstock": penstock_reader, "one-core": lambda: one_core_reader(pinned)}
-    readers = available(makers, versions, missing)
-    return measure("one frame to the device", "zstd, 1 MiB", path, want, readers, 10 * args.repeats, lambda _: None)
+    clocks = clocks_of(available(makers, versions, missing), want)
+    return measure(
+        "one frame to the device", "zstd, 1 MiB", path, want.nbytes, clocks, 10 * args.repeats, lambda _: None
+    )
 
 
 def main() -> int:
@@ -167,6 +193,7 @@ def main() -> int:
     parser.add_argument("--planes", type=int, default=2048)
     parser.add_argument("--layouts", type=lambda text: text.split(","), default=["raw", "zstd"])
     parser.add_argument("--programs", type=lambda text: text.split(","), default=[])
+    parser.add_argument("--ceiling", default="")
     args = parser.parse_args()
     args.dir = args.dir.resolve()
     shape = (args.planes, 1024, 1024)
@@ -185,11 +212,17 @@ def main() -> int:
         if name in ("tensorstore", "bus"):  # they go through it
             pinned[...] = 0 if name == "tensorstore" else volume
 
+    if args.ceiling:
+        versions |= {name: text for name, (_, text) in CEILINGS.items()}
     results = []
     for layout in args.layouts:
         path = layouts.make(args.dir, layout, shape)
         layouts.warm(path)
-        results += measure("to the device", layout, path, want, readers, args.repeats, prepare)
+        clocks = clocks_of(readers, want)
+        if args.ceiling:
+            for name, (memory_kind, _) in CEILINGS.items():
+                clocks[name] = functools.partial(ceiling_seconds, args.ceiling, layout, memory_kind)
+        results += measure("to the device", layout, path, want.nbytes, clocks, args.repeats, prepare)
     results += one_frame(args, versions, missing)
     properties = cupy.cuda.runtime.getDeviceProperties(0)
     content = {
