@@ -13,28 +13,9 @@ namespace penstock::cli {
 namespace {
 
 /// Adds what one array's copy did.
-void add(Report& total, Report&& one) {
+void add(Report& total, const Report& one) {
   total.wall_seconds += one.wall_seconds;
-  total.decoded_bytes += one.decoded_bytes;
-  total.stored_bytes += one.stored_bytes;
-  total.requests += one.requests;
-  total.chunks += one.chunks;
-  total.absent_chunks += one.absent_chunks;
-  total.threads = std::max(total.threads, one.threads);
-  total.budget_bytes = std::max(total.budget_bytes, one.budget_bytes);
-  total.peak_host_bytes = std::max(total.peak_host_bytes, one.peak_host_bytes);
-  total.peak_device_bytes = std::max(total.peak_device_bytes, one.peak_device_bytes);
-  for (StageReport& stage : one.stages) {
-    const auto same = std::ranges::find_if(
-        total.stages, [&](const StageReport& s) { return s.stage == stage.stage && s.path == stage.path; });
-    if (same == total.stages.end()) {
-      total.stages.push_back(std::move(stage));
-    } else {
-      same->bytes += stage.bytes;
-      same->seconds += stage.seconds;
-    }
-  }
-  for (ChunkProblem& problem : one.problems) total.problems.push_back(std::move(problem));
+  total.merge(one);
 }
 
 /// Attributes of a group as the other zarr version wants them: OME-NGFF 0.4 goes with v2, 0.5 with v3.
@@ -67,7 +48,7 @@ class Copier {
   Status array(const Array& from, const std::string& to_path) {
     PENSTOCK_ASSIGN(const CopyChanges changes, job_.changes(from.dataset()));
     PENSTOCK_ASSIGN(Report report, copy(from, store_, to_path, changes, job_.force, job_.resume, job_.options));
-    add(total_, std::move(report));
+    add(total_, report);
     return {};
   }
 
@@ -96,7 +77,7 @@ class Copier {
     PENSTOCK_TRY(array(level0, path));
     PENSTOCK_ASSIGN(const Array written, Array::open(store_, path));
     PENSTOCK_ASSIGN(Report report, write_pyramid(written, store_, to_path, options, job_.force, job_.options));
-    add(total_, std::move(report));
+    add(total_, report);
     return {};
   }
 

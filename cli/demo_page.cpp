@@ -25,7 +25,7 @@ std::string table(const Report& r) {
   std::string rows;
   for (const StageReport& s : r.stages)
     rows += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td class=n>{}</td><td class=n>{}</td></tr>\n",
-                        escaped(s.stage), escaped(s.path), escaped(s.reason), s.bytes > 0 ? format_bytes(s.bytes) : "",
+                        escaped(s.stage), escaped(s.path), escaped(s.why()), s.bytes > 0 ? format_bytes(s.bytes) : "",
                         s.seconds > 0 ? format_seconds(s.seconds) : "");
   std::string memory = format_bytes(r.peak_host_bytes) + " host";
   if (r.peak_device_bytes > 0) memory += ", " + format_bytes(r.peak_device_bytes) + " device";

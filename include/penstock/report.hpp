@@ -6,6 +6,12 @@
 
 namespace penstock {
 
+/// How often something happened in a stage.
+struct StageCount {
+  std::string what;  ///< "requests", "chunks by their placement"
+  std::uint64_t count = 0;
+};
+
 /// One stage of the data's journey.
 struct StageReport {
   std::string stage;        ///< "fetch", "decode", "assemble", "encode", "store"
@@ -13,6 +19,10 @@ struct StageReport {
   std::string reason;       ///< why this path and no other
   std::uint64_t bytes = 0;  ///< bytes that left the stage
   double seconds = 0;       ///< time spent in it, summed over threads
+  std::vector<StageCount> counts = {};
+
+  /// The reason and the counts, for people.
+  [[nodiscard]] std::string why() const;
 };
 
 /// A chunk that could not be read.
@@ -37,7 +47,8 @@ struct Report {
   std::vector<StageReport> stages;
   std::vector<ChunkProblem> problems;  ///< with on_error = fill, or verify
 
-  /// Adds another piece of the same work: sums, the higher peaks, times of equal stages together.  Wall time stays.
+  /// Adds another piece of the same work: sums, the higher peaks, and of equal stages bytes, times and counts
+  /// together, with the first one's reason.  Wall time stays.
   void merge(const Report& part);
   /// A table for people.
   [[nodiscard]] std::string text() const;

@@ -1,11 +1,13 @@
 #include "types.hpp"
 
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <array>
+#include <map>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -159,7 +161,15 @@ void bind_report(nb::module_& m) {
       .def_ro("path", &StageReport::path)
       .def_ro("reason", &StageReport::reason)
       .def_ro("bytes", &StageReport::bytes)
-      .def_ro("seconds", &StageReport::seconds, "Summed over threads.");
+      .def_ro("seconds", &StageReport::seconds, "Summed over threads.")
+      .def_prop_ro(
+          "counts",
+          [](const StageReport& s) {
+            std::map<std::string, std::uint64_t> counts;
+            for (const StageCount& c : s.counts) counts[c.what] = c.count;
+            return counts;
+          },
+          "How often things happened in it: {'requests': 64}.");
   nb::class_<ChunkProblem>(m, "ChunkProblem", "A chunk that could not be read.")
       .def_ro("key", &ChunkProblem::key)
       .def_ro("message", &ChunkProblem::message)

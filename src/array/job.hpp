@@ -13,6 +13,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "codec/chain.hpp"
@@ -23,6 +24,9 @@ namespace penstock {
 /// Stages whose time is told apart.
 enum class Stage : std::uint8_t { fetch, decode, assemble, encode, store };
 inline constexpr std::size_t kStages = 5;
+
+/// Why a store's bytes came by the way that it names.
+inline constexpr std::string_view kOnlyPath = "the store's only path";
 
 /// Buffers of one thread.
 struct WorkerBuffers {

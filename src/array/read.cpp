@@ -23,11 +23,11 @@ std::string codec_path(const CodecChain& chain) { return "cpu, " + innermost(cha
 void add_stages(const RegionReader& reader, const Job& job, Report& report) {
   const CodecChain& chain = innermost(reader.view().chain);
   const std::string threads = fmt::format("{} thread{}", job.worker_count(), job.worker_count() == 1 ? "" : "s");
-  std::string requests = fmt::format("{} requests", format_count(report.requests));
-  if (const std::uint64_t merged = job.merged_chunks())
-    requests += fmt::format(", {} chunks came with a neighbour's", format_count(merged));
-  report.stages.push_back({"fetch", reader.state().store->path_taken() + ", " + threads, std::move(requests),
-                           report.stored_bytes, job.stage_seconds(Stage::fetch)});
+  StageReport fetch{"fetch", reader.state().store->path_taken() + ", " + threads, std::string(kOnlyPath),
+                    report.stored_bytes, job.stage_seconds(Stage::fetch)};
+  fetch.counts = {{"requests", report.requests}};
+  if (const std::uint64_t merged = job.merged_chunks()) fetch.counts.push_back({"chunks with a neighbour's", merged});
+  report.stages.push_back(std::move(fetch));
   if (!chain.is_raw())
     report.stages.push_back({"decode", codec_path(reader.view().chain) + ", " + threads, "the target is host memory",
                              report.decoded_bytes, job.stage_seconds(Stage::decode)});
@@ -223,7 +223,7 @@ Result<Plan> Array::plan(const Region& region, Device device, const Options& opt
   PENSTOCK_ASSIGN(const Allowance allowed, allow(options, plan.need_bytes));
   plan.budget_bytes = allowed.budget_bytes;
   plan.workers = worth_threads(plan.decoded_bytes, allowed) ? std::min(allowed.workers, plan.chunks) : 1;
-  plan.stages.push_back({"fetch", reader.state().store->path_taken(), "the store's only path", 0, 0});
+  plan.stages.push_back({"fetch", reader.state().store->path_taken(), std::string(kOnlyPath), 0, 0});
   if (device.type == Device::Type::cuda) {
     PENSTOCK_ASSIGN(const CudaPath path, cuda_path(dataset, reader.view().chain, device, plan.chunks, allowed.workers));
     plan.stages.push_back({"decode", path.text, path.reason, plan.decoded_bytes, 0});

@@ -73,24 +73,24 @@ Result<Report> read_cuda(const ReadItem& item, const Options& options) {
     PENSTOCK_TRY(end.wait_on(item.target.stream));
   }
   if (!done) return done.error();
-  if (flown.chunks_on_cpu > 0)
-    path.reason +=
-        fmt::format("; {} chunks that its decoder does not take on the CPU", format_count(flown.chunks_on_cpu));
   job.fill_report(report);
   report.budget_bytes = allowed.budget_bytes;
   report.peak_host_bytes += r.ring->allocated_bytes();
   const std::string threads = fmt::format("{} threads", job.worker_count());
-  std::string uploaded = path.decode == CudaPath::Decode::on_device ? "encoded bytes" : "decoded bytes";
-  if (direct_chunks > 0)
-    uploaded +=
-        fmt::format("; {} of {} chunks by their placement", format_count(direct_chunks), format_count(report.chunks));
+  const bool on_device = path.decode == CudaPath::Decode::on_device;
   report.stages = {
-      {"fetch", r.state->store->path_taken() + ", " + threads,
-       fmt::format("{} requests", format_count(report.requests)), report.stored_bytes, job.stage_seconds(Stage::fetch)},
+      {"fetch", r.state->store->path_taken() + ", " + threads, std::string(kOnlyPath), report.stored_bytes,
+       job.stage_seconds(Stage::fetch)},
       {"decode", path.text, path.reason, report.decoded_bytes, job.stage_seconds(Stage::decode)},
-      {"upload", r.device.name() + ", pinned ring", uploaded,
-       path.decode == CudaPath::Decode::on_device ? report.stored_bytes : report.decoded_bytes, waited},
+      {"upload", r.device.name() + ", pinned ring", on_device ? "encoded bytes" : "decoded bytes",
+       on_device ? report.stored_bytes : report.decoded_bytes, waited},
       {"assemble", r.device.name(), "byte order, fill and placement in one pass", report.decoded_bytes, 0}};
+  const auto count = [&](std::size_t stage, const char* what, std::uint64_t n) {
+    if (n > 0) report.stages[stage].counts.push_back({what, n});
+  };
+  count(0, "requests", report.requests);
+  count(1, "chunks on the CPU that the device's decoder does not take", flown.chunks_on_cpu);
+  count(2, "chunks by their placement", direct_chunks);
   return report;
 }
 

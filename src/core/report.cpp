@@ -18,7 +18,7 @@ std::string stage_table(const std::vector<StageReport>& stages) {
   using Row = std::array<std::string, 5>;
   std::vector<Row> rows = {{"stage", "path", "why", "bytes", "GB/s a thread"}};
   for (const StageReport& s : stages)
-    rows.push_back({s.stage, s.path, s.reason, s.bytes > 0 ? format_bytes(s.bytes) : "",
+    rows.push_back({s.stage, s.path, s.why(), s.bytes > 0 ? format_bytes(s.bytes) : "",
                     s.seconds > 0 ? fmt::format("{:.2f}", static_cast<double>(s.bytes) / s.seconds / 1e9) : ""});
   std::array<std::size_t, 5> widths{};
   for (const Row& row : rows)
@@ -37,7 +37,25 @@ std::string plural(std::uint64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", format_count(count), noun, count == 1 ? "" : "s");
 }
 
+void add_counts(std::vector<StageCount>& sums, const std::vector<StageCount>& counts) {
+  for (const StageCount& c : counts) {
+    const auto same = std::find_if(sums.begin(), sums.end(), [&](const StageCount& s) { return s.what == c.what; });
+    if (same == sums.end()) {
+      sums.push_back(c);
+    } else {
+      same->count += c.count;
+    }
+  }
+}
+
 }  // namespace
+
+std::string StageReport::why() const {
+  std::string text = reason;
+  for (const StageCount& c : counts)
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", c.what, format_count(c.count));
+  return text;
+}
 
 void Report::merge(const Report& part) {
   decoded_bytes += part.decoded_bytes;
@@ -58,6 +76,7 @@ void Report::merge(const Report& part) {
     } else {
       same->bytes += s.bytes;
       same->seconds += s.seconds;
+      add_counts(same->counts, s.counts);
     }
   }
 }
@@ -93,12 +112,16 @@ std::string Report::json() const {
                    {"peak_device_bytes", peak_device_bytes},
                    {"stages", Json::array()},
                    {"problems", Json::array()}};
-  for (const StageReport& s : stages)
+  for (const StageReport& s : stages) {
+    Json counts = Json::object();
+    for (const StageCount& c : s.counts) counts[c.what] = c.count;
     document["stages"].push_back({{"stage", s.stage},
                                   {"path", s.path},
                                   {"reason", s.reason},
                                   {"bytes", s.bytes},
-                                  {"thread_seconds", s.seconds}});
+                                  {"thread_seconds", s.seconds},
+                                  {"counts", std::move(counts)}});
+  }
   for (const ChunkProblem& p : problems) document["problems"].push_back({{"key", p.key}, {"message", p.message}});
   return dump_json(document);
 }

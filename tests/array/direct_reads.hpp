@@ -63,8 +63,8 @@ struct Canvas {
 /// Chunks that were placed straight from pinned memory.
 inline std::uint64_t direct_chunks(const Report& report) {
   for (const StageReport& s : report.stages)
-    if (const std::size_t at = s.reason.find("; "); s.stage == "upload" && at != std::string::npos)
-      return std::stoull(s.reason.substr(at + 2));
+    for (const StageCount& c : s.counts)
+      if (s.stage == "upload" && c.what == "chunks by their placement") return c.count;
   return 0;
 }
 

@@ -112,6 +112,20 @@ TEST(Copy, ABrokenCopyIsNoArrayAndCanBeResumed) {
   EXPECT_EQ(copy(s.array, to, "to", changes, Array::IfExists::fail, Resume::yes, small).value().requests, 0u);
 }
 
+TEST(Copy, CountsTheRequestsOfAllBlocks) {
+  const Source s;
+  Options small = threads(1);
+  small.budget_bytes = 20000;
+  const Report whole = copy(s.array, memory(), "to", {}, Array::IfExists::fail, Resume::no, threads(1)).value();
+  const Report blocks = copy(s.array, memory(), "to", {}, Array::IfExists::fail, Resume::no, small).value();
+  for (const Report& report : {whole, blocks}) {
+    const StageReport& fetch = report.stages.front();
+    ASSERT_EQ(fetch.stage, "fetch");
+    ASSERT_EQ(fetch.counts.size(), 1u);
+    EXPECT_EQ(fetch.counts[0].count + 5 * 7 * 6, report.requests) << "each shard is written by one";
+  }
+}
+
 TEST(Copy, StaysWithinItsBudget) {
   const Source s;
   for (const std::uint64_t budget : {20000u, 60000u, 400000u}) {

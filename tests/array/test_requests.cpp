@@ -73,7 +73,7 @@ TEST(Requests, TheReportTellsOfMergedChunks) {
   const Report report = fresh.read(whole(s.d.shape), Target{out.data(), {}, {}, {}}, test::threads(2)).value();
   EXPECT_EQ(report.requests, 2 * kShards);
   EXPECT_EQ(report.chunks, kChunks);
-  EXPECT_NE(report.text().find("60 chunks came with a neighbour's"), std::string::npos) << report.text();
+  EXPECT_NE(report.text().find("requests: 8; chunks with a neighbour's: 60"), std::string::npos) << report.text();
 }
 
 TEST(Requests, OneBadChunkInAMergedRequestHarmsNoOther) {

@@ -117,7 +117,7 @@ TEST_F(Waves, TakeWhatTheHostTakesAndSayTheSame) {
     ASSERT_EQ(got.has_value(), want.has_value()) << "bit " << bit;
     if (got) {
       EXPECT_EQ(*got, *want) << "bit " << bit;
-      taken_by_cpu += decode_stage(report).reason.find("does not take") != std::string::npos ? 1 : 0;
+      taken_by_cpu += decode_stage(report).why().find("does not take: ") != std::string::npos ? 1 : 0;
     } else {
       EXPECT_EQ(got.error().message(), want.error().message()) << "bit " << bit;
       ++refused;

@@ -144,6 +144,25 @@ TEST(Report, TextHasStagesAndProblems) {
             " bad  c/0/0  zstd: cut short\n");
 }
 
+TEST(Report, PartsAreSummed) {
+  Report sum, part;
+  part.requests = 4;
+  part.stages = {{"fetch", "file", "the store's only path", 10, 0.5, {{"requests", 4}}},
+                 {"decode", "cpu, zstd", "the target is host memory", 20, 1}};
+  sum.merge(part);
+  part.stages[0].counts = {{"requests", 3}, {"chunks with a neighbour's", 2}};
+  sum.merge(part);
+  part.stages[0].path = "memory";
+  sum.merge(part);
+  ASSERT_EQ(sum.stages.size(), 3u);
+  EXPECT_EQ(sum.stages[0].why(), "the store's only path; requests: 7; chunks with a neighbour's: 2");
+  EXPECT_EQ(sum.stages[0].bytes, 20u);
+  EXPECT_EQ(sum.stages[1].why(), "the target is host memory");
+  EXPECT_EQ(sum.stages[2].why(), "the store's only path; requests: 3; chunks with a neighbour's: 2");
+  EXPECT_NE(sum.json().find(R"("counts":{"requests":7,"chunks with a neighbour's":2})"), std::string::npos)
+      << sum.json();
+}
+
 TEST(Report, LongListsOfProblemsAreCutInTextOnly) {
   Report report;
   report.problems.resize(1033, {"k", "m"});

@@ -159,6 +159,8 @@ def test_reports(path: pathlib.Path) -> None:
     assert json.loads(report.json)["operation"] == "read"
     assert {"fetch", "decode"} <= {stage.stage for stage in report.stages}
     assert "fetch" in str(report) and all(stage.reason for stage in report.stages)
+    assert report.stages[0].counts == {"requests": report.requests}
+    assert f"requests: {report.requests}" in str(report)
     plan = a.plan(np.s_[:4, :4])
     assert plan.chunks == 1 and json.loads(plan.json) and str(plan)
 
