@@ -49,7 +49,7 @@ std::string join_key(std::string_view prefix, std::string_view name) {
 }
 
 Error read_only_error(std::string_view url) {
-  return {ErrorCode::unsupported, std::string(url) + ": the store was opened for reading only"};
+  return {ErrorCode::permission_denied, std::string(url) + " is open for reading only"};
 }
 
 }  // namespace penstock

@@ -102,6 +102,11 @@ def test_read_only(array: penstock.Array) -> None:
     assert isinstance(reader, penstock.Array)
     with pytest.raises(PermissionError, match="reading only"):
         reader[0, 0] = 1
+    with pytest.raises(PermissionError, match="reading only"):
+        reader.resize((1, 1))
+    with pytest.raises(PermissionError, match="reading only"):
+        reader.set_attributes({"a": 1})
+    assert penstock.open(array.url).shape == array.shape
     writer = penstock.open(array.url, "r+")
     assert isinstance(writer, penstock.Array)
     writer[0, 0] = 9
