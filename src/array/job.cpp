@@ -105,6 +105,7 @@ void Job::fill_report(Report& report) {
     report.chunks += w.chunks;
     report.absent_chunks += w.absent;
     report.peak_host_bytes += w.capacity_bytes();  // buffers only grow, so this is their highest sum
+    for (const Bytes& chunk : w.shard_chunks) report.peak_host_bytes += chunk.capacity();
   }
   std::sort(problems_.begin(), problems_.end(), [](const auto& a, const auto& b) { return a.key < b.key; });
   report.problems = std::move(problems_);

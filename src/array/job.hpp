@@ -54,6 +54,8 @@ struct Worker : WorkerBuffers {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
+  /// Encoded chunks of the shard that the thread puts together, used again for its next one.
+  std::vector<Bytes> shard_chunks;
   std::array<double, kStages> seconds{};
   std::uint64_t stored_bytes = 0;
   std::uint64_t requests = 0;

@@ -280,7 +280,8 @@ Status RegionWriter::encode_inner(Worker& worker, const OldShard& old, std::uint
     out.clear();
     return {};
   }
-  return out.append(*encoded);  // exactly as large as it must be: it is kept until the shard is written
+  if (out.capacity() < encoded->size()) out.release();  // no larger than it must be: it is kept until the last shard
+  return out.append(*encoded);
 }
 
 Status RegionWriter::store_shard(Job& job, const std::string& key, const ShardingCodec& sharding,
@@ -340,7 +341,10 @@ Status RegionWriter::write_shard(Job& job, const std::string& key, std::span<con
     PENSTOCK_ASSIGN(old, OldShard::open(*state_->store, key, sharding));
   }
   PENSTOCK_ASSIGN(const CutRegion cut, cut_shard(segments));
-  std::vector<Bytes> chunks(sharding.inner_count());
+  // Of this thread: for_each below runs no other shard on it.
+  std::vector<Bytes>& chunks = job.worker().shard_chunks;
+  chunks.resize(sharding.inner_count());
+  for (Bytes& chunk : chunks) chunk.clear();
   std::vector<char> touched(sharding.inner_count(), 0);  // not vector<bool>: set from many threads
   const auto encode = [&](std::uint64_t i) -> Status {
     const InnerPiece inner = inner_piece(cut, i, segments, from);

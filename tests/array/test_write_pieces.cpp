@@ -131,3 +131,18 @@ TEST(WriteShards, FewAtOnceWriteAllOfThem) {
   EXPECT_EQ(report->decoded_bytes, values.size());
   EXPECT_EQ(test::read(array, whole(d.shape)).value(), values);
 }
+
+TEST(WriteShards, TheReportCountsTheShardThatIsPutTogether) {
+  const Dataset d = dataset({64, 64}, {64, 64}, {sharding("[8,8]")});
+  auto store = open_store("memory://", StoreMode::create).value();
+  Array array = Array::create(store, "a", d, Array::IfExists::fail).value();
+  std::mt19937_64 random(5);
+  const auto values = random_values(whole(d.shape), 2, random);
+  Options options = threads(1);
+  options.budget_bytes = 1 << 20;  // with buffers of its own
+  const Target source{const_cast<std::byte*>(values.data()), {}, {}, {}};
+  const Report report = array.write(whole(d.shape), source, options).value();
+  constexpr std::uint64_t kIndexBytes = 64 * 16 + 4;
+  EXPECT_GE(report.peak_host_bytes, report.stored_bytes - kIndexBytes);
+  EXPECT_LE(report.peak_host_bytes, 2 * values.size() + 4096);
+}
