@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 #include "array/chunk_pieces.hpp"
@@ -118,31 +119,36 @@ TEST(WritePieces, TimeOfGatheringIsNotCountedAsEncoding) {
   EXPECT_LE(worker.seconds[static_cast<std::size_t>(Stage::encode)] + assemble, elapsed());
 }
 
-TEST(WriteShards, FewAtOnceWriteAllOfThem) {
-  const Dataset d = dataset({64, 32}, {8, 8}, {sharding("[4,4]")});
+namespace {
+
+/// Values written at once into an array of shards, and what the report said.
+void write_shards(const Dataset& d, const Options& options, const std::function<void(const Report&)>& check) {
   auto store = open_store("memory://", StoreMode::create).value();
   Array array = Array::create(store, "a", d, Array::IfExists::fail).value();
   std::mt19937_64 random(4);
   const auto values = random_values(whole(d.shape), 2, random);
-  Options options = threads(4);
-  options.budget_bytes = 2000;
   const auto report = array.write(whole(d.shape), Target{const_cast<std::byte*>(values.data()), {}, {}, {}}, options);
   ASSERT_TRUE(report) << report.error().message();
   EXPECT_EQ(report->decoded_bytes, values.size());
   EXPECT_EQ(test::read(array, whole(d.shape)).value(), values);
+  check(*report);
+}
+
+}  // namespace
+
+TEST(WriteShards, FewAtOnceWriteAllOfThem) {
+  Options options = threads(4);
+  options.budget_bytes = 2000;
+  write_shards(dataset({64, 32}, {8, 8}, {sharding("[4,4]")}), options,
+               [](const Report& report) { EXPECT_EQ(report.chunks, 16u * 8); });
 }
 
 TEST(WriteShards, TheReportCountsTheShardThatIsPutTogether) {
-  const Dataset d = dataset({64, 64}, {64, 64}, {sharding("[8,8]")});
-  auto store = open_store("memory://", StoreMode::create).value();
-  Array array = Array::create(store, "a", d, Array::IfExists::fail).value();
-  std::mt19937_64 random(5);
-  const auto values = random_values(whole(d.shape), 2, random);
   Options options = threads(1);
   options.budget_bytes = 1 << 20;  // with buffers of its own
-  const Target source{const_cast<std::byte*>(values.data()), {}, {}, {}};
-  const Report report = array.write(whole(d.shape), source, options).value();
-  constexpr std::uint64_t kIndexBytes = 64 * 16 + 4;
-  EXPECT_GE(report.peak_host_bytes, report.stored_bytes - kIndexBytes);
-  EXPECT_LE(report.peak_host_bytes, 2 * values.size() + 4096);
+  write_shards(dataset({64, 64}, {64, 64}, {sharding("[8,8]")}), options, [](const Report& report) {
+    constexpr std::uint64_t kIndexBytes = 64 * 16 + 4;
+    EXPECT_GE(report.peak_host_bytes, report.stored_bytes - kIndexBytes);
+    EXPECT_LE(report.peak_host_bytes, 2 * report.decoded_bytes + 4096);
+  });
 }
