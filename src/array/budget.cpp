@@ -5,10 +5,26 @@
 #include <algorithm>
 
 #include "array/job.hpp"
+#include "core/checked.hpp"
 #include "core/settings.hpp"
 #include "core/units.hpp"
 
 namespace penstock {
+namespace {
+
+/// Without the buffers that were kept from earlier operations, which count too.
+std::uint64_t free_bytes(std::uint64_t budget_bytes) {
+  return reuse_within(budget_bytes) == Reuse::yes ? budget_bytes - kKeptBufferBytes : budget_bytes;
+}
+
+/// How many times `each_bytes` fit into `bytes`, at least once and at most `most` times.
+std::uint64_t fit(std::uint64_t bytes, std::uint64_t each_bytes, std::uint64_t most) {
+  return std::clamp<std::uint64_t>(bytes / std::max<std::uint64_t>(each_bytes, 1), 1, most);
+}
+
+std::uint64_t less(std::uint64_t bytes, std::uint64_t taken) { return bytes - std::min(bytes, taken); }
+
+}  // namespace
 
 Result<Allowance> allow(const Options& options, std::uint64_t bytes_per_worker) {
   Allowance a{options.budget_bytes, options.threads, 1};
@@ -22,13 +38,19 @@ Result<Allowance> allow(const Options& options, std::uint64_t bytes_per_worker) 
     return Error(ErrorCode::budget_too_small, fmt::format("a memory budget of {} is too small: one chunk needs {}",
                                                           format_bytes(a.budget_bytes), format_bytes(bytes_per_worker)))
         .set_hint(fmt::format("Allow at least {} bytes.", bytes_per_worker));
-  // Buffers that were kept from earlier operations count too.
-  const std::uint64_t kept = reuse_within(a.budget_bytes) == Reuse::yes ? kKeptBufferBytes : 0;
-  const std::uint64_t fit = (a.budget_bytes - kept) / std::max<std::uint64_t>(bytes_per_worker, 1);
-  a.workers = std::clamp<std::uint64_t>(fit, 1, a.threads);
-  a.spare_bytes = (a.budget_bytes - kept) / a.workers;
+  const std::uint64_t free = free_bytes(a.budget_bytes);
+  a.workers = fit(free, bytes_per_worker, a.threads);
+  a.spare_bytes = free / a.workers;
   a.spare_bytes -= std::min(a.spare_bytes, bytes_per_worker);
   return a;
+}
+
+Result<WriteAllowance> allow_write(const Options& options, const WriteNeed& need) {
+  PENSTOCK_ASSIGN(const Allowance a, allow(options, saturating_add(need.thread_bytes, need.object_bytes)));
+  const std::uint64_t free = free_bytes(a.budget_bytes);
+  const std::uint64_t threads = fit(less(free, need.object_bytes), need.thread_bytes, a.threads);
+  return WriteAllowance{a.budget_bytes, threads,
+                        fit(less(free, threads * need.thread_bytes), need.object_bytes, threads)};
 }
 
 }  // namespace penstock

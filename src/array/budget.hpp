@@ -18,4 +18,21 @@ struct Allowance {
 /// invalid_argument (settings).
 Result<Allowance> allow(const Options& options, std::uint64_t bytes_per_worker);
 
+/// Working memory of a write.
+struct WriteNeed {
+  std::uint64_t thread_bytes = 0;  ///< of each thread
+  std::uint64_t object_bytes = 0;  ///< of each object under way, which many threads may work on; 0: it takes no more
+};
+
+/// Threads and objects of one write.
+struct WriteAllowance {
+  std::uint64_t budget_bytes = 0;
+  std::uint64_t threads = 1;
+  std::uint64_t objects = 1;  ///< most under way at once
+};
+
+/// As many threads as the budget has room for beside one object, then as many objects, at most one for each thread.
+/// Errors: those of allow.
+Result<WriteAllowance> allow_write(const Options& options, const WriteNeed& need);
+
 }  // namespace penstock

@@ -22,16 +22,15 @@ class Regions {
     PENSTOCK_ASSIGN(const std::uint64_t bytes, checked_mul(count, writer.view().dataset.dtype.size_bytes));
     PENSTOCK_ASSIGN(bytes_, checked_add(bytes_, bytes));
     PENSTOCK_ASSIGN(const std::uint64_t end, checked_add(objects(), writer.objects()));
-    bytes_per_object_ = std::max(bytes_per_object_, writer.bytes_per_object());
-    sharded_ = sharded_ || writer.view().chain.sharding() != nullptr;
+    need_.thread_bytes = std::max(need_.thread_bytes, writer.need().thread_bytes);
+    need_.object_bytes = std::max(need_.object_bytes, writer.need().object_bytes);
     ends_.push_back(end);
     writers_.push_back(std::move(writer));
     return {};
   }
   [[nodiscard]] std::uint64_t objects() const { return ends_.empty() ? 0 : ends_.back(); }
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
-  [[nodiscard]] std::uint64_t bytes_per_object() const { return bytes_per_object_; }
-  [[nodiscard]] bool sharded() const { return sharded_; }
+  [[nodiscard]] const WriteNeed& need() const { return need_; }
   [[nodiscard]] Status choose_encoders(Job& job) {
     for (RegionWriter& writer : writers_) PENSTOCK_TRY(writer.choose_encoder(job));
     return {};
@@ -45,21 +44,18 @@ class Regions {
  private:
   std::vector<RegionWriter> writers_;
   std::vector<std::uint64_t> ends_;  // number of the object after the last of each region
-  std::uint64_t bytes_ = 0, bytes_per_object_ = 0;
-  bool sharded_ = false;
+  std::uint64_t bytes_ = 0;
+  WriteNeed need_;
 };
 
 Result<Report> write_host(std::span<const WriteItem> items, const Options& options) {
   Regions regions;
   for (const WriteItem& item : items) PENSTOCK_TRY(regions.add(item));
-  PENSTOCK_ASSIGN(const Allowance allowed, allow(options, regions.bytes_per_object()));
-  // A shard is encoded by all threads and takes much memory: as many shards at once as the budget has room for.
-  Job job(options, "write", regions.bytes(), regions.sharded() ? allowed.threads : allowed.workers,
-          reuse_within(allowed.budget_bytes));
-  const std::uint64_t at_once = regions.sharded() ? allowed.workers : std::max<std::uint64_t>(regions.objects(), 1);
+  PENSTOCK_ASSIGN(const WriteAllowance allowed, allow_write(options, regions.need()));
+  Job job(options, "write", regions.bytes(), allowed.threads, reuse_within(allowed.budget_bytes));
   const Status written = job.run([&]() -> Status {
     PENSTOCK_TRY(regions.choose_encoders(job));
-    return job.for_each_within(regions.objects(), at_once,
+    return job.for_each_within(regions.objects(), allowed.objects,
                                [&](std::uint64_t i) { return regions.write_object(job, i); });
   });
   if (!written) return written.error();

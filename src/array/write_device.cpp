@@ -100,6 +100,7 @@ struct Lane {
   Stream stream;
   Buffer staging;
   bool started = false;
+  std::uint64_t held_bytes = 0;  ///< most that it held beside the ring
   double seconds = 0;
 
   Status start(const DeviceSource& s) {
@@ -193,6 +194,7 @@ Result<Held> bring_down(const DeviceSource& s, Lane& lane, const Box& box, const
                   count * pieces.row_bytes);
   }
   if (pieces.size == 1) held.slab = std::move(slab);
+  lane.held_bytes = std::max(lane.held_bytes, held.bytes.capacity());
   lane.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   return held;
 }
@@ -246,12 +248,14 @@ Result<Report> write_from_device(const Array& array, const Region& region, const
   PENSTOCK_ASSIGN(const BoxGrid boxes, BoxGrid::make(region, dataset.chunk_shape, s.item_bytes, most));
   const std::uint64_t box_bytes = boxes.largest_bytes();
   const std::uint64_t held_bytes = box_bytes > s.slab_bytes ? box_bytes + s.slab_bytes : box_bytes;
-  PENSTOCK_ASSIGN(const std::uint64_t need, checked_add(held_bytes, whole.bytes_per_object()));
-  PENSTOCK_ASSIGN(const Allowance allowed, allow(options, need));
+  const bool sharded = whole.view().chain.sharding() != nullptr;
+  WriteNeed need = whole.need();  // a shard is encoded by all threads, its box held once; a thread has a box else
+  std::uint64_t& held_by = sharded ? need.object_bytes : need.thread_bytes;
+  held_by = saturating_add(held_by, held_bytes);
+  PENSTOCK_ASSIGN(const WriteAllowance allowed, allow_write(options, need));
   PENSTOCK_ASSIGN(const std::uint64_t elements, element_count(shape_of(region)));
   PENSTOCK_ASSIGN(const std::uint64_t bytes, checked_mul(elements, s.item_bytes));
-  const bool sharded = whole.view().chain.sharding() != nullptr;  // a shard is encoded by all threads
-  Job job(options, "write", bytes, sharded ? allowed.threads : allowed.workers);
+  Job job(options, "write", bytes, allowed.threads);
   tbb::enumerable_thread_specific<Lane> lanes;
   const auto write_box = [&](const BoxGrid& grid, std::uint64_t i) -> Status {
     const Box box = grid.get(i);
@@ -259,17 +263,17 @@ Result<Report> write_from_device(const Array& array, const Region& region, const
     Target host;
     host.data = const_cast<std::byte*>(held.data());
     PENSTOCK_ASSIGN(const RegionWriter writer, RegionWriter::make(array, box.region, host));
-    return job.for_each(writer.objects(), true, [&](std::uint64_t o) { return writer.write_object(job, o); });
+    // Shards one after another, as the need was counted; several boxes are under way.
+    return job.for_each(writer.objects(), !sharded, [&](std::uint64_t o) { return writer.write_object(job, o); });
   };
   const cuda_write::WaveLimits limits = cuda_write::wave_limits(s, allowed.budget_bytes);
   PENSTOCK_ASSIGN(const cuda_write::EncodePath path,
                   job.run([&] { return cuda_write::encode_path(whole, s, limits, job); }));
   // What the device does not encode: everything, or the objects that the region covers in part only.
   PENSTOCK_ASSIGN(const BoxGrid left, BoxGrid::make(region, dataset.chunk_shape, s.item_bytes, path.chain ? 0 : most));
-  const std::uint64_t at_once = sharded ? allowed.workers : left.size();
   const Status written = job.run([&]() -> Status {
     if (path.chain) PENSTOCK_TRY(cuda_write::fly_encode_waves(whole, s, *path.chain, limits, job));
-    return job.for_each_within(left.size(), at_once, [&](std::uint64_t i) -> Status {
+    return job.for_each_within(left.size(), allowed.objects, [&](std::uint64_t i) -> Status {
       if (path.chain && whole.piece(i).covered) return {};
       return write_box(left, i);
     });
@@ -279,7 +283,10 @@ Result<Report> write_from_device(const Array& array, const Region& region, const
   job.fill_report(report);
   report.budget_bytes = allowed.budget_bytes;
   double seconds = 0;
-  for (const Lane& lane : lanes) seconds += lane.seconds;
+  for (const Lane& lane : lanes) {
+    seconds += lane.seconds;
+    report.peak_host_bytes += lane.held_bytes;
+  }
   fill_report(s, whole, path, job, seconds, report);
   return report;
 }

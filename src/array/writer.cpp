@@ -93,16 +93,18 @@ const CodecChain& RegionWriter::encoder() const {
   return sharding != nullptr ? sharding->inner() : view_->chain;
 }
 
-std::uint64_t RegionWriter::bytes_per_object() const {
+WriteNeed RegionWriter::need() const {
   const CodecChain& chain = view_->chain;
-  const auto one = [](const CodecChain& c) { return 2 * c.decoded_size() + c.decoded_size() / 8 + c.scratch_bytes(); };
-  if (const ShardingCodec* sharding = chain.sharding())  // all encoded chunks of the shard, and one being encoded
-    return chain.decoded_size() + sharding->index_bytes() + one(sharding->inner());
-  return one(chain);
-}
-
-std::uint64_t RegionWriter::objects_at_once(std::uint64_t budget_bytes, std::uint64_t threads) const {
-  return std::clamp<std::uint64_t>(budget_bytes / std::max<std::uint64_t>(bytes_per_object(), 1), 1, threads);
+  // Data that codecs cannot make smaller becomes larger by their headers, and buffers are rounded up.
+  const auto encoded = [](const CodecChain& c) { return saturating_add(c.decoded_size(), c.decoded_size() / 8 + 64); };
+  const auto one = [&](const CodecChain& c) {
+    return saturating_add(saturating_add(c.decoded_size(), encoded(c)), c.scratch_bytes());
+  };
+  const ShardingCodec* sharding = chain.sharding();
+  if (sharding == nullptr) return {one(chain), 0};
+  // All encoded chunks of a shard are held until it is stored.
+  const std::uint64_t chunks = saturating_mul(sharding->inner_count(), encoded(sharding->inner()));
+  return {one(sharding->inner()), saturating_add(chunks, sharding->index_bytes())};
 }
 
 const std::byte* RegionWriter::source_of(std::span<const Segment> segments, const std::byte* base) const {

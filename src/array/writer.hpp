@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "array/budget.hpp"
 #include "array/grid.hpp"
 #include "array/job.hpp"
 #include "array/state.hpp"
@@ -48,10 +49,8 @@ class RegionWriter {
                                    std::span<const Bytes> chunks) const;
   /// An error with the object's name.
   [[nodiscard]] Error named(Error error, const std::string& key) const;
-  /// Working memory of one object under way.
-  [[nodiscard]] std::uint64_t bytes_per_object() const;
-  /// Most objects under way at once within a budget of `budget_bytes` and `threads`.
-  [[nodiscard]] std::uint64_t objects_at_once(std::uint64_t budget_bytes, std::uint64_t threads) const;
+  /// Working memory: of a thread that encodes a chunk, and of a shard under way, which all threads may work on.
+  [[nodiscard]] WriteNeed need() const;
 
  private:
   struct OldShard;

@@ -34,8 +34,6 @@ namespace {
 
 constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
 
-std::uint64_t saturating_add(std::uint64_t a, std::uint64_t b) { return a > kMax - b ? kMax : a + b; }
-
 /// Other programs' encoders may be a little less tight than ours.
 std::uint64_t with_slack(std::uint64_t bound) { return saturating_add(bound, bound / 8 + 65536); }
 

@@ -121,6 +121,29 @@ TEST(WriteDevice, SaysWhatDoesNotWork) {
   EXPECT_EQ(write_from_device(array, {{0, 65, 1}, {0, 1, 1}}, at(values), {}).error().code(), ErrorCode::out_of_range);
 }
 
+TEST(WriteDevice, ShardsStayWithinTheBudget) {
+  // Small shards, of which many come down together, and large ones, which come down in pieces and are held beside them.
+  const std::string codecs = R"([{"name":"bytes","configuration":{"endian":"big"}},{"name":"crc32c"}])";
+  for (const std::uint64_t edge : {32, 64}) {
+    const Dataset d = dataset({256, 256}, {edge, edge}, {sharding("[32,32]", "end", codecs)});
+    for (const std::uint64_t slab_bytes : {2000, 1 << 20}) {
+      for (const std::uint64_t budget : {30000, 50000, 200000}) {
+        SCOPED_TRACE(std::to_string(edge) + ", slabs of " + std::to_string(slab_bytes) + ", " + std::to_string(budget));
+        Array array = Array::create(memory(), "", d, Array::IfExists::fail).value();
+        std::mt19937_64 random(9);
+        const auto values = random_values(whole(d.shape), 2, random);
+        Options options = threads(4);
+        options.budget_bytes = budget;
+        const auto written = write_from_device(array, whole(d.shape), at(values), options, slab_bytes);
+        ASSERT_TRUE(written) << written.error().message();
+        const auto ring_bytes = shared_pinned_ring(Device::Type::cpu).value()->allocated_bytes();
+        EXPECT_LE(written->peak_host_bytes - ring_bytes, budget);
+        EXPECT_EQ(test::read(array, whole(d.shape)).value(), values);
+      }
+    }
+  }
+}
+
 TEST(WriteDevice, ManySmallObjectsComeDownTogether) {
   const Dataset d = dataset({256, 256}, {16, 16});
   Array array = Array::create(memory(), "", d, Array::IfExists::fail).value();

@@ -152,3 +152,19 @@ TEST(WriteShards, TheReportCountsTheShardThatIsPutTogether) {
     EXPECT_LE(report.peak_host_bytes, 2 * report.decoded_bytes + 4096);
   });
 }
+
+TEST(WriteShards, StayWithinTheBudget) {
+  // Nothing is made smaller here, and crc32c takes a buffer of its own.
+  const std::string codecs = R"([{"name":"bytes","configuration":{"endian":"big"}},{"name":"crc32c"}])";
+  const Dataset d = dataset({256, 256}, {64, 64}, {sharding("[32,32]", "end", codecs)});
+  constexpr std::uint64_t kChunk = 32 * 32 * 2, kIndex = 4 * 16 + 4;
+  for (const std::uint64_t chunks : {12, 16, 24, 32, 64}) {
+    SCOPED_TRACE(chunks);
+    Options options = threads(4);
+    options.budget_bytes = chunks * kChunk;
+    write_shards(d, options, [&](const Report& report) {
+      EXPECT_EQ(report.stored_bytes, report.decoded_bytes + 16 * (4 * 4 + kIndex));
+      EXPECT_LE(report.peak_host_bytes, options.budget_bytes);
+    });
+  }
+}
