@@ -136,6 +136,7 @@ def bench_write(args, workers, shape, results) -> None:
 
         def write(worker, layout=layout, target=target, trips=trips):
             shutil.rmtree(target, ignore_errors=True)
+            os.sync()  # else the disk is still busy with what the program before this one wrote
             reply = worker.ask(
                 op="write", path=str(target), reference=reference, metadata=layouts.metadata(layout, shape)
             )
