@@ -113,7 +113,7 @@ class Job {
     return tbb::this_task_arena::isolate(body);  // the caller may be at work in this arena itself
   }
 
-  /// The calling thread's buffers.  A piece that holds them must not call for_each.
+  /// The calling thread's buffers.  A piece that holds what inner pieces fill too must not call for_each meanwhile.
   Worker& worker() { return workers_.local(); }
   /// Whether work should stop, and why.
   [[nodiscard]] Status check() const;
