@@ -132,8 +132,8 @@ def bench_memory(args, workers, shape, results) -> None:
 def empty_files(directory: Path) -> None:
     """Gives back what the files hold and leaves them there.
 
-    After files are deleted ext4 looks for minutes at each of their inodes before it takes one for a new file: a fifth of
-    the time of a raw write where it was measured, which no part of that write asked for.
+    After files are deleted ext4 looks for minutes at each of their inodes before it takes one for a new file: a sixth of
+    a raw write's time where it was measured, and of no program's making.
     """
     for path in directory.rglob("*"):
         if path.is_file():
