@@ -2,9 +2,8 @@
 #pragma once
 #include <oneapi/tbb/task_group.h>
 
+#include <atomic>
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <utility>
 
 #include "array/job.hpp"
@@ -19,13 +18,18 @@ class Flow {
   Flow(const Flow&) = delete;
   Flow& operator=(const Flow&) = delete;
   ~Flow() {
-    if (parallel_) (void)finish();
+    if (!parallel_) return;
+    try {
+      group_.wait();
+    } catch (...) {  // who did not call finish() has an error already
+    }
   }
 
-  /// Calls piece(i) for i in [0, n), now or later; `piece` must own what it needs.  Errors: of a piece that ran now.
+  /// Calls piece(i) for i in [0, n), now or later; `piece` must own what it needs.  Errors: of a piece that ran now;
+  /// out_of_memory.
   template <class Piece>
   Status add(std::uint64_t n, Piece piece);
-  /// Waits for all pieces.  Errors: the first; then the others are not begun.
+  /// Waits for all pieces.  Success: every piece ran.  Errors: the first; then the others are not begun.
   Status finish();
 
  private:
@@ -36,8 +40,8 @@ class Flow {
   Job& job_;
   bool parallel_;
   tbb::task_group group_;
-  std::mutex mutex_;
-  std::optional<Error> first_;
+  FirstError first_;
+  std::atomic<std::uint64_t> added_{0}, ran_{0};
 };
 
 template <class Piece>
@@ -50,35 +54,44 @@ Status Flow::add(std::uint64_t n, Piece piece) {
     return {};
   }
   if (n == 0) return {};
-  auto shared = std::make_shared<const Piece>(std::move(piece));
-  group_.run([this, shared = std::move(shared), n] { run(shared, 0, n); });
-  return {};
+  added_.fetch_add(n, std::memory_order_relaxed);
+  return guarded([&]() -> Status {
+    auto shared = std::make_shared<const Piece>(std::move(piece));
+    group_.run([this, shared = std::move(shared), n] { run(shared, 0, n); });
+    return {};
+  });
 }
 
 /// The first half of the pieces here, in order; the other halves lie ready for threads that have nothing to do.
 template <class Piece>
 void Flow::run(const std::shared_ptr<const Piece>& piece, std::uint64_t first, std::uint64_t last) {
-  while (last - first > 1) {
-    const std::uint64_t middle = first + (last - first) / 2;
-    group_.run([this, piece, middle, last] { run(piece, middle, last); });
-    last = middle;
-  }
-  Status status = job_.check();
-  if (status) status = (*piece)(first);
-  if (!status) fail(std::move(status).error());
+  const Status status = guarded([&]() -> Status {
+    while (last - first > 1) {
+      const std::uint64_t middle = first + (last - first) / 2;
+      group_.run([this, piece, middle, last] { run(piece, middle, last); });
+      last = middle;
+    }
+    PENSTOCK_TRY(job_.check());
+    return (*piece)(first);
+  });
+  ran_.fetch_add(1, std::memory_order_relaxed);
+  if (!status) fail(status.error());
 }
 
 inline void Flow::fail(Error error) {
-  const std::scoped_lock lock(mutex_);
-  if (!first_) first_ = std::move(error);
+  first_.note(0, std::move(error));
   group_.cancel();
 }
 
 inline Status Flow::finish() {
-  if (parallel_) group_.wait();
-  const std::scoped_lock lock(mutex_);
-  if (first_) return *std::exchange(first_, std::nullopt);
-  return job_.check();
+  if (parallel_)
+    PENSTOCK_TRY(guarded([&]() -> Status {
+      group_.wait();
+      return {};
+    }));
+  const std::uint64_t added = added_.exchange(0), ran = ran_.exchange(0);
+  if (auto error = first_.take()) return *std::move(error);
+  return job_.check_ran(ran, added);
 }
 
 }  // namespace penstock

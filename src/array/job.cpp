@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "device/threads.hpp"
+
 namespace penstock {
 
 using Clock = std::chrono::steady_clock;
@@ -57,6 +59,7 @@ Job::Job(const Options& options, std::string_view what, std::uint64_t total_byte
       workers_([reuse] { return Worker(reuse); }) {
   const auto usual = static_cast<std::uint64_t>(tbb::info::default_concurrency());
   if (count_ > usual) more_threads_.emplace(tbb::global_control::max_allowed_parallelism, count_);
+  count_ = usable_threads(count_);
   // Else the calling thread's own arena, which stands: small reads follow each other faster than threads fall asleep.
   if (count_ > 1 && count_ != usual) arena_.emplace(static_cast<int>(count_));
 }
@@ -64,6 +67,11 @@ Job::Job(const Options& options, std::string_view what, std::uint64_t total_byte
 Status Job::check() const {
   if (options_.cancel.cancelled()) return Error(ErrorCode::cancelled, std::string(what_) + " was cancelled");
   return {};
+}
+
+Status Job::check_ran(std::uint64_t ran, std::uint64_t all) const {
+  if (ran == all) return check();
+  return Error(ErrorCode::cancelled, std::string(what_) + " was stopped: another part of it failed");
 }
 
 void Job::advance(std::uint64_t bytes) {

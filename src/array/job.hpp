@@ -14,9 +14,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "codec/chain.hpp"
+#include "core/guard.hpp"
 #include "penstock/array.hpp"
 
 namespace penstock {
@@ -90,6 +92,34 @@ class StageClock {
   std::chrono::steady_clock::time_point start_;
 };
 
+/// Errors of the work, not of the data: they end it also where unreadable chunks become the fill value.
+inline bool ends_work(const Error& error) {
+  return error.code() == ErrorCode::cancelled || error.code() == ErrorCode::out_of_memory;
+}
+
+/// The first error of a loop or a flow: of the piece with the lowest number.  That others were stopped for it never
+/// takes its place.
+class FirstError {
+ public:
+  void note(std::uint64_t piece, Error error) {
+    const std::scoped_lock lock(mutex_);
+    const bool stopped = error.code() == ErrorCode::cancelled;
+    if (error_ && std::pair(stopped, piece) >= std::pair(error_->code() == ErrorCode::cancelled, piece_)) return;
+    error_ = std::move(error);
+    piece_ = piece;
+  }
+  /// Leaves none behind.
+  [[nodiscard]] std::optional<Error> take() {
+    const std::scoped_lock lock(mutex_);
+    return std::exchange(error_, std::nullopt);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::optional<Error> error_;
+  std::uint64_t piece_ = 0;
+};
+
 /// One operation on many chunks: runs pieces on workers, keeps the first error, listens to the cancel token.
 class Job {
  public:
@@ -98,7 +128,8 @@ class Job {
       Reuse reuse = Reuse::no);
 
   /// Calls piece(i) for i in [0, n), in parallel when `parallel`; stops at the first error or when cancelled.  May be
-  /// called from inside a piece; the inner call's pieces run before the outer piece goes on.
+  /// called from inside a piece; the inner call's pieces run before the outer piece goes on.  Success: every piece ran.
+  /// When the loop around it stops, so does the inner one, with the error `cancelled`.
   template <class Piece>
   Status for_each(std::uint64_t n, bool parallel, const Piece& piece);
   /// As for_each, with at most `at_once` pieces under way.  No wave of them is waited for: where one ends, the next
@@ -107,16 +138,20 @@ class Job {
   Status for_each_within(std::uint64_t n, std::uint64_t at_once, const Piece& piece);
   /// Runs `body` in the arena that limits the number of workers.
   template <class Body>
-  auto run(const Body& body) {
-    if (count_ <= 1) return body();
-    if (arena_) return arena_->execute(body);
-    return tbb::this_task_arena::isolate(body);  // the caller may be at work in this arena itself
+  auto run(const Body& body) -> decltype(body()) {
+    return guarded([&]() -> decltype(body()) {
+      if (count_ <= 1) return body();
+      if (arena_) return arena_->execute(body);
+      return tbb::this_task_arena::isolate(body);  // the caller may be at work in this arena itself
+    });
   }
 
   /// The calling thread's buffers.  A piece that holds what inner pieces fill too must not call for_each meanwhile.
   Worker& worker() { return workers_.local(); }
   /// Whether work should stop, and why.
   [[nodiscard]] Status check() const;
+  /// Whether all of a loop's or a flow's pieces ran; else what stopped them, which was none of their own errors.
+  [[nodiscard]] Status check_ran(std::uint64_t ran, std::uint64_t all) const;
   /// Counts decoded bytes and tells the progress function.
   void advance(std::uint64_t bytes);
   void add_problem(std::string key, std::string message);
@@ -173,22 +208,24 @@ Status Job::for_each(std::uint64_t n, bool parallel, const Piece& piece) {
     }
     return {};
   }
-  std::mutex mutex;
-  std::optional<std::pair<std::uint64_t, Error>> first;
-  tbb::task_group_context context;
+  FirstError first;
+  std::atomic<std::uint64_t> ran{0};
+  tbb::task_group_context context;  // bound to that of the loop around this one, which may stop it at any piece
   const auto body = [&](std::uint64_t i) {
-    Status status = check();
-    if (status) status = piece(i);
+    Status status = guarded([&]() -> Status {
+      PENSTOCK_TRY(check());
+      return piece(i);
+    });
+    ran.fetch_add(1, std::memory_order_relaxed);
     if (status) return;
-    const std::scoped_lock lock(mutex);
-    if (!first || i < first->first) first.emplace(i, std::move(status).error());
+    first.note(i, std::move(status).error());
     context.cancel_group_execution();
   };
   // Isolated: a thread that waits for inner pieces takes up no outer one, which would want buffers that are in use.
   tbb::this_task_arena::isolate(
       [&] { tbb::parallel_for(std::uint64_t{0}, n, body, tbb::simple_partitioner(), context); });
-  if (first) return std::move(first->second);
-  return check();
+  if (auto error = first.take()) return *std::move(error);
+  return check_ran(ran, n);
 }
 
 template <class Piece>

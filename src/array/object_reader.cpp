@@ -219,7 +219,7 @@ Status ObjectReader::read_leaf(const Source& source, const std::byte* fetched, c
 Status ObjectReader::give_up(const Shard& shard, const InnerGroup& group, Error error) const {
   const RegionReader& region = *shard.landings[0].region;
   error.add_context(fmt::format("inner chunk {}", shard.touches[group.first].linear));
-  if (on_error_ == OnError::fail || error.code() == ErrorCode::cancelled) {
+  if (on_error_ == OnError::fail || ends_work(error)) {
     if (error.message().find(shard.key) == std::string::npos)
       error.add_context(region.state().store->url() + "/" + shard.key);
     return error;
@@ -374,7 +374,7 @@ Status ObjectReader::read(std::span<const Part> parts) const {
   Status status = read_object(key, std::move(landings));
   if (status) return {};
   Error error = std::move(status).error();
-  if (error.code() == ErrorCode::cancelled) return error;
+  if (ends_work(error)) return error;
   if (on_error_ == OnError::fail) {
     // Errors of the store, and of inner chunks, name the object themselves.
     if (error.message().find(key) == std::string::npos) error.add_context(region.state().store->url() + "/" + key);

@@ -166,7 +166,7 @@ Status send_chunks(const Request& r, Job& job, Lane& lane, std::uint64_t first, 
     sender.staged.push_back(r.place_item(leaf, nullptr, part));
     if (sender.chunk) continue;
     Error error = r.named(std::move(sender.chunk).error(), leaf);
-    if (r.on_error == OnError::fail || error.code() == ErrorCode::cancelled) return error;
+    if (r.on_error == OnError::fail || ends_work(error)) return error;
     job.add_problem(leaf.name, error.message());
   }
   PENSTOCK_TRY(sender.finish());

@@ -93,7 +93,7 @@ struct Flight {
 
 Status Flight::note(Error error, const Leaf& leaf) const {
   error = r.named(std::move(error), leaf);
-  if (r.on_error == OnError::fail || error.code() == ErrorCode::cancelled) return error;
+  if (r.on_error == OnError::fail || ends_work(error)) return error;
   job.add_problem(leaf.name, error.message());
   return {};
 }
