@@ -9,6 +9,7 @@ namespace penstock::cli {
 Pieces::Pieces(Region region, const Dataset& dataset, std::uint64_t most_bytes)
     : region_(std::move(region)), chunk_(dataset.chunk_shape) {
   for (const Range& r : region_) done_ = done_ || r.count == 0;
+  if (done_) return;  // no element
   std::uint64_t row_bytes = std::max<std::uint64_t>(dataset.dtype.size_bytes, 1);
   // From the last axis to the first: how much one index along the axis takes.
   std::vector<std::uint64_t> row(region_.size(), UINT64_MAX);
