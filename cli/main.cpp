@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <new>
+#include <system_error>
 
 #include "cli/command.hpp"
 #include "cli/help.hpp"
@@ -126,6 +128,9 @@ int main(int argc, char** argv) {
     return penstock::cli::run({argv + 1, argv + std::max(argc, 1)});
   } catch (const std::bad_alloc&) {
     std::fputs("penstock: out of memory\n  a smaller --budget or region needs less.\n", stderr);
+    return penstock::error_exit_code(penstock::ErrorCode::out_of_memory);
+  } catch (const std::system_error& e) {  // std::thread: none to be had
+    std::fprintf(stderr, "penstock: %s\n", e.what());
     return penstock::error_exit_code(penstock::ErrorCode::out_of_memory);
   } catch (const std::exception& e) {
     std::fprintf(stderr, "penstock: internal error: %s\n", e.what());

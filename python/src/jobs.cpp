@@ -9,7 +9,10 @@
 #include <exception>
 #include <mutex>
 #include <string>
+#include <system_error>
 #include <thread>
+
+#include "core/guard.hpp"
 
 namespace penstock::python {
 namespace {
@@ -95,20 +98,26 @@ Result<Report> run_job(const JobOptions& job, const std::function<Result<Report>
   {
     nb::gil_scoped_release release;
     if (job.watch == Watch::none) {
-      result = work(options);
+      result = guarded([&] { return work(options); });
     } else {
       std::mutex mutex;
       std::condition_variable changed;
       bool done = false;
-      std::thread helper([&] {
-        auto r = work(options);
+      const auto help = [&] {
+        auto r = guarded([&] { return work(options); });
         std::lock_guard lock(mutex);
         result = std::move(r);
         done = true;
         changed.notify_one();
-      });
+      };
+      std::thread helper;
+      try {
+        helper = std::thread(help);
+      } catch (const std::system_error&) {  // no thread to be had: signals wait until the work is done
+        help();
+      }
       raised = wait_watching_signals(mutex, changed, done, options.cancel);
-      helper.join();
+      if (helper.joinable()) helper.join();
     }
   }
   if (raised) throw nb::python_error();
