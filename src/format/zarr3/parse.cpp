@@ -58,10 +58,11 @@ Result<KeyEncoding> parse_keys(const Json& document) {
   PENSTOCK_TRY_IN(only_members(named.configuration, {"separator"}), "chunk_key_encoding.configuration");
   if (!named.configuration.contains("separator")) return keys;
   const Json& separator = named.configuration.at("separator");
-  if (separator != "/" && separator != ".")
+  const auto* text = separator.get_ptr<const std::string*>();  // comparing the JSON value itself takes memory
+  if (text == nullptr || (*text != "/" && *text != "."))
     return invalid("chunk_key_encoding.configuration.separator",
                    fmt::format("must be \"/\" or \".\", is {}", shown(separator)));
-  keys.separator = separator.get_ref<const std::string&>().front();
+  keys.separator = text->front();
   return keys;
 }
 
