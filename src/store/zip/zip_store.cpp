@@ -112,6 +112,7 @@ class ZipStore final : public Store {
   std::string url() const override { return url_; }
   std::string path_taken() const override { return "zip, buffered"; }
   bool writable() const override { return writable_; }
+  std::string identity() const override { return "zip:" + path_; }
 
   Result<std::unique_ptr<Object>> open(std::string_view key) const override {
     PENSTOCK_TRY(check_key(key));
