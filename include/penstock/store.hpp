@@ -1,6 +1,7 @@
 // Stores: bytes by key and range.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -45,6 +46,15 @@ struct StoreEntry {
 /// Errors: invalid_argument naming the key.
 Status check_key(std::string_view key);
 
+/// Keeps an object for one writer until it is destroyed, on any thread.
+class ObjectLock {
+ public:
+  virtual ~ObjectLock() = default;
+};
+
+/// What an object is locked for: `change`: it is read, changed in part and written; `replace`: it is written whole.
+enum class LockUse : std::uint8_t { change, replace };
+
 /// Objects by key.  All members are thread-safe.  A missing key is a value (nullptr, false), not an error.
 class Store {
  public:
@@ -78,6 +88,13 @@ class Store {
   [[nodiscard]] virtual Status erase(std::string_view key) = 0;
   /// Removes all keys below `prefix` (and an object of that very name).
   [[nodiscard]] virtual Status erase_prefix(std::string_view prefix);
+  /// What handles of the same objects share, for locks of the process: those whose identity is equal exclude each
+  /// other.
+  [[nodiscard]] virtual std::string identity() const;
+  /// Waits until no other handle or thread of the process (file: nor another process) holds the object.  A thread must
+  /// hold no other lock.  `check` is asked while it waits; its error ends the wait.
+  [[nodiscard]] virtual Result<std::unique_ptr<ObjectLock>> lock(std::string_view key, LockUse use,
+                                                                 const std::function<Status()>& check) const;
   /// Completes what was written (zip: the central directory); no promise for a power cut.  The destructor does not: no
   /// writer that was killed or dropped leaves a container that looks finished.
   [[nodiscard]] virtual Status flush() { return {}; }

@@ -121,6 +121,7 @@ class PythonStore final : public Store {
   std::string url() const override { return url_; }
   std::string path_taken() const override { return "zarr-python store"; }
   bool writable() const override { return writable_; }
+  std::string identity() const override { return "python:" + url_; }
 
   Result<std::unique_ptr<Object>> open(std::string_view key) const override {
     PENSTOCK_TRY(check_key(key));

@@ -83,6 +83,29 @@ std::optional<Shape> parse_chunk_key(std::string_view name, const KeyEncoding& k
   return chunk.size() == rank ? std::optional<Shape>(std::move(chunk)) : std::nullopt;
 }
 
+/// Changes the metadata as they stand in the store now, which another handle may have changed since this one was
+/// opened.
+template <class Change>
+Status change_metadata(Array::State& state, const Change& change) {
+  Dataset dataset = state.view->dataset;
+  std::unique_ptr<ObjectLock> lock;
+  if (state.committed) {
+    const char* document = dataset.zarr_format == 2 ? ".zarray" : "zarr.json";
+    const std::string key = state.path.empty() ? document : state.path + "/" + document;
+    PENSTOCK_ASSIGN(lock, state.store->lock(key, LockUse::change, [] { return Status(); }));
+    PENSTOCK_ASSIGN(NodeInfo node, read_node(*state.store, state.path));
+    if (!std::holds_alternative<Dataset>(node) || std::get<Dataset>(node).rank() != dataset.rank())
+      return Error(ErrorCode::invalid_argument,
+                   display(*state.store, state.path) + ": another node was put in the array's place; open it again");
+    dataset = std::get<Dataset>(std::move(node));
+  }
+  change(dataset);
+  PENSTOCK_ASSIGN(auto view, bind(dataset));
+  if (state.committed) PENSTOCK_TRY(write_node(*state.store, state.path, dataset));
+  state.view = std::move(view);
+  return {};
+}
+
 }  // namespace
 
 Result<Array> Array::open(std::shared_ptr<Store> store, std::string_view path) {
@@ -148,14 +171,11 @@ std::shared_ptr<const CodecChain> Array::codecs() const {
 
 Status Array::resize(const Shape& shape) {
   const std::scoped_lock lock(state_->mutex);
-  Dataset dataset = state_->view->dataset;
-  if (shape.size() != dataset.rank())
-    return Error(ErrorCode::invalid_argument,
-                 fmt::format("resize: {} dimensions given, the array has {}", shape.size(), dataset.rank()));
-  dataset.shape = shape;
-  PENSTOCK_ASSIGN(auto view, bind(dataset));
-  if (state_->committed) PENSTOCK_TRY(write_node(*state_->store, state_->path, dataset));
-  state_->view = std::move(view);
+  if (shape.size() != state_->view->dataset.rank())
+    return Error(ErrorCode::invalid_argument, fmt::format("resize: {} dimensions given, the array has {}", shape.size(),
+                                                          state_->view->dataset.rank()));
+  PENSTOCK_TRY(change_metadata(*state_, [&](Dataset& changed) { changed.shape = shape; }));
+  const Dataset& dataset = state_->view->dataset;
   // Metadata first: when this is interrupted, chunks that nobody sees are left, and none that is needed is lost.
   const Shape grid = dataset.grid_shape();
   const std::string prefix = state_->path.empty() ? "" : state_->path + "/";
@@ -174,12 +194,7 @@ Status Array::set_attributes(std::string_view attributes_json) {
   PENSTOCK_ASSIGN_IN(const Json attributes, parse_json(attributes_json), "attributes");
   if (!attributes.is_object()) return Error(ErrorCode::invalid_argument, "attributes must be a JSON object");
   const std::scoped_lock lock(state_->mutex);
-  Dataset dataset = state_->view->dataset;
-  dataset.attributes = dump_json(attributes);
-  PENSTOCK_ASSIGN(auto view, bind(dataset));
-  if (state_->committed) PENSTOCK_TRY(write_node(*state_->store, state_->path, dataset));
-  state_->view = std::move(view);
-  return {};
+  return change_metadata(*state_, [&](Dataset& changed) { changed.attributes = dump_json(attributes); });
 }
 
 }  // namespace penstock

@@ -1,6 +1,5 @@
 // What an open array holds, shared by its copies.
 #pragma once
-#include <array>
 #include <functional>
 #include <list>
 #include <memory>
@@ -38,15 +37,6 @@ class ShardIndexCache {
   std::size_t bytes_ = 0;
 };
 
-/// Locks for read-modify-write of one object: keys share 64 mutexes.
-class KeyLocks {
- public:
-  std::mutex& of(const std::string& key) { return locks_[std::hash<std::string>{}(key) % locks_.size()]; }
-
- private:
-  std::array<std::mutex, 64> locks_;
-};
-
 /// Metadata that one operation sees: replaced as a whole by resize, so that running reads keep what they began with.
 struct ArrayView {
   Dataset dataset;
@@ -60,7 +50,6 @@ struct Array::State {
   std::shared_ptr<const ArrayView> view;
   bool committed = true;
   ShardIndexCache indexes;
-  KeyLocks locks;
 
   [[nodiscard]] std::shared_ptr<const ArrayView> current() const {
     const std::shared_lock lock(mutex);

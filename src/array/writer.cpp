@@ -228,8 +228,10 @@ Status RegionWriter::write_chunk(Job& job, const std::string& key, std::span<con
                                  const std::byte* from, bool covered) const {
   const CodecChain& chain = view_->chain;
   Store& store = *state_->store;
-  std::unique_lock<std::mutex> lock;
-  if (!covered) lock = std::unique_lock(state_->locks.of(key));
+  std::unique_ptr<ObjectLock> lock;
+  if (!covered) {
+    PENSTOCK_ASSIGN(lock, lock_object(job, key, LockUse::change));
+  }
   Worker& worker = job.worker();
   worker.chunks += 1;
   Arena old_elements;
@@ -245,14 +247,26 @@ Status RegionWriter::write_chunk(Job& job, const std::string& key, std::span<con
   }
   PENSTOCK_ASSIGN(const std::optional<ByteView> encoded,
                   encode_chunk(worker, encoder(), segments, from, have_old, job.options().store_fill_chunks));
+  if (covered) {
+    PENSTOCK_ASSIGN(lock, lock_object(job, key, LockUse::replace));
+  }
   if (!encoded) {
     worker.absent += 1;
     return store.erase(key);
   }
-  return store_chunk(job, key, *encoded);
+  return put_chunk(job, key, *encoded);
+}
+
+Result<std::unique_ptr<ObjectLock>> RegionWriter::lock_object(Job& job, const std::string& key, LockUse use) const {
+  return state_->store->lock(key, use, [&job] { return job.check(); });
 }
 
 Status RegionWriter::store_chunk(Job& job, const std::string& key, ByteView encoded) const {
+  PENSTOCK_ASSIGN(const auto lock, lock_object(job, key, LockUse::replace));
+  return put_chunk(job, key, encoded);
+}
+
+Status RegionWriter::put_chunk(Job& job, const std::string& key, ByteView encoded) const {
   if (encoded.empty()) return state_->store->erase(key);
   Worker& worker = job.worker();
   const StageClock clock(worker, Stage::store);
@@ -288,6 +302,12 @@ Status RegionWriter::encode_inner(Worker& worker, const OldShard& old, std::uint
 
 Status RegionWriter::store_shard(Job& job, const std::string& key, const ShardingCodec& sharding,
                                  std::span<const Bytes> chunks) const {
+  PENSTOCK_ASSIGN(const auto lock, lock_object(job, key, LockUse::replace));
+  return put_shard(job, key, sharding, chunks);
+}
+
+Status RegionWriter::put_shard(Job& job, const std::string& key, const ShardingCodec& sharding,
+                               std::span<const Bytes> chunks) const {
   std::vector<ShardEntry> entries(chunks.size());
   std::vector<ByteView> parts;
   const bool index_first = sharding.index_location() == ShardingCodec::IndexLocation::start;
@@ -336,10 +356,10 @@ RegionWriter::InnerPiece RegionWriter::inner_piece(const CutRegion& cut, std::ui
 Status RegionWriter::write_shard(Job& job, const std::string& key, std::span<const Segment> segments,
                                  const std::byte* from, bool covered) const {
   const ShardingCodec& sharding = *view_->chain.sharding();
-  std::unique_lock<std::mutex> lock;
+  std::unique_ptr<ObjectLock> lock;
   OldShard old;
   if (!covered) {
-    lock = std::unique_lock(state_->locks.of(key));
+    PENSTOCK_ASSIGN(lock, lock_object(job, key, LockUse::change));
     PENSTOCK_ASSIGN(old, OldShard::open(*state_->store, key, sharding));
   }
   PENSTOCK_ASSIGN(const CutRegion cut, cut_shard(segments));
@@ -363,7 +383,7 @@ Status RegionWriter::write_shard(Job& job, const std::string& key, std::span<con
     };
     PENSTOCK_TRY(job.for_each(chunks.size(), true, keep));
   }
-  return store_shard(job, key, sharding, chunks);
+  return covered ? store_shard(job, key, sharding, chunks) : put_shard(job, key, sharding, chunks);
 }
 
 RegionWriter::Piece RegionWriter::piece(std::uint64_t i) const {

@@ -53,6 +53,11 @@ class RegionWriter {
   [[nodiscard]] WriteNeed need() const;
 
  private:
+  [[nodiscard]] Result<std::unique_ptr<ObjectLock>> lock_object(Job& job, const std::string& key, LockUse use) const;
+  // As store_chunk and store_shard, the object's lock held by the caller.
+  [[nodiscard]] Status put_chunk(Job& job, const std::string& key, ByteView encoded) const;
+  [[nodiscard]] Status put_shard(Job& job, const std::string& key, const ShardingCodec& sharding,
+                                 std::span<const Bytes> chunks) const;
   struct OldShard;
   /// An inner chunk of a shard and what of the region lies in it.
   struct InnerPiece {

@@ -6,6 +6,7 @@
 
 #include "core/checked.hpp"
 #include "store/key.hpp"
+#include "store/locks.hpp"
 
 namespace penstock {
 
@@ -66,6 +67,14 @@ Result<std::vector<std::string>> Store::list(std::string_view prefix) const {
   }
   std::sort(keys.begin(), keys.end());
   return keys;
+}
+
+std::string Store::identity() const { return "store:" + std::to_string(reinterpret_cast<std::uintptr_t>(this)); }
+
+Result<std::unique_ptr<ObjectLock>> Store::lock(std::string_view key, LockUse,
+                                                const std::function<Status()>& check) const {
+  PENSTOCK_TRY(check_key(key));
+  return lock_in_process(identity() + "/" + std::string(key), check);
 }
 
 Status Store::set_parts(std::string_view key, std::span<const ByteView> parts) {

@@ -9,8 +9,10 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "store/file/directory_lock.hpp"
 #include "store/file/walk.hpp"
 #include "store/key.hpp"
+#include "store/locks.hpp"
 #include "store/posix.hpp"
 
 namespace penstock {
@@ -80,9 +82,12 @@ class FileObject final : public Object {
 
 class FileStore final : public Store {
  public:
-  FileStore(std::shared_ptr<const Directory> root, bool writable) : root_(std::move(root)), writable_(writable) {}
+  FileStore(std::shared_ptr<const Directory> root, bool writable, bool locks)
+      : root_(std::move(root)), writable_(writable), locks_(locks) {}
   std::string url() const override { return root_->name; }
-  std::string path_taken() const override { return "file, buffered"; }
+  std::string path_taken() const override {
+    return locks_ ? "file, buffered" : "file, buffered, no locks between processes (the file system has none)";
+  }
   bool writable() const override { return writable_; }
 
   Result<std::unique_ptr<Object>> open(std::string_view key) const override {
@@ -154,6 +159,27 @@ class FileStore final : public Store {
     return remove_tree(root(), std::string(prefix));
   }
 
+  // By the directory that holds the file: the same for a store of the whole hierarchy and of a part of it.
+  Result<std::unique_ptr<ObjectLock>> lock(std::string_view key, LockUse use,
+                                           const std::function<Status()>& check) const override {
+    PENSTOCK_TRY(check_change(key));
+    const std::string name(key);
+    const std::size_t slash = name.rfind('/');
+    const std::string parent = slash == std::string::npos ? "." : name.substr(0, slash);
+    constexpr int kAttempts = 8;
+    FileDescriptor directory;
+    for (int attempt = 0; !directory && attempt < kAttempts; ++attempt) {
+      directory = open_at(root_->fd.get(), parent.c_str(), O_RDONLY | O_DIRECTORY);
+      if (directory || errno != ENOENT) break;
+      PENSTOCK_TRY(make_parents(name));
+      errno = ENOENT;
+    }
+    if (!directory && errno == EACCES)  // may be written to, not listed
+      return lock_in_process(identity() + "/" + name, check);
+    if (!directory) return errno_error(errno, path_of(parent));
+    return lock_file(std::move(directory), {root_->name, name}, name.substr(slash + 1), use, check);
+  }
+
   // flush() stays empty: each object is complete when set() returns, for every process of the machine.  What it is not
   // is on the disk: like zarr-python and zarrs we leave that to the system's write-back, because one fsync a chunk
   // costs far more than the chunk, and a syncfs would wait for the data of everybody on the file system.
@@ -210,6 +236,7 @@ class FileStore final : public Store {
 
   std::shared_ptr<const Directory> root_;
   bool writable_;
+  bool locks_;
 };
 
 }  // namespace
@@ -224,7 +251,13 @@ Result<std::shared_ptr<Store>> open_file_store(const std::string& path, StoreMod
   root->name = path;
   root->fd = open_at(AT_FDCWD, path.c_str(), O_PATH | O_DIRECTORY);
   if (!root->fd) return errno_error(errno, path);
-  return std::shared_ptr<Store>(std::make_shared<FileStore>(std::move(root), mode != StoreMode::read));
+  const bool writable = mode != StoreMode::read;
+  bool locks = true;
+  if (writable) {
+    const FileDescriptor directory = open_at(root->fd.get(), ".", O_RDONLY | O_DIRECTORY);
+    locks = directory && has_directory_locks(directory.get());
+  }
+  return std::shared_ptr<Store>(std::make_shared<FileStore>(std::move(root), writable, locks));
 }
 
 }  // namespace penstock

@@ -58,6 +58,9 @@ class MemoryStore final : public Store {
   std::string url() const override { return url_; }
   std::string path_taken() const override { return "memory"; }
   bool writable() const override { return writable_; }
+  std::string identity() const override {
+    return "memory:" + std::to_string(reinterpret_cast<std::uintptr_t>(objects_.get()));
+  }
 
   Result<std::unique_ptr<Object>> open(std::string_view key) const override {
     PENSTOCK_TRY(check_key(key));

@@ -112,6 +112,7 @@ class ZipStore final : public Store {
   std::string url() const override { return url_; }
   std::string path_taken() const override { return "zip, buffered"; }
   bool writable() const override { return writable_; }
+  std::string identity() const override { return "zip:" + path_; }
 
   Result<std::unique_ptr<Object>> open(std::string_view key) const override {
     PENSTOCK_TRY(check_key(key));
@@ -180,6 +181,12 @@ class ZipStore final : public Store {
   Status flush() override {
     const std::unique_lock session(session_);
     if (writer_ == nullptr) return {};
+    if (replaced_ != nullptr) {
+      PENSTOCK_ASSIGN(const bool still_named, replaced_->still_named());
+      if (!still_named)
+        return Error(ErrorCode::already_exists, url_ + ": the archive was replaced while changes to it were under way")
+            .set_hint("Write an archive through one handle; what this one wrote is not in it.");
+    }
     PENSTOCK_TRY(writer_->finish(members_, replaced_.get()));
     writer_.reset();
     replaced_.reset();
