@@ -7,6 +7,7 @@
 #include "cli/describe.hpp"
 #include "cli/walk.hpp"
 #include "core/units.hpp"
+#include "format/consolidated.hpp"
 #include "format/format.hpp"
 
 namespace penstock::cli {
@@ -69,7 +70,9 @@ class Copier {
     }
     PENSTOCK_ASSIGN(const GroupInfo info, copied_group(from.info(), job_.zarr_format));
     // What is below has just been written: the group is added, nothing is removed.
-    return write_node(*store_, to_path, info);
+    PENSTOCK_ASSIGN(const bool consolidated, has_consolidated(*from.store_ptr(), from.path()));
+    PENSTOCK_TRY(write_node(*store_, to_path, info));
+    return consolidated ? write_consolidated(*store_, to_path) : Status();
   }
 
   Status pyramid(const Array& level0, const PyramidOptions& options, const std::string& to_path) {
