@@ -186,7 +186,6 @@ bool is_group_directory(const std::filesystem::path& directory) {
   return false;
 }
 
-
 }  // namespace
 
 Result<std::map<std::string, Result<NodeInfo>>> read_consolidated(const Store& store, std::string_view path) {

@@ -105,9 +105,9 @@ Status to_v3(Dataset& dataset, Json& attributes) {
 }
 
 Status to_v2(Dataset& dataset, Json& attributes) {
-  const bool named =
-      dataset.rank() == 0 || (!dataset.dimension_names.empty() &&
-                              std::ranges::all_of(dataset.dimension_names, [](const auto& n) { return n.has_value(); }));
+  const bool named = dataset.rank() == 0 ||
+                     (!dataset.dimension_names.empty() &&
+                      std::ranges::all_of(dataset.dimension_names, [](const auto& n) { return n.has_value(); }));
   if (!named) return {};
   if (dataset.rank() == 0) attributes[kDimensions] = Json::array();
   if (const auto it = attributes.find(kFillValue); it != attributes.end()) {
