@@ -1,5 +1,7 @@
 #include "format/xarray.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -87,10 +89,13 @@ std::optional<std::vector<std::byte>> from_attribute(const DType& dtype, const J
   return *std::move(fill);
 }
 
+bool is_named_in_v2(const Dataset& dataset, const Json& attributes) {
+  if (dataset.rank() > 0) return !dataset.dimension_names.empty();
+  return attributes.is_object() && attributes.value(kDimensions, Json()) == Json::array();
+}
+
 Status to_v3(Dataset& dataset, Json& attributes) {
-  const bool names = !dataset.dimension_names.empty() ||
-                     (dataset.rank() == 0 && attributes.value(kDimensions, Json()) == Json::array());
-  if (!names) return {};
+  if (!is_named_in_v2(dataset, attributes)) return {};
   attributes.erase(kDimensions);
   std::vector<std::byte> missing = dataset.fill;
   if (attributes.contains(kFillValue)) {  // a number there, which v3 spells in another way
@@ -131,6 +136,18 @@ Status translate_xarray(Dataset& dataset) {
   PENSTOCK_TRY(dataset.zarr_format == 3 ? to_v3(dataset, attributes) : to_v2(dataset, attributes));
   dataset.attributes = dump_json(attributes);
   return {};
+}
+
+std::string lost_for_xarray(const Dataset& from, int zarr_format) {
+  if (from.zarr_format != 2 || zarr_format != 3) return "";
+  const auto attributes = parse_json(from.attributes.empty() ? "{}" : from.attributes);
+  if (!attributes || !is_named_in_v2(from, *attributes)) return "";
+  const bool null_text = from.dtype.is_vlen() && from.extra.find("\"fill_value\":null") != std::string::npos;
+  if (null_text || (from.fill.empty() && !from.dtype.is_vlen())) return "";
+  const auto attribute = to_attribute(from.dtype, from.fill);
+  if (!attribute || *attribute) return "";
+  return fmt::format("xarray took its fill value for \"missing\"; of type {} zarr v3 has no attribute that says so",
+                     from.dtype.name());
 }
 
 }  // namespace penstock

@@ -244,3 +244,20 @@ def test_xarray_and_dask_over_our_pipeline(tmp_path: pathlib.Path, zarr_format: 
     xr.testing.assert_identical(ours, theirs)
     xr.testing.assert_identical(picked, theirs.isel(x=[1, 7, 20]))
     assert ours.sizes["x"] == 24 and np.array_equal(lazy, theirs.floats.values, equal_nan=True)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_what_v3_cannot_say_is_said_by_the_command(tmp_path: pathlib.Path) -> None:
+    root = zarr.create_group(str(tmp_path / "s.zarr"), zarr_format=2)
+    for name, dtype in (("text", "<U3"), ("number", "<i4")):
+        a = root.create_array(name, shape=(2,), dtype=dtype, fill_value="" if name == "text" else 0)
+        a.attrs["_ARRAY_DIMENSIONS"] = ["x"]
+    done = subprocess.run(
+        [COMMAND, "copy", tmp_path / "s.zarr", tmp_path / "d.zarr", "--zarr-format", "3"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "copy: text: " in done.stderr and '"missing"' in done.stderr and "number" not in done.stderr
+    number = json.loads((tmp_path / "d.zarr" / "number" / "zarr.json").read_text())
+    assert number["attributes"] == {"_FillValue": 0} and number["dimension_names"] == ["x"]
