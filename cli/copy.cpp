@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
 
 #include "cli/codec_text.hpp"
 #include "cli/command.hpp"
@@ -99,6 +100,7 @@ class Copy : public Command {
     PENSTOCK_TRY(check_target());
     const TargetNode target = split_target(to_);
     PENSTOCK_ASSIGN(const CopyPlan plan, plan_copy(job, node));  // also: nothing is begun that cannot be done
+    std::fputs(plan.losses.c_str(), stderr);
     if (dry_run_) {
       if (json_)
         session.out.json(plan.json);

@@ -7,7 +7,9 @@
 #include "cli/describe.hpp"
 #include "cli/walk.hpp"
 #include "core/units.hpp"
+#include "format/consolidated.hpp"
 #include "format/format.hpp"
+#include "format/xarray.hpp"
 
 namespace penstock::cli {
 namespace {
@@ -69,7 +71,9 @@ class Copier {
     }
     PENSTOCK_ASSIGN(const GroupInfo info, copied_group(from.info(), job_.zarr_format));
     // What is below has just been written: the group is added, nothing is removed.
-    return write_node(*store_, to_path, info);
+    PENSTOCK_ASSIGN(const bool consolidated, has_consolidated(*from.store_ptr(), from.path()));
+    PENSTOCK_TRY(write_node(*store_, to_path, info));
+    return consolidated ? write_consolidated(*store_, to_path) : Status();
   }
 
   Status pyramid(const Array& level0, const PyramidOptions& options, const std::string& to_path) {
@@ -111,12 +115,14 @@ Result<PyramidSource> pyramid_source(const CopyJob& job, const Node& from) {
 }  // namespace
 
 Result<CopyPlan> plan_copy(const CopyJob& job, const Node& from) {
-  CopyPlan plan{"", Json::array()};
+  CopyPlan plan{"", Json::array(), ""};
   const auto one = [&](const std::string& name, const Array& array) -> Status {
     PENSTOCK_ASSIGN(const CopyChanges changes, job.changes(array.dataset()));
     auto changed = copied_dataset(array.dataset(), changes);
     if (!changed && !name.empty()) changed.error().add_context(name);
     PENSTOCK_ASSIGN(const Dataset dataset, std::move(changed));
+    if (const std::string lost = lost_for_xarray(array.dataset(), dataset.zarr_format); !lost.empty())
+      plan.losses += fmt::format("penstock copy: {}: {}\n", name.empty() ? array.path() : name, lost);
     PENSTOCK_ASSIGN(const std::string chunks, chunks_text(dataset));
     PENSTOCK_ASSIGN(const std::uint64_t bytes, decoded_bytes(dataset));
     PENSTOCK_ASSIGN(const std::uint64_t objects, element_count(dataset.grid_shape()));

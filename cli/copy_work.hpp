@@ -24,6 +24,7 @@ struct CopyJob {
 struct CopyPlan {
   std::string text;
   Json json;
+  std::string losses;  ///< a line for each thing that the copy cannot carry
 };
 Result<CopyPlan> plan_copy(const CopyJob& job, const Node& from);
 

@@ -17,7 +17,7 @@ class Tree : public Command {
 
  public:
   void usage(Usage& usage) override {
-    usage.about("Shows the groups and arrays below a node; consolidated metadata is used where there is some.");
+    usage.about("Shows the groups and arrays below a node, as they stand; consolidated metadata is not asked.");
     usage.argument("STORE", store_, "array or group");
     usage.option("--depth", "N", depth_, "levels to show; default all");
     usage.flag("--json", json_, "print JSON: a list of nodes, each with its path");

@@ -144,7 +144,7 @@ class Group {
     std::string name;
     bool is_array = false;  ///< also when its metadata cannot be read: opening it says why
   };
-  /// Direct members, sorted; from consolidated metadata where there is one.
+  /// Direct members, sorted, as they stand; consolidated metadata are not asked.
   [[nodiscard]] Result<std::vector<Member>> members() const;
   /// The OME-NGFF multiscale images of this group; empty when it is none.  Errors: invalid_metadata.
   [[nodiscard]] Result<std::vector<Multiscale>> multiscales() const;

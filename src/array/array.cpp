@@ -29,17 +29,19 @@ Result<std::shared_ptr<const ArrayView>> bind(Dataset dataset) {
   return std::make_shared<const ArrayView>(ArrayView{std::move(dataset), std::move(chain)});
 }
 
-/// Makes room at `path`, or says what is there.
-Status clear_place(Store& store, const std::string& path, Array::IfExists if_exists) {
+/// Makes room at `path`, or says what is there.  Gives the consolidated metadata that are no longer true.
+Result<Consolidated> clear_place(Store& store, const std::string& path, Array::IfExists if_exists) {
   const auto there = read_node(store, path);
-  if (!there && there.error().code() == ErrorCode::not_found) return {};
+  if (!there && there.error().code() == ErrorCode::not_found) return Consolidated();
   if (if_exists == Array::IfExists::fail) {
     const bool group = there && std::holds_alternative<GroupInfo>(*there);
     return Error(ErrorCode::already_exists,
                  fmt::format("{}: {} is there already", display(store, path), group ? "a group" : "an array"))
         .set_hint("Choose another place, or allow overwriting.");
   }
-  return store.erase_prefix(path);
+  PENSTOCK_ASSIGN(Consolidated consolidated, Consolidated::drop(store, path));
+  PENSTOCK_TRY(store.erase_prefix(path));
+  return consolidated;
 }
 
 /// Groups above `path` are written where they are missing; an array above it is an error.
@@ -138,8 +140,9 @@ Result<Array> Array::prepare(std::shared_ptr<Store> store, std::string_view path
   } else {
     PENSTOCK_TRY_IN(write_zarr3(view->dataset), display(*store, where));
   }
-  PENSTOCK_TRY(clear_place(*store, where, if_exists));
+  PENSTOCK_ASSIGN(Consolidated consolidated, clear_place(*store, where, if_exists));
   auto state = std::make_shared<State>();
+  state->consolidated = std::move(consolidated);
   state->store = std::move(store);
   state->path = where;
   state->view = std::move(view);
@@ -158,7 +161,7 @@ Status Array::commit() {
   PENSTOCK_TRY(make_parents(*state_->store, state_->path, state_->view->dataset.zarr_format));
   PENSTOCK_TRY(write_node(*state_->store, state_->path, state_->view->dataset));
   state_->committed = true;
-  return {};
+  return state_->consolidated.renew();
 }
 
 Dataset Array::dataset() const { return state_->current()->dataset; }

@@ -3,6 +3,7 @@
 
 #include "codec/chain.hpp"
 #include "core/json.hpp"
+#include "format/xarray.hpp"
 #include "penstock/array.hpp"
 
 namespace penstock {
@@ -97,6 +98,7 @@ Result<Dataset> copied_dataset(const Dataset& from, const CopyChanges& changes) 
         to.zarr_format == 3 ? KeyEncoding{KeyEncoding::Kind::standard, '/'} : KeyEncoding{KeyEncoding::Kind::v2, '.'};
     to.extra.clear();
     if (to.zarr_format == 3) PENSTOCK_TRY(take_one_byte_order(layers.codecs));
+    PENSTOCK_TRY(translate_xarray(to));
   }
   if (changes.dimension_separator) {
     if (*changes.dimension_separator != "." && *changes.dimension_separator != "/")

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "core/json.hpp"
+#include "format/consolidated.hpp"
 #include "format/format.hpp"
 #include "penstock/array.hpp"
 
@@ -51,8 +52,10 @@ Result<Group> Group::create(std::shared_ptr<Store> store, std::string_view path,
     return Error(ErrorCode::already_exists, fmt::format("{}: there is something already", joined(store->url(), where)))
         .set_hint("Choose another place, or allow overwriting.");
   if (!there && there.error().code() != ErrorCode::not_found) return there.error();
+  PENSTOCK_ASSIGN(Consolidated consolidated, Consolidated::drop(*store, where));
   if (there) PENSTOCK_TRY(store->erase_prefix(where));
   PENSTOCK_TRY(write_node(*store, where, info));
+  PENSTOCK_TRY(consolidated.renew());
   return with_metadata(std::move(store), where, std::move(info));
 }
 
@@ -62,13 +65,6 @@ const std::string& Group::path() const { return state_->path; }
 
 Result<std::vector<Group::Member>> Group::members() const {
   std::vector<Member> members;
-  PENSTOCK_ASSIGN(const auto consolidated, read_consolidated(*state_->store, state_->path));
-  if (!consolidated.empty()) {
-    for (const auto& [name, node] : consolidated)
-      if (!name.empty() && name.find('/') == std::string::npos)
-        members.push_back({name, !node || std::holds_alternative<Dataset>(*node)});
-    return members;
-  }
   PENSTOCK_ASSIGN(const std::vector<StoreEntry> entries, state_->store->list_dir(state_->path));
   for (const StoreEntry& entry : entries) {
     if (!entry.is_prefix) continue;

@@ -11,6 +11,7 @@
 
 #include "codec/chain.hpp"
 #include "codec/sharding/sharding.hpp"
+#include "format/consolidated.hpp"
 #include "penstock/array.hpp"
 
 namespace penstock {
@@ -49,6 +50,7 @@ struct Array::State {
   mutable std::shared_mutex mutex;  // of `view` and `committed`
   std::shared_ptr<const ArrayView> view;
   bool committed = true;
+  Consolidated consolidated;  // of groups above, until the array is committed
   ShardIndexCache indexes;
 
   [[nodiscard]] std::shared_ptr<const ArrayView> current() const {

@@ -1,7 +1,12 @@
 // Consolidated metadata: the documents of a whole hierarchy in one.
 // v2: .zmetadata, https://zarr-specs.readthedocs.io/en/latest/v2/v2.0.html#consolidated-metadata
 // v3: the member `consolidated_metadata` of the group's zarr.json, as zarr-python writes it.
+#include "format/consolidated.hpp"
+
 #include <fmt/format.h>
+
+#include <filesystem>
+#include <system_error>
 
 #include "format/members.hpp"
 #include "format/node.hpp"
@@ -113,13 +118,6 @@ Json inline_metadata(Json documents) {
   return out;
 }
 
-Result<std::string> without_consolidated(const std::string& extra) {
-  if (extra.empty()) return extra;
-  PENSTOCK_ASSIGN(Json members, parse_json(extra));
-  members.erase("consolidated_metadata");
-  return members.empty() ? std::string() : dump_json(members);
-}
-
 Status write_v3(Store& store, std::string_view path, GroupInfo group, const Nodes& nodes) {
   Json documents = Json::object();
   for (const auto& [name, node] : nodes) {
@@ -129,14 +127,14 @@ Status write_v3(Store& store, std::string_view path, GroupInfo group, const Node
     if (std::holds_alternative<GroupInfo>(node)) (*document)["consolidated_metadata"] = inline_metadata(Json::object());
     documents[name] = *std::move(document);
   }
-  PENSTOCK_ASSIGN(group.extra, without_consolidated(group.extra));
+  PENSTOCK_ASSIGN(group.extra, metadata::without_consolidated(group.extra));
   Json extra = Json::object();
   if (!group.extra.empty()) {
     PENSTOCK_ASSIGN(extra, parse_json(group.extra));
   }
   extra["consolidated_metadata"] = inline_metadata(std::move(documents));
   group.extra = dump_json(extra);
-  return write_node(store, path, NodeInfo(std::move(group)));
+  return metadata::write_documents(store, path, NodeInfo(std::move(group)));
 }
 
 Status write_v2(Store& store, std::string_view path, const GroupInfo& group, const Nodes& nodes) {
@@ -146,6 +144,7 @@ Status write_v2(Store& store, std::string_view path, const GroupInfo& group, con
     for (const auto& [document, json] : made) documents[child(name, document)] = json;
     return {};
   };
+  PENSTOCK_TRY(metadata::write_documents(store, path, NodeInfo(group)));
   PENSTOCK_TRY(add("", group));
   for (const auto& [name, node] : nodes)
     PENSTOCK_TRY(std::visit([&](const auto& info) { return add(name, info); }, node));
@@ -153,6 +152,38 @@ Status write_v2(Store& store, std::string_view path, const GroupInfo& group, con
   zmetadata["metadata"] = std::move(documents);
   zmetadata["zarr_consolidated_format"] = 1;
   return store.set(child(path, ".zmetadata"), as_bytes(dump_json(zmetadata, 2)));
+}
+
+/// The member of a group's zarr.json; nullopt: there is none, or no document that can be read.
+Result<std::optional<Json>> document_with_inline(const Store& store, std::string_view path) {
+  constexpr std::string_view member = "consolidated_metadata";
+  PENSTOCK_ASSIGN(const auto text, read_text(store, path, "zarr.json"));
+  if (!text || text->find(member) == std::string::npos) return std::optional<Json>();
+  auto document = parse_json(*text);
+  if (!document || !document->is_object() || document->value("node_type", Json()) != "group" ||
+      document->value(member, Json()).is_null())
+    return std::optional<Json>();
+  return std::optional(*std::move(document));
+}
+
+/// Whether there was something to drop.
+Result<bool> drop_of(Store& store, std::string_view path) {
+  PENSTOCK_ASSIGN(std::optional<Json> document, document_with_inline(store, path));
+  if (document) {
+    document->erase("consolidated_metadata");
+    PENSTOCK_TRY(store.set(child(path, "zarr.json"), as_bytes(dump_json(*document, 2))));
+  }
+  const std::string zmetadata = child(path, ".zmetadata");
+  PENSTOCK_ASSIGN(const bool there, store.exists(zmetadata));
+  if (there) PENSTOCK_TRY(store.erase(zmetadata));
+  return document.has_value() || there;
+}
+
+bool is_group_directory(const std::filesystem::path& directory) {
+  std::error_code error;
+  for (const char* name : {"zarr.json", ".zgroup", ".zmetadata"})
+    if (std::filesystem::exists(directory / name, error)) return true;
+  return false;
 }
 
 }  // namespace
@@ -176,9 +207,67 @@ Status write_consolidated(Store& store, std::string_view path) {
   if (group == nullptr)
     return Error(ErrorCode::invalid_argument,
                  fmt::format("{}: an array; only groups have consolidated metadata", metadata::where(store, path)));
+  return write_consolidated(store, path, *group);
+}
+
+Status write_consolidated(Store& store, std::string_view path, const GroupInfo& group) {
   Nodes nodes;
   PENSTOCK_TRY(collect(store, path, "", 0, nodes));
-  return group->zarr_format == 2 ? write_v2(store, path, *group, nodes) : write_v3(store, path, *group, nodes);
+  return group.zarr_format == 2 ? write_v2(store, path, group, nodes) : write_v3(store, path, group, nodes);
+}
+
+Result<bool> has_consolidated(const Store& store, std::string_view path) {
+  PENSTOCK_ASSIGN(const std::optional<Json> document, document_with_inline(store, path));
+  if (document) return true;
+  return store.exists(child(path, ".zmetadata"));
+}
+
+Result<std::string> metadata::without_consolidated(const std::string& extra) {
+  if (extra.find("consolidated_metadata") == std::string::npos) return extra;
+  PENSTOCK_ASSIGN(Json members, parse_json(extra));
+  members.erase("consolidated_metadata");
+  return members.empty() ? std::string() : dump_json(members);
+}
+
+Result<Consolidated> Consolidated::drop(Store& store, std::string_view path) {
+  Consolidated dropped;
+  for (std::string at(path);;) {
+    PENSTOCK_ASSIGN(const bool there, drop_of(store, at));
+    if (there) dropped.groups_.push_back({nullptr, &store, at});
+    if (at.empty()) break;
+    const std::size_t slash = at.rfind('/');
+    at = slash == std::string::npos ? "" : at.substr(0, slash);
+  }
+  // A store may have been opened at a node inside a hierarchy of directories.
+  std::error_code error;
+  if (!std::filesystem::is_directory(store.url(), error)) return dropped;
+  const auto root = std::filesystem::canonical(store.url(), error);
+  if (error) return dropped;
+  for (auto at = root.parent_path(); is_group_directory(at); at = at.parent_path()) {
+    PENSTOCK_ASSIGN(std::shared_ptr<Store> above, open_store(at.string(), StoreMode::read));
+    PENSTOCK_ASSIGN(const bool there, has_consolidated(*above, ""));
+    if (there) {
+      PENSTOCK_ASSIGN(above, open_store(at.string(), StoreMode::read_write));
+      PENSTOCK_TRY(drop_of(*above, ""));
+      Store* raw = above.get();
+      dropped.groups_.push_back({std::move(above), raw, ""});
+    }
+    if (at == at.parent_path()) break;
+  }
+  return dropped;
+}
+
+Status Consolidated::renew() {
+  for (const Group& group : groups_) {
+    const Status written = write_consolidated(*group.store, group.path);
+    if (written) continue;
+    // A document that leaves out what cannot be read would hide it: the group stays without one.
+    const ErrorCode why = written.error().code();
+    if (why != ErrorCode::invalid_metadata && why != ErrorCode::unsupported && why != ErrorCode::not_found)
+      return written;
+  }
+  groups_.clear();
+  return {};
 }
 
 }  // namespace penstock

@@ -38,10 +38,11 @@ Result<std::vector<Document>> write_zarr2(const GroupInfo& group);
 /// that has members is an implicit v2 group only when `.zgroup` lies above it; else not_found. Errors: not_found, and
 /// those of the parsers, with the key in front.
 Result<NodeInfo> read_node(const Store& store, std::string_view path);
-/// Writes the metadata documents of a node.
+/// Writes the metadata documents of a node; consolidated metadata of groups above it are made anew.
 Status write_node(Store& store, std::string_view path, const NodeInfo& node);
 /// All metadata below `path` from consolidated metadata (v2 `.zmetadata`, v3 `consolidated_metadata` in the group's
-/// zarr.json): path relative to the group -> node, or why it cannot be read.  Empty when there is none.
+/// zarr.json): path relative to the group -> node, or why it cannot be read.  Empty when there is none.  Another
+/// program may have changed what it describes since: what stands is in the nodes' own documents.
 Result<std::map<std::string, Result<NodeInfo>>> read_consolidated(const Store& store, std::string_view path);
 /// Collects the metadata of everything below the group and writes it as consolidated metadata of the group.
 Status write_consolidated(Store& store, std::string_view path);

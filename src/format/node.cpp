@@ -1,6 +1,7 @@
 // Nodes of a hierarchy in a store.
 #include <fmt/format.h>
 
+#include "format/consolidated.hpp"
 #include "format/members.hpp"
 #include "format/node.hpp"
 #include "format/zarr2/zarr2.hpp"
@@ -94,6 +95,16 @@ Result<NodeInfo> read_node(const Store& store, std::string_view path) {
 
 Status write_node(Store& store, std::string_view path, const NodeInfo& node) {
   if (!path.empty()) PENSTOCK_TRY(check_key(path));
+  NodeInfo written = node;
+  if (auto* group = std::get_if<GroupInfo>(&written)) {  // what it was read with may be true no more
+    PENSTOCK_ASSIGN(group->extra, metadata::without_consolidated(group->extra));
+  }
+  PENSTOCK_ASSIGN(Consolidated consolidated, Consolidated::drop(store, path));
+  PENSTOCK_TRY(metadata::write_documents(store, path, written));
+  return consolidated.renew();
+}
+
+Status metadata::write_documents(Store& store, std::string_view path, const NodeInfo& node) {
   const auto is_v2 = [](const auto& info) { return info.zarr_format == 2; };
   if (!std::visit(is_v2, node)) {
     PENSTOCK_ASSIGN_IN(const std::string text, std::visit([](const auto& info) { return write_zarr3(info); }, node),

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "format/format.hpp"
 #include "penstock/store.hpp"
 
 namespace penstock::metadata {
@@ -14,5 +15,9 @@ std::string child(std::string_view path, std::string_view name);
 std::string where(const Store& store, std::string_view key);
 /// A document below `path`; nullopt when it is absent.  Errors: those of the store, invalid_metadata (huge).
 Result<std::optional<std::string>> read_text(const Store& store, std::string_view path, std::string_view name);
+/// The documents of a node, as they are given, without a look at consolidated metadata above.
+Status write_documents(Store& store, std::string_view path, const NodeInfo& node);
+/// The extra members of a group without its consolidated metadata.
+Result<std::string> without_consolidated(const std::string& extra);
 
 }  // namespace penstock::metadata

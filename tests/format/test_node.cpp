@@ -171,6 +171,63 @@ TEST(Consolidated, ANodeThatCannotBeReadDoesNotHideTheOthers) {
   }
 }
 
+namespace {
+
+/// Refuses to write one key, as if the writer had been killed before it.
+class Stops final : public Store {
+ public:
+  Stops(std::shared_ptr<Store> inner, std::string key) : inner_(std::move(inner)), key_(std::move(key)) {}
+  std::string url() const override { return inner_->url(); }
+  std::string path_taken() const override { return inner_->path_taken(); }
+  bool writable() const override { return true; }
+  Result<std::unique_ptr<Object>> open(std::string_view key) const override { return inner_->open(key); }
+  Result<std::vector<StoreEntry>> list_dir(std::string_view prefix) const override { return inner_->list_dir(prefix); }
+  Status set(std::string_view key, ByteView value) override {
+    if (key == key_) return Error(ErrorCode::io_error, "stopped");
+    return inner_->set(key, value);
+  }
+  Status erase(std::string_view key) override { return inner_->erase(key); }
+
+ private:
+  std::shared_ptr<Store> inner_;
+  std::string key_;
+};
+
+}  // namespace
+
+TEST(Consolidated, AWriterThatStopsLeavesNoneThatIsNotTrue) {
+  for (const int version : {2, 3}) {
+    const auto store = memory();
+    for (const char* path : {"top", "top/g"}) write_node(*store, path, GroupInfo{version, "{}", ""}).value();
+    write_node(*store, "top/g/x", array_of(version)).value();
+    for (const char* path : {"top", "top/g"}) write_consolidated(*store, path).value();
+    Dataset longer = array_of(version);
+    longer.shape = {9};
+    Stops stops(store, version == 2 ? "top/g/x/.zarray" : "top/g/x/zarr.json");
+    EXPECT_FALSE(write_node(stops, "top/g/x", longer));
+    for (const char* path : {"top", "top/g"}) EXPECT_TRUE(read_consolidated(*store, path).value().empty()) << version;
+  }
+}
+
+TEST(Consolidated, AChangeBelowMakesThemAnewAtEveryLevel) {
+  for (const int version : {2, 3}) {
+    const auto store = memory();
+    for (const char* path : {"top", "top/g"}) write_node(*store, path, GroupInfo{version, "{}", ""}).value();
+    write_node(*store, "top/g/x", array_of(version)).value();
+    for (const char* path : {"top", "top/g"}) write_consolidated(*store, path).value();
+    Dataset longer = array_of(version);
+    longer.shape = {9};
+    write_node(*store, "top/g/x", longer).value();
+    EXPECT_EQ(std::get<Dataset>(read_consolidated(*store, "top").value().at("g/x").value()).shape, Shape{9});
+    EXPECT_EQ(std::get<Dataset>(read_consolidated(*store, "top/g").value().at("x").value()).shape, Shape{9});
+
+    put(*store, version == 2 ? "top/bad/.zarray" : "top/bad/zarr.json", "{}");
+    write_node(*store, "top/g/x", array_of(version)).value();
+    EXPECT_TRUE(read_consolidated(*store, "top").value().empty()) << "what cannot be read is not hidden";
+    EXPECT_EQ(read_consolidated(*store, "top/g").value().size(), 1u);
+  }
+}
+
 TEST(Locate, FindsTheStoreInAPath) {
   const Folder folder;
   folder.file("a.zarr/zarr.json");

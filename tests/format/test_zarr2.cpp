@@ -132,3 +132,14 @@ TEST(Zarr2, DimensionNamesBecomeTheAttributeOfXarray) {
   const std::string zattrs = text_of(write_zarr2(d).value(), ".zattrs");
   EXPECT_EQ(zattrs, "{\n  \"_ARRAY_DIMENSIONS\": [\n    \"y\",\n    \"x\"\n  ]\n}");
 }
+
+TEST(Zarr2, TextWithoutAFillValueIsNotTextWithAnEmptyOne) {
+  for (const std::string fill : {"null", "\"\""}) {
+    const Dataset d = parse(R"({"zarr_format": 2, "shape": [4], "chunks": [2], "dtype": "|O", "compressor": null,
+        "fill_value": )" + fill +
+                            R"(, "order": "C", "filters": [{"id": "vlen-utf8"}]})");
+    EXPECT_TRUE(d.fill.empty());
+    const auto documents = write_zarr2(d).value();
+    EXPECT_NE(documents[0].text.find("\"fill_value\": " + fill), std::string::npos) << documents[0].text;
+  }
+}

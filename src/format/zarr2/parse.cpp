@@ -100,6 +100,12 @@ Result<Dataset> parse_array(const Json& zarray, const Json& zattrs) {
   dataset.attributes = dump_json(zattrs);
   dataset.dimension_names = names_of(zattrs, dataset.rank());
   dataset.extra = extra_members(zarray, kArrayMembers);
+  // An empty text is a fill value too, so that there is none has to be said.
+  if (dataset.dtype.is_vlen() && zarray.value("fill_value", Json()).is_null()) {
+    PENSTOCK_ASSIGN(Json extra, parse_json(dataset.extra.empty() ? "{}" : dataset.extra));
+    extra["fill_value"] = nullptr;
+    dataset.extra = dump_json(extra);
+  }
   return dataset;
 }
 

@@ -54,7 +54,9 @@ Result<JsonDocuments> to_json(const Dataset& dataset) {
   zarray["chunks"] = dataset.chunk_shape;
   PENSTOCK_ASSIGN(zarray["dtype"], write_dtype(dataset.dtype, codecs.endian));
   zarray["fill_value"] = nullptr;
-  if (!dataset.fill.empty() || dataset.dtype.is_vlen()) {
+  PENSTOCK_ASSIGN(const Json extra, parse_object(dataset.extra, "extra"));
+  const bool null_text = dataset.fill.empty() && extra.contains("fill_value") && extra["fill_value"].is_null();
+  if (!dataset.fill.empty() || (dataset.dtype.is_vlen() && !null_text)) {
     const FillStyle style{2, true, true, codecs.endian};
     PENSTOCK_ASSIGN_IN(zarray["fill_value"], fill_to(dataset.dtype, dataset.fill, style), "fill_value");
   }

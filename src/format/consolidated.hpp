@@ -1,0 +1,36 @@
+// Keeping consolidated metadata true while nodes change.
+#pragma once
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "format/format.hpp"
+#include "format/node.hpp"
+
+namespace penstock {
+
+/// The consolidated metadata of a node and of all groups above it, taken away while something changes there: a writer
+/// that is killed half way leaves none, never one that says something else than what stands.
+class Consolidated {
+ public:
+  /// Takes them away, also from the directories above the root of a store of files.
+  static Result<Consolidated> drop(Store& store, std::string_view path);
+  /// Makes those anew that were there.  A group below which something cannot be read stays without.
+  Status renew();
+
+ private:
+  struct Group {
+    std::shared_ptr<Store> owner;  ///< of a directory above the store; else empty
+    Store* store = nullptr;
+    std::string path;
+  };
+  std::vector<Group> groups_;  // deepest first
+};
+
+/// Whether a group has consolidated metadata, true or not.
+Result<bool> has_consolidated(const Store& store, std::string_view path);
+/// As write_consolidated, of a group whose own documents are written too.
+Status write_consolidated(Store& store, std::string_view path, const GroupInfo& group);
+
+}  // namespace penstock
