@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <filesystem>
+
 #include "cli/command.hpp"
 #include "cli/elements.hpp"
 #include "cli/list.hpp"
@@ -43,7 +45,7 @@ class Cat : public Command {
   }
 
   Result<int> run(Session& session) override {
-    const std::string format = chosen_format();
+    PENSTOCK_ASSIGN(const std::string format, chosen_format());
     if (!output_ && (format == "npy" || format == "raw") && isatty(STDOUT_FILENO) == 1)
       return Error(ErrorCode::invalid_argument, fmt::format("{} is not for a terminal", format))
           .set_hint("use --output FILE, a pipe, or --format text.");
@@ -69,12 +71,17 @@ class Cat : public Command {
   }
 
  private:
-  [[nodiscard]] std::string chosen_format() const {
+  [[nodiscard]] Result<std::string> chosen_format() const {
     if (format_) return *format_;
-    if (output_ && output_->ends_with(".npy")) return "npy";
-    if (output_ && (output_->ends_with(".raw") || output_->ends_with(".bin"))) return "raw";
-    if (output_ && output_->ends_with(".json")) return "json";
-    return "text";
+    if (!output_) return std::string("text");
+    if (output_->ends_with(".npy")) return std::string("npy");
+    if (output_->ends_with(".raw") || output_->ends_with(".bin")) return std::string("raw");
+    if (output_->ends_with(".json")) return std::string("json");
+    // A name without an ending promises nothing, and neither does a device such as /dev/null.
+    if (output_->ends_with(".txt") || !std::filesystem::path(*output_).has_extension()) return std::string("text");
+    return Error(ErrorCode::invalid_argument,
+                 fmt::format("--output {}: the name says no format that cat writes", *output_))
+        .set_hint("cat knows .npy, .raw, .bin, .txt and .json; with another name, --format says which it is.");
   }
 
   static Status emit(Output& out, const std::string& format, const Array& array, const Region& region, Device device,

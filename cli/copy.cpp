@@ -108,7 +108,10 @@ class Copy : public Command {
         session.out.print(plan.text);
       return 0;
     }
-    PENSTOCK_ASSIGN(const Report report, run_copy(job, node, target));
+    Result<Report> copied = run_copy(job, node, target);
+    if (!copied && copied.error().code() == ErrorCode::cancelled && !pyramid_ && !force_ && !to_.ends_with(".zip"))
+      copied.error().set_hint("the same command with --resume goes on.");
+    PENSTOCK_ASSIGN(const Report report, std::move(copied));
     if (json_) {
       PENSTOCK_ASSIGN(const Json document, parse_json(report.json()));
       session.out.json(document);
@@ -144,6 +147,9 @@ class Copy : public Command {
     const TargetNode target = split_target(to_);
     if (overlaps(split_target(from_).store_url, target.store_url))
       return Error(ErrorCode::invalid_argument, fmt::format("{} and {} overlap; copy to another place", from_, to_));
+    if (const auto around = array_around(target))
+      return Error(ErrorCode::invalid_argument, fmt::format("{}: is inside the array {}", to_, *around))
+          .set_hint("an array's directory holds its chunks only; copy to a place outside it.");
     PENSTOCK_ASSIGN(const Occupant found, occupant(target));
     const auto exists = [&](std::string_view what, std::string hint) {
       return Error(ErrorCode::already_exists, fmt::format("{}: {}", to_, what)).set_hint(std::move(hint));
@@ -151,6 +157,7 @@ class Copy : public Command {
     if (found == Occupant::other)
       return exists("is there and is neither an array nor a group",
                     "penstock does not remove it, also not with --force.");
+    PENSTOCK_TRY(check_target_name(target));
     if (found == Occupant::node && !force_ && !resume_) return exists("already exists", "--force replaces it.");
     if (found == Occupant::broken && !force_ && !resume_)
       return exists("holds a copy that was stopped", "--resume goes on with it, --force replaces it.");

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "core/json.hpp"
 
 namespace penstock::cli {
 namespace {
@@ -56,6 +60,32 @@ Result<Occupant> occupant(const TargetNode& target) {
                  target.store_url + ": " + failed.message())
         .set_errno(failed.value());
   return !any ? Occupant::nothing : marked || all_chunks ? Occupant::broken : Occupant::other;
+}
+
+Status check_target_name(const TargetNode& target) {
+  constexpr std::string_view others[] = {".tif", ".tiff", ".png",  ".jpg", ".jpeg", ".npy", ".npz", ".raw", ".bin",
+                                         ".txt", ".csv",  ".json", ".h5",  ".hdf5", ".nc",  ".nii", ".mrc", ".tar"};
+  if (target.store_url.starts_with("memory://")) return {};
+  const std::string ending = fs::path(local_path(target.store_url)).extension().string();
+  if (target.store_url != "-" && std::ranges::find(others, ending) == std::end(others)) return {};
+  return Error(ErrorCode::invalid_argument, target.store_url + ": copy writes a directory of zarr, or a .zip")
+      .set_hint(
+          "name it out.zarr or out.zip; penstock cat writes the elements as .npy, .raw, .txt or .json, or to a pipe.");
+}
+
+std::optional<std::string> array_around(const TargetNode& target) {
+  if (target.store_url.starts_with("memory://")) return std::nullopt;
+  std::error_code ignored;
+  fs::path path = fs::weakly_canonical(local_path(target.store_url), ignored);
+  while (path.has_relative_path()) {
+    path = path.parent_path();
+    if (fs::exists(path / ".zarray", ignored)) return path.string();
+    std::ifstream file(path / "zarr.json");
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const auto metadata = parse_json(text);
+    if (metadata && metadata->is_object() && metadata->value("node_type", Json()) == "array") return path.string();
+  }
+  return std::nullopt;
 }
 
 bool overlaps(const std::string& from_url, const std::string& to_url) {

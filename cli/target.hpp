@@ -1,6 +1,7 @@
 // Where a copy goes, and what may be replaced there.
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "penstock/array.hpp"
@@ -22,6 +23,13 @@ enum class Occupant : std::uint8_t {
   other,   ///< something that penstock did not write; never touched
 };
 Result<Occupant> occupant(const TargetNode& target);
+
+/// Refuses names that a copy would make a surprising directory of: "-", and those of other kinds of files.
+/// Errors: invalid_argument.
+[[nodiscard]] Status check_target_name(const TargetNode& target);
+
+/// The array whose directory `target` is in, if any: nothing else may be written among its chunks.
+std::optional<std::string> array_around(const TargetNode& target);
 
 /// Whether copying `from` to `to` would read what it overwrites: the same place, or one inside the other.
 bool overlaps(const std::string& from_url, const std::string& to_url);
