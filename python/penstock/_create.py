@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeGuard
 
 from . import _core, _dtype
 from ._node import attributes_json
@@ -66,7 +66,7 @@ class ArraySpec:
         *,
         shape: int | Sequence[int],
         dtype: _dtype.DTypeLike,
-        chunks: int | Sequence[int] | None = None,
+        chunks: int | Sequence[int] | Literal["auto"] | None = None,
         shards: int | Sequence[int] | None = None,
         codecs: Sequence[Codec] | None = None,
         fill_value: Any = DEFAULT,
@@ -87,7 +87,7 @@ class ArraySpec:
         guess_for = self.shape if self.shards is None else self.shards
         self.chunks = (
             guess_chunks(guess_for, self.dtype.size_bytes)
-            if chunks is None
+            if _is_choice(chunks)
             else _extents(chunks, rank, "chunks", least=1)
         )
         self.codecs = codec_texts(DEFAULT_CODECS if codecs is None else codecs)
@@ -152,6 +152,17 @@ class ArraySpec:
             self.dimension_names,
             self.attributes,
         )
+
+
+def _is_choice(chunks: Any) -> TypeGuard[Literal[True, "auto"] | None]:
+    """Whether the shape of the chunks is ours to choose: None, or True and "auto" as h5py, zarr-python and dask say."""
+    if chunks is None or chunks is True:
+        return True
+    if chunks is False or isinstance(chunks, str):
+        if chunks == "auto":
+            return True
+        raise TypeError(f"chunks {chunks!r}: it is a shape, or None, True or 'auto' for a choice")
+    return False
 
 
 def _sharding(chunks: Sequence[int], codecs: Sequence[tuple[str, str]]) -> dict[str, Any]:
