@@ -77,7 +77,7 @@ def parse(selection: Selection, shape: Sequence[int]) -> Region:
 
 def _integer(item: Any, dimension: int, extent: int) -> int:
     if isinstance(item, str):
-        raise IndexError(f"dimension {dimension}: cannot index with the text {item!r}: {_instead_of_text(item)}")
+        raise IndexError(f"dimension {dimension}: cannot index with str {item!r}: {_instead_of_text(item)}")
     refused = "None (np.newaxis)" if item is None else "a boolean" if type(item).__name__ in ("bool", "bool_") else ""
     if not refused:
         try:

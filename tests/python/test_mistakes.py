@@ -27,9 +27,9 @@ URL = "a url is text or a path, not"
 INDEX = "only integers, slices and '...'"
 ARRAY: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
     (lambda a: a[1.0], IndexError, f"dimension 0: cannot index with float: {INDEX}"),
-    (lambda a: a["x"], IndexError, f"dimension 0: cannot index with the text 'x': {INDEX}"),
-    (lambda a: a.read("0:4"), IndexError, "dimension 0: cannot index with the text '0:4': write slice(0, 4)"),
-    (lambda a: a[:, ":4:2"], IndexError, "dimension 1: cannot index with the text ':4:2': write slice(None, 4, 2)"),
+    (lambda a: a["x"], IndexError, f"dimension 0: cannot index with str 'x': {INDEX}"),
+    (lambda a: a.read("0:4"), IndexError, "dimension 0: cannot index with str '0:4': write slice(0, 4)"),
+    (lambda a: a[:, ":4:2"], IndexError, "dimension 1: cannot index with str ':4:2': write slice(None, 4, 2)"),
     (lambda a: a[[1, 2]], IndexError, f"dimension 0: cannot index with list (array or list indexing): {INDEX}"),
     (lambda a: ps.open(b"x"), TypeError, f"{URL} bytes"),
     (lambda a: ps.open(None), TypeError, f"{URL} NoneType"),
@@ -125,3 +125,9 @@ def test_opens_what_zarr_python_has_open(a: ps.Array) -> None:
 def test_axes_by_name(a: ps.Array, tmp_path: Path) -> None:
     ps.write_pyramid(a, tmp_path / "n.zarr", levels=1, axes=["y", "x"])
     assert [(axis.name, axis.type) for axis in ps.open(tmp_path / "n.zarr").axes] == [("y", "space"), ("x", "space")]
+
+
+def test_a_path_that_is_not_there_is_named_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for path in ("nope.zarr", str(tmp_path / "nope.zarr")):
+        check(ps.open, FileNotFoundError, f"[Errno 2] no zarr array or group here: {path!r}", path)
