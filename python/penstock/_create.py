@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeAlias, TypeGuard
+from typing import Any, Literal, TypeAlias
 
 from . import _core, _dtype
 from ._node import attributes_json
@@ -85,9 +85,10 @@ class ArraySpec:
         rank = len(self.shape)
         self.shards = None if shards is None else _extents(shards, rank, "shards", least=1)
         guess_for = self.shape if self.shards is None else self.shards
+        chunks = _given_chunks(chunks)
         self.chunks = (
             guess_chunks(guess_for, self.dtype.size_bytes)
-            if _is_choice(chunks)
+            if chunks is None
             else _extents(chunks, rank, "chunks", least=1)
         )
         self.codecs = codec_texts(DEFAULT_CODECS if codecs is None else codecs)
@@ -154,15 +155,13 @@ class ArraySpec:
         )
 
 
-def _is_choice(chunks: Any) -> TypeGuard[Literal[True, "auto"] | None]:
-    """Whether the shape of the chunks is ours to choose: None, or True and "auto" as h5py, zarr-python and dask say."""
-    if chunks is None or chunks is True:
-        return True
+def _given_chunks(chunks: int | Sequence[int] | Literal["auto"] | None) -> int | Sequence[int] | None:
+    """None where their shape is ours to choose: None, or True and "auto" as h5py, zarr-python and dask say."""
+    if chunks is True or (isinstance(chunks, str) and chunks == "auto"):
+        return None
     if chunks is False or isinstance(chunks, str):
-        if chunks == "auto":
-            return True
         raise TypeError(f"chunks {chunks!r}: it is a shape, or None, True or 'auto' for a choice")
-    return False
+    return chunks
 
 
 def _sharding(chunks: Sequence[int], codecs: Sequence[tuple[str, str]]) -> dict[str, Any]:
