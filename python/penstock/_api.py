@@ -10,14 +10,15 @@ from . import _core, _selection
 from ._array import Array
 from ._create import DEFAULT, ArraySpec, Codec, codec_texts
 from ._dtype import DTypeLike
-from ._group import Group
+from ._group import Group, Image
 from ._node import attributes_json
 from ._options import Bytes, Progress, options
 from ._selection import Selection
+from ._url import location
 
 
 def _make_store(url: str | os.PathLike[str]) -> _core.Store:
-    return _core.Store.open(os.fspath(url), "a")
+    return _core.Store.open(location(url), "a")
 
 
 def create(
@@ -25,7 +26,7 @@ def create(
     *,
     shape: int | Sequence[int],
     dtype: DTypeLike,
-    chunks: int | Sequence[int] | None = None,
+    chunks: int | Sequence[int] | Literal["auto"] | None = None,
     shards: int | Sequence[int] | None = None,
     codecs: Sequence[Codec] | None = None,
     fill_value: Any = DEFAULT,
@@ -42,7 +43,7 @@ def create(
     url: a directory or ``*.zip`` to make if it is absent, or "memory://name".
     shape: extent of each dimension.  dtype: NumPy's, or "bfloat16", "r24", "string", "bytes"; a big-endian one is
         stored big-endian.
-    chunks: shape of the smallest unit that can be read alone; None: up to 4 MiB.
+    chunks: shape of the smallest unit that can be read alone; None, True or "auto": a choice, up to 4 MiB.
     shards: shape of the objects in the store, multiples of ``chunks``; None: each chunk is an object.
     codecs: in encoding order, names or {"name", "configuration"}, zarr v3 spelling for v2 too; "bytes" (or
         "vlen-utf8", "vlen-bytes") may be left out.  None: zstd, level 3.  []: none.
@@ -110,6 +111,7 @@ def copy(
     errors: those of ``Array.read`` and ``create``.
     memory: at most ``budget``.
     """
+    _check_source(source)
     region = None if selection is ... else _selection.parse(selection, source.shape).ranges
     store = _make_store(url)
     report = _core.copy(
@@ -137,7 +139,7 @@ def write_pyramid(
     *,
     method: Literal["mean", "nearest"] = "mean",
     levels: int | None = None,
-    axes: Sequence[_core.Axis] = (),
+    axes: Sequence[_core.Axis | str] = (),
     scale: Sequence[float] = (),
     name: str = "",
     overwrite: bool = False,
@@ -150,12 +152,33 @@ def write_pyramid(
 
     method: "mean" averages a block; "nearest" takes one element of it (labels).
     levels: None: until the largest spatial extent is 256 or less.
-    axes: from the dimension names, else the last of t, c, z, y, x.  scale: size of an element of level 0, in the axes'
+    axes: names or Axis objects; default from the dimension names, else the last of t, c, z, y, x.  scale: size of an element of level 0, in the axes'
         units; default ones.
     errors: those of ``Array.read`` and ``create``.  memory: at most ``budget``.
     """
+    _check_source(source)
+    named = [_axis(axis) for axis in axes]
     opts = options(budget, threads, progress=progress)
     store = _make_store(url)
     return _core.write_pyramid(
-        source._core, store, path.strip("/"), method, levels or 0, list(axes), list(scale), name, overwrite, opts
+        source._core, store, path.strip("/"), method, levels or 0, named, list(scale), name, overwrite, opts
     )
+
+
+def _check_source(source: Any) -> None:
+    if isinstance(source, Array):
+        return
+    if isinstance(source, Group):
+        kind = "an Image" if isinstance(source, Image) else "a Group"
+        raise TypeError(f"source is {kind}, not an Array; the command `penstock copy` copies groups and images")
+    raise TypeError(f"source is a penstock.Array, not {type(source).__name__}")
+
+
+def _axis(axis: Any) -> _core.Axis:
+    """An axis given by name has the type that OME-NGFF gives to t, c, z, y and x."""
+    if isinstance(axis, _core.Axis):
+        return axis
+    if not isinstance(axis, str):
+        raise TypeError(f"an axis is a name or a penstock.Axis, not {type(axis).__name__}")
+    kinds = {"t": "time", "c": "channel", "z": "space", "y": "space", "x": "space"}
+    return _core.Axis(axis, kinds.get(axis, ""))

@@ -14,7 +14,7 @@ from ._future import Future, submit
 from ._node import Node
 from ._options import Bytes, OnError, Progress, options
 from ._selection import Region, Selection
-from ._write import Write
+from ._write import Casting, Write
 
 
 class Array(Node[_core.Array]):
@@ -169,6 +169,8 @@ class Array(Node[_core.Array]):
     ) -> Future[Any]:
         """As ``read``, in the background: ``await`` the result, or use it as a ``concurrent.futures.Future``.
 
+        ``asyncio.create_task`` and ``TaskGroup`` take coroutines only: ``asyncio.ensure_future(a.read_async(...))``
+        is the task's form, as the read has begun already.
         errors: of the arguments at once, of the read from the future.
         memory: ``out`` is kept alive, and in use, until the future is done.
         """
@@ -192,6 +194,7 @@ class Array(Node[_core.Array]):
         selection: Selection,
         value: Any,
         *,
+        casting: Casting = "unsafe",
         stream: Any = None,
         budget: Bytes | None = None,
         threads: int | None = None,
@@ -201,12 +204,14 @@ class Array(Node[_core.Array]):
 
         value: broadcast to the selection's shape and cast to the array's dtype, as NumPy's assignment does; CUDA memory
             (``__dlpack__``, ``__cuda_array_interface__``) must have exactly that shape and dtype.
+        casting: of values in host memory.  "unsafe", as NumPy's assignment: 300 becomes 44 in uint8; "same_kind" and
+            the other rules of ``numpy.can_cast`` raise TypeError instead.
         stream: CUDA only: the stream that makes ``value``.
         errors: those of ``read``; PermissionError when the array was opened read-only.
         memory: at most ``budget``.  Chunks covered in part are read, changed and written; every object is replaced as a
             whole, and a stopped write leaves old or new objects, never half of one.
         """
-        write = Write(self, _selection.parse(selection, self.shape), value, stream)
+        write = Write(self, _selection.parse(selection, self.shape), value, stream, casting)
         write.run(options(budget, threads, "fail", progress, watch=self._is_long(write.region)))
 
     def write_async(
@@ -214,13 +219,14 @@ class Array(Node[_core.Array]):
         selection: Selection,
         value: Any,
         *,
+        casting: Casting = "unsafe",
         stream: Any = None,
         budget: Bytes | None = None,
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Future[None]:
         """As ``write``, in the background.  ``value`` is kept alive, and must not change, until the future is done."""
-        write = Write(self, _selection.parse(selection, self.shape), value, stream)
+        write = Write(self, _selection.parse(selection, self.shape), value, stream, casting)
         token = _core.CancelToken()
         opts = options(budget, threads, "fail", progress, token, watch=False)
         return submit(lambda: write.run(opts), token)

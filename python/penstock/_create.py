@@ -66,7 +66,7 @@ class ArraySpec:
         *,
         shape: int | Sequence[int],
         dtype: _dtype.DTypeLike,
-        chunks: int | Sequence[int] | None = None,
+        chunks: int | Sequence[int] | Literal["auto"] | None = None,
         shards: int | Sequence[int] | None = None,
         codecs: Sequence[Codec] | None = None,
         fill_value: Any = DEFAULT,
@@ -85,6 +85,7 @@ class ArraySpec:
         rank = len(self.shape)
         self.shards = None if shards is None else _extents(shards, rank, "shards", least=1)
         guess_for = self.shape if self.shards is None else self.shards
+        chunks = _given_chunks(chunks)
         self.chunks = (
             guess_chunks(guess_for, self.dtype.size_bytes)
             if chunks is None
@@ -152,6 +153,15 @@ class ArraySpec:
             self.dimension_names,
             self.attributes,
         )
+
+
+def _given_chunks(chunks: int | Sequence[int] | Literal["auto"] | None) -> int | Sequence[int] | None:
+    """None where their shape is ours to choose: None, or True and "auto" as h5py, zarr-python and dask say."""
+    if chunks is True or (isinstance(chunks, str) and chunks == "auto"):
+        return None
+    if chunks is False or isinstance(chunks, str):
+        raise TypeError(f"chunks {chunks!r}: it is a shape, or None, True or 'auto' for a choice")
+    return chunks
 
 
 def _sharding(chunks: Sequence[int], codecs: Sequence[tuple[str, str]]) -> dict[str, Any]:

@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import json
+import operator
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, NoReturn
 
 from . import _core
 from ._array import Array
 from ._create import ArraySpec
 from ._node import Node, attributes_json
+from ._url import Mode, checked_mode, location
 
-Mode: TypeAlias = Literal["r", "r+"]
 
-
-def open(url: str | os.PathLike[str], mode: Mode = "r") -> Array | Group | Image:
+def open(url: str | os.PathLike[str] | Any, mode: Mode = "r") -> Array | Group | Image:
     """Opens an array, an OME-NGFF image or a group.
 
-    url: a path ("vol.zarr", "vol.zarr/0", "vol.zip"), "file://...", "memory://name".
-    mode: "r" reads only, "r+" also writes.
+    url: a path ("vol.zarr", "vol.zarr/0", "vol.zip"), "file://...", "memory://name"; or a zarr.Array, zarr.Group,
+        LocalStore or ZipStore of zarr-python: what is at its path.
+    mode: "r" reads only, "r+" also writes, and so does "a"; ``create`` makes what is new.
     returns: an Array; an Image when the group's metadata describes exactly one multiscale image; else a Group.
     errors: FileNotFoundError, PermissionError, MetadataError (names file and member), UnsupportedError (names the
         extension).
     """
-    return wrap(_core.open(os.fspath(url), mode))
+    return wrap(_core.open(location(url), "r" if checked_mode(mode) == "r" else "r+"))
 
 
 def wrap(node: _core.Array | _core.Group) -> Array | Group | Image:
@@ -49,10 +50,15 @@ class Group(Node[_core.Group]):
             raise KeyError(path) from None
 
     def _join(self, path: str) -> str:
+        if not isinstance(path, str):
+            raise TypeError(f"a member of a group is named by text, not {type(path).__name__}")
         path = path.strip("/")
         if not path:
             raise KeyError(path)
         return f"{self._core.path}/{path}" if self._core.path else path
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
+        raise TypeError("a group is not an array; name a member: group['name']")
 
     def __contains__(self, path: object) -> bool:
         if not isinstance(path, str):
@@ -114,10 +120,17 @@ class Image(Group):
         """A level by number (negative: from the coarsest), or a member of the group by path."""
         if isinstance(level, str):
             return super().__getitem__(level)
+        try:
+            level = operator.index(level)
+        except TypeError:
+            raise TypeError("an image is indexed by level: image[0][...]") from None
         count = len(self._image.levels)
         if not -count <= level < count:
             raise IndexError(f"level {level}: the image has {count}")
         return super().__getitem__(self._image.levels[level].path)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
+        raise TypeError("an image is not an array; name a level: image[0]")
 
     @property
     def levels(self) -> list[Array]:

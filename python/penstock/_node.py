@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
@@ -26,6 +26,47 @@ def attributes_json(attributes: Mapping[str, Any] | None) -> str:
     return json.dumps(dict(attributes or {}), default=plain)
 
 
+class Attributes(MutableMapping[str, Any]):
+    """The attributes of an array or a group.  Every change is written at once; ``update`` is one write.
+
+    Values are copies: to change what is inside one (``attrs["list"].append(1)`` is forgotten), assign it anew.
+    errors: PermissionError when the node was opened read-only; TypeError for what JSON does not have.
+    """
+
+    def __init__(self, node: Node[Any]) -> None:
+        self._node = node
+
+    def _all(self) -> dict[str, Any]:
+        attributes: dict[str, Any] = json.loads(self._node._core.attributes)
+        return attributes
+
+    def __getitem__(self, name: str) -> Any:
+        return self._all()[name]
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self.update({name: value})
+
+    def __delitem__(self, name: str) -> None:
+        attributes = self._all()
+        del attributes[name]
+        self._node.set_attributes(attributes)
+
+    def update(self, *others: Any, **named: Any) -> None:
+        self._node.set_attributes({**self._all(), **dict(*others, **named)})
+
+    def clear(self) -> None:
+        self._node.set_attributes({})
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def __repr__(self) -> str:
+        return repr(self._all())
+
+
 class Node(abc.ABC, Generic[Core]):
     """An array or a group."""
 
@@ -38,10 +79,9 @@ class Node(abc.ABC, Generic[Core]):
         """The node at a path of a store."""
 
     @property
-    def attrs(self) -> dict[str, Any]:
-        """A copy of the attributes; ``set_attributes`` writes."""
-        attributes: dict[str, Any] = json.loads(self._core.attributes)
-        return attributes
+    def attrs(self) -> Attributes:
+        """The attributes: what is set or deleted here is written at once."""
+        return Attributes(self)
 
     def set_attributes(self, attributes: Mapping[str, Any]) -> None:
         """Replaces all attributes.  Errors: TypeError for what JSON does not have."""

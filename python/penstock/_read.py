@@ -37,7 +37,12 @@ class Read:
     def _to_host(self) -> None:
         array = self.array
         if self._new:
-            memory = _memory.new(self.region.shape, array.dtype)
+            try:
+                memory = _memory.new(self.region.shape, array.dtype)
+            except MemoryError:
+                asked = f"{self.region.shape} of the array's {array.shape}, data type {array.data_type}"
+                cure = "read a region, or use dask.array.from_array(a, chunks=a.chunks)"
+                raise MemoryError(f"{asked}: more than memory holds; {cure}") from None
             self.result = memory.keep
         elif array._vlen and not isinstance(self.result, np.ndarray):
             name = type(self.result).__name__
@@ -102,7 +107,8 @@ def read_many(
     arrays: set[Array] = set()
     results: list[Any] = []  # what is new and plain; else a Read
     new_in_host = device is None and stream is None
-    for array, selection, *rest in items:
+    for item in items:
+        array, selection, *rest = _checked_item(item)
         arrays.add(array)
         out = rest[0] if rest else None
         made = _add_plain(job, array, selection) if new_in_host and out is None else None
@@ -114,6 +120,14 @@ def read_many(
     for array in arrays:
         array._last_report = report
     return [made.finished() if isinstance(made, Read) else made for made in results]
+
+
+def _checked_item(item: Any) -> Any:
+    from ._array import Array
+
+    if isinstance(item, tuple | list) and len(item) in (2, 3) and isinstance(item[0], Array):
+        return item
+    raise TypeError(f"items are (array, selection) or (array, selection, out), not {type(item).__name__}")
 
 
 def _add_plain(job: _core.ReadJob, array: Array, selection: Selection) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Sequence
 from types import EllipsisType
 from typing import Any, NamedTuple, SupportsIndex, TypeAlias
@@ -75,12 +76,16 @@ def parse(selection: Selection, shape: Sequence[int]) -> Region:
 
 
 def _integer(item: Any, dimension: int, extent: int) -> int:
+    if isinstance(item, str):
+        raise IndexError(f"dimension {dimension}: cannot index with str {item!r}: {_instead_of_text(item)}")
     refused = "None (np.newaxis)" if item is None else "a boolean" if type(item).__name__ in ("bool", "bool_") else ""
     if not refused:
         try:
             index = operator.index(item)
         except TypeError:
-            refused = f"{type(item).__name__} (array or list indexing)"
+            refused = type(item).__name__
+            if isinstance(item, Sequence) or hasattr(item, "__array__"):
+                refused += " (array or list indexing)"
     if refused:
         error = IndexError(f"dimension {dimension}: cannot index with {refused}: only integers, slices and '...'")
         error.add_note("Read the region around it and index the NumPy result, or give several regions to read_many.")
@@ -88,6 +93,12 @@ def _integer(item: Any, dimension: int, extent: int) -> int:
     if not -extent <= index < extent:
         raise IndexError(f"index {index} is out of bounds for dimension {dimension} with size {extent}")
     return index + extent if index < 0 else index
+
+
+def _instead_of_text(text: str) -> str:
+    if not re.fullmatch(r"(-?\d+)?(:(-?\d+)?){1,2}", text):
+        return "only integers, slices and '...'"
+    return f"write slice({', '.join(part or 'None' for part in text.split(':'))})"
 
 
 def touched_bytes(ranges: Sequence[tuple[int, int, int]], chunk_shape: Sequence[int], item_bytes: int) -> int:

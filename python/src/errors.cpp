@@ -5,6 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <cerrno>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -31,6 +32,14 @@ nb::object exception_type(ErrorCode code) {
   return nb::module_::import_("penstock._errors").attr(name.c_str() + dot + 1);
 }
 
+/// The message without the file's name in front: an OSError that knows the name prints it behind.
+std::string without_name(const std::string& message, const std::string& filename) {
+  for (const std::string& prefix : {filename + ": ", "./" + filename + ": "}) {
+    if (message.starts_with(prefix)) return message.substr(prefix.size());
+  }
+  return message;
+}
+
 }  // namespace
 
 void raise(const Error& error, const std::string& filename) {
@@ -38,7 +47,8 @@ void raise(const Error& error, const std::string& filename) {
   nb::object value;
   if (PyObject_IsSubclass(type.ptr(), PyExc_OSError) == 1) {
     const int number = error.system_errno() ? error.system_errno() : default_errno(error.code());
-    value = filename.empty() ? type(number, error.message()) : type(number, error.message(), filename);
+    value = filename.empty() ? type(number, error.message())
+                             : type(number, without_name(error.message(), filename), filename);
   } else {
     value = type(error.message());
   }

@@ -1,0 +1,133 @@
+"""What a mistake is answered with: the kind of exception and its text, word for word."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import penstock as ps
+
+
+@pytest.fixture
+def a(tmp_path: Path) -> ps.Array:
+    return ps.create(tmp_path / "a.zarr", shape=(8, 6), dtype="u1", chunks=(4, 3), dimension_names=["y", "x"])
+
+
+@pytest.fixture
+def image(a: ps.Array, tmp_path: Path) -> Any:
+    ps.write_pyramid(a, tmp_path / "i.zarr", levels=2)
+    return ps.open(tmp_path / "i.zarr")
+
+
+URL = "a url is text or a path, not"
+INDEX = "only integers, slices and '...'"
+ARRAY: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
+    (lambda a: a[1.0], IndexError, f"dimension 0: cannot index with float: {INDEX}"),
+    (lambda a: a["x"], IndexError, f"dimension 0: cannot index with str 'x': {INDEX}"),
+    (lambda a: a.read("0:4"), IndexError, "dimension 0: cannot index with str '0:4': write slice(0, 4)"),
+    (lambda a: a[:, ":4:2"], IndexError, "dimension 1: cannot index with str ':4:2': write slice(None, 4, 2)"),
+    (lambda a: a[[1, 2]], IndexError, f"dimension 0: cannot index with list (array or list indexing): {INDEX}"),
+    (lambda a: ps.open(b"x"), TypeError, f"{URL} bytes"),
+    (lambda a: ps.open(None), TypeError, f"{URL} NoneType"),
+    (lambda a: ps.open(1.5), TypeError, f"{URL} float"),
+    (lambda a: ps.create(b"x", shape=1, dtype="u1"), TypeError, f"{URL} bytes"),
+    (lambda a: ps.create_group(object()), TypeError, f"{URL} object"),
+    (lambda a: ps.copy(a, b"x"), TypeError, f"{URL} bytes"),
+    (lambda a: ps.write_pyramid(a, 3), TypeError, f"{URL} int"),
+    (lambda a: ps.write_pyramid("a", "b"), TypeError, "source is a penstock.Array, not str"),
+    (lambda a: ps.write_pyramid(a, "b", axes=[1, 2]), TypeError, "an axis is a name or a penstock.Axis, not int"),
+    (lambda a: ps.open(a.url, "w"), ValueError, "mode 'w': it is 'r', 'r+' or 'a'; penstock.create makes new arrays"),
+    (lambda a: ps.open(a.url, None), ValueError, "mode None: it is 'r', 'r+' or 'a'; penstock.create makes new arrays"),
+    (lambda a: ps.read_many([a]), TypeError, "items are (array, selection) or (array, selection, out), not Array"),
+    (lambda a: ps.read_many({"a": 1}), TypeError, "items are (array, selection) or (array, selection, out), not str"),
+    (lambda a: ps.read_many([(1, 2)]), TypeError, "items are (array, selection) or (array, selection, out), not tuple"),
+    (
+        lambda a: a.write(..., np.int64(300), casting="same_kind"),
+        TypeError,
+        "value: cannot cast int64 to uint8 with casting='same_kind'",
+    ),
+]
+IMAGE: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
+    (lambda i: i[:], TypeError, "an image is indexed by level: image[0][...]"),
+    (lambda i: i[0, 0], TypeError, "an image is indexed by level: image[0][...]"),
+    (lambda i: i[1.0], TypeError, "an image is indexed by level: image[0][...]"),
+    (lambda i: np.asarray(i), TypeError, "an image is not an array; name a level: image[0]"),
+    (
+        lambda i: ps.copy(i, "x"),
+        TypeError,
+        "source is an Image, not an Array; the command `penstock copy` copies groups and images",
+    ),
+]
+
+
+def check(call: Callable[[Any], Any], kind: type[Exception], text: str, node: Any) -> None:
+    with pytest.raises(kind) as caught:
+        call(node)
+    assert str(caught.value) == text
+
+
+@pytest.mark.parametrize(("call", "kind", "text"), ARRAY)
+def test_mistakes_with_arrays(call: Any, kind: Any, text: str, a: ps.Array) -> None:
+    check(call, kind, text, a)
+
+
+@pytest.mark.parametrize(("call", "kind", "text"), IMAGE)
+def test_mistakes_with_images(call: Any, kind: Any, text: str, image: Any) -> None:
+    check(call, kind, text, image)
+
+
+def test_group_is_no_array(tmp_path: Path) -> None:
+    group = ps.create_group(tmp_path / "g.zarr")
+    check(np.asarray, TypeError, "a group is not an array; name a member: group['name']", group)
+    check(lambda g: g[1], TypeError, "a member of a group is named by text, not int", group)
+
+
+def test_chunks_that_ask_for_a_choice(tmp_path: Path) -> None:
+    for i, chunks in enumerate([None, True, "auto"]):
+        made = ps.create(tmp_path / f"{i}.zarr", shape=(50, 50), dtype="u2", chunks=chunks)
+        assert made.chunks == (50, 50)
+    for wrong in (False, "big"):
+        text = f"chunks {wrong!r}: it is a shape, or None, True or 'auto' for a choice"
+        check(lambda c: ps.create("memory://c", shape=4, dtype="u1", chunks=c), TypeError, text, wrong)
+
+
+def test_attributes_write_through(a: ps.Array, tmp_path: Path) -> None:
+    a.attrs["k"] = 1
+    a.attrs.update(m=[2], n=np.int16(3))
+    del a.attrs["k"]
+    assert ps.open(a.url).attrs == {"m": [2], "n": 3}
+    group = ps.create_group(tmp_path / "g.zarr")
+    group.attrs["g"] = "x"
+    assert ps.open(group.url).attrs == {"g": "x"}
+    with pytest.raises(PermissionError):
+        ps.open(a.url).attrs["k"] = 1
+
+
+def test_huge_array_says_what_to_do() -> None:
+    huge = ps.create("memory://huge", shape=(1 << 30, 1 << 20), dtype="u1", chunks=(1 << 10, 1 << 10))
+    with pytest.raises(MemoryError, match=r"\(1073741824, 1048576\).*read a region, or use dask"):
+        huge[...]
+
+
+def test_opens_what_zarr_python_has_open(a: ps.Array) -> None:
+    zarr = pytest.importorskip("zarr")
+    theirs = zarr.open_array(str(a.url), mode="r")
+    assert ps.open(theirs).shape == (8, 6)
+    assert ps.open(theirs.store).shape == (8, 6)
+    with pytest.raises(TypeError, match="a url is text or a path, not MemoryStore"):
+        ps.open(zarr.storage.MemoryStore())
+
+
+def test_axes_by_name(a: ps.Array, tmp_path: Path) -> None:
+    ps.write_pyramid(a, tmp_path / "n.zarr", levels=1, axes=["y", "x"])
+    assert [(axis.name, axis.type) for axis in ps.open(tmp_path / "n.zarr").axes] == [("y", "space"), ("x", "space")]
+
+
+def test_a_path_that_is_not_there_is_named_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for path in ("nope.zarr", str(tmp_path / "nope.zarr")):
+        check(ps.open, FileNotFoundError, f"[Errno 2] no zarr array or group here: {path!r}", path)
