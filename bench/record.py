@@ -37,11 +37,11 @@ def commit() -> str:
 
 
 def save(name: str, cores: int, content: dict) -> Path:
-    """Writes bench/results/NAME-CORES-cores-DATE.json."""
+    """Writes bench/results/NAME-CORES-cores.json, over the one of before: git has it."""
     now = datetime.datetime.now(datetime.UTC)
     folder = ROOT / "bench" / "results"
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{name}-{cores}-cores-{now:%Y-%m-%d-%H%M}.json"
+    path = folder / f"{name}-{cores}-cores.json"
     head = {"benchmark": name, "date": f"{now:%Y-%m-%d}", "commit": commit(), "machine": machine(), "cores": cores}
     path.write_text(json.dumps(head | content, indent=1) + "\n")
     return path

@@ -19,6 +19,29 @@ step() {
 }
 result() { printf '%s\n' "$*"; }
 
+# watched NAME COMMAND...: as logged, and while ninja runs says how far it is: in place on a terminal, else every half minute.
+watched() {
+  local log=$logs/$1.log every=30 before='' now started=$SECONDS
+  if [ -t 1 ]; then every=1; fi
+  logged "$@" &
+  local job=$! ticks=0
+  while kill -0 "$job" 2>/dev/null; do
+    sleep 1
+    ticks=$((ticks + 1))
+    [ $((ticks % every)) = 0 ] || continue
+    now=$(tail -c 4000 "$log" 2>/dev/null | grep -o '^\[[0-9]*/[0-9]*\]' | tail -n 1) || continue
+    [ "$now" != "$before" ] || continue
+    before=$now
+    if [ $every -gt 1 ]; then
+      printf '\n      %s after %s ' "$now" "$(took $((SECONDS - started)))"
+    else
+      printf '%-13s\b\b\b\b\b\b\b\b\b\b\b\b\b' "$now"
+    fi
+  done
+  if [ -n "$before" ] && [ $every = 1 ]; then printf '%-13s\b\b\b\b\b\b\b\b\b\b\b\b\b' ''; fi
+  wait "$job"
+}
+
 # took SECONDS: "2 min 41 s"
 took() {
   if [ "$1" -ge 60 ]; then printf '%d min %d s' $(($1 / 60)) $(($1 % 60)); else printf '%d s' "$1"; fi

@@ -2,7 +2,7 @@
 # ./run demo [STORE]: the main job on a store of the caller's, or on a made one.
 
 demo() {
-  local store=${1:-demo/input.ome.zarr}
+  local store=${1:-demo/input.ome.zarr} start=$SECONDS
   step "demo data"
   venv demo
   if [ $# -gt 0 ]; then
@@ -17,10 +17,12 @@ demo() {
         "The last lines above say why; 1 GiB of disk and of memory are enough."
       echo "$made" >demo/made-by
     fi
-    result "$(tail -n 1 "$logs/demo-data.log" 2>/dev/null || echo "$store")"
+    result "$(tail -n 1 "$logs/demo-data.log" 2>/dev/null || echo "$store"), $(took $((SECONDS - start)))"
   fi
   step "demo"
   result ""
+  start=$SECONDS
   build/release/bin/penstock demo "$store" demo/output --force
   .venv/bin/python tools/demo_check.py "$store" demo/output
+  printf 'the demo took %s, all together %s\n' "$(took $((SECONDS - start)))" "$(took "$SECONDS")"
 }

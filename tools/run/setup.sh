@@ -18,6 +18,7 @@ missing_packages() {
 }
 
 setup_packages() {
+  local start=$SECONDS
   step "system packages"
   if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
     result "not checked: neither Debian nor Ubuntu; needed are the likes of: $(packages "$@" | tr '\n' ' ')"
@@ -47,7 +48,7 @@ setup_packages() {
   # shellcheck disable=SC2086  # a list of words
   logged apt-install "${apt[@]}" install -y --no-install-recommends $missing ||
     die "apt could not install: $missing" "See build/logs/apt-install.log; then run this again."
-  result "installed: $missing"
+  result "installed in $(took $((SECONDS - start))): $missing"
 }
 
 # usable_python PYTHON: whether it is new enough, can make environments and has its C headers
@@ -127,6 +128,7 @@ usable_nvcc() {
 }
 
 setup_cuda() {
+  local start=$SECONDS
   step "CUDA compiler"
   cuda=${PENSTOCK_CUDA:-AUTO}
   local found
@@ -139,7 +141,7 @@ setup_cuda() {
     local python
     python=$(choose_python)
     if logged nvcc "$cmake" "-DDEST=$PWD/.deps/nvcc" "-DPYTHON=$python" -P cmake/FetchNvcc.cmake 2>/dev/null; then
-      result "NVIDIA wheels 13.0 (no toolkit found)"
+      result "NVIDIA wheels 13.0 (no toolkit found), $(took $((SECONDS - start)))"
     else
       cuda=OFF
       result "none: CPU only (no toolkit, and pip could not install NVIDIA's wheels: $logs/nvcc.log)"
@@ -147,13 +149,13 @@ setup_cuda() {
   fi
 }
 
-# Configures and builds build/release
+# compile [TARGET...]: configures build/release and builds these targets; none: everything, with tests and benchmarks
 compile() {
   local start=$SECONDS
   step "build"
   logged configure "$cmake" --preset release "-DPENSTOCK_CUDA=$cuda" -DPENSTOCK_BENCH=ON ||
     die "cmake could not configure" "What it misses is named above; tools/packages.txt lists what penstock needs."
-  logged build "$cmake" --build --preset release -j "$(jobs)" ||
+  watched build "$cmake" --build --preset release -j "$(jobs)" ${1:+--target "$@"} ||
     die "the build failed" "The first error is in $logs/build.log. A compiler that was killed lacked memory: JOBS=1 ./run ..."
   if grep -q 'CUDA: off' "$logs/configure.log"; then cuda=OFF; fi
   result "done in $(took $((SECONDS - start)))$([ "$cuda" != OFF ] || echo ', CPU only')"
@@ -174,5 +176,5 @@ setup_build() {
   setup_packages build
   setup_cmake
   setup_cuda
-  compile
+  compile penstock_cli
 }
