@@ -11,20 +11,22 @@ import tempfile
 from pathlib import Path
 
 # The data's journey.  oct and tracto are applications: they stand beside each other.
-STAGES = ["core", "device", "store", "codec", "format", "array", "ops", "oct", "tracto"]
+STAGES = ["core", "device", "exec", "store", "codec", "format", "array", "ops", "oct", "tracto"]
 APPLICATIONS = {"oct", "tracto"}
 
 # The stage that a public header belongs to.
 PUBLIC = {
     "bytes.hpp": "core",
+    "control.hpp": "core",
     "dataset.hpp": "core",
     "dtype.hpp": "core",
     "error.hpp": "core",
     "error_codes.def": "core",
     "region.hpp": "core",
     "report.hpp": "core",
-    "task.hpp": "core",
     "device.hpp": "device",
+    "options.hpp": "exec",
+    "fetch.hpp": "store",
     "store.hpp": "store",
     "array.hpp": "array",
     "ops.hpp": "ops",

@@ -16,7 +16,7 @@ enum class Kind : std::uint8_t {
   floating,    ///< IEEE 754, 2, 4, 8 bytes
   bfloat,      ///< bfloat16, 2 bytes
   complex,     ///< two floats: 8 or 16 bytes
-  raw,         ///< `r*`: opaque bytes
+  opaque,      ///< `r*`: opaque bytes
   bytes,       ///< fixed-length bytes, zero padded (NumPy S)
   utf32,       ///< fixed-length text, 4 bytes a code point, zero padded (NumPy U)
   datetime,    ///< int64 count of units since 1970; INT64_MIN is not-a-time

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "codec/checksum/sums.hpp"
-#include "codec/list.hpp"
+#include "codec/entry.hpp"
 
 namespace penstock {
 

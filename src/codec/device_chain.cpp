@@ -6,13 +6,11 @@
 #include <cstring>
 
 #include "codec/clear/clear.hpp"
+#include "core/align.hpp"
 #include "device/team.hpp"
 
 namespace penstock {
 namespace {
-
-constexpr std::uint64_t kAlign = 256;
-constexpr std::uint64_t aligned(std::uint64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 
 /// So that nothing reads what a step left undone.
 Status clear_refused_chunks(const DeviceBatch& batch, const Stream& stream) {
@@ -88,9 +86,9 @@ std::string DeviceChain::text() const {
   std::string text;
   std::string_view maker;  // of the steps before
   for (const Step& step : steps_) {
-    if (!text.empty()) text += step.decoder->maker() == maker ? " + " : fmt::format(" ({}) + ", maker);
+    if (!text.empty()) text += step.decoder->implementation() == maker ? " + " : fmt::format(" ({}) + ", maker);
     text += step.decoder->name();
-    maker = step.decoder->maker();
+    maker = step.decoder->implementation();
   }
   return text.empty() ? "nothing to decode" : fmt::format("{} ({})", text, maker);
 }

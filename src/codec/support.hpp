@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "codec/list.hpp"
+#include "codec/entry.hpp"
 
 namespace penstock {
 

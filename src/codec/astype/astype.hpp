@@ -1,6 +1,6 @@
 // The codec "numcodecs.astype": elements stored as another number type.
 #pragma once
-#include "codec/list.hpp"
+#include "codec/entry.hpp"
 
 namespace penstock {
 extern const CodecEntry kAstypeCodec;

@@ -1,7 +1,7 @@
 // The codec "bitround": floats with a shorter mantissa.
 #pragma once
 #include "codec/astype/number.hpp"
-#include "codec/list.hpp"
+#include "codec/entry.hpp"
 
 namespace penstock {
 extern const CodecEntry kBitroundCodec;

@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "codec/list.hpp"
+#include "codec/entry.hpp"
 
 namespace penstock {
 extern const CodecEntry kBloscCodec;

@@ -1,6 +1,6 @@
 // The codec "bytes": elements as they are, in a stated byte order.
 #pragma once
-#include "codec/list.hpp"
+#include "codec/entry.hpp"
 
 namespace penstock {
 extern const CodecEntry kBytesCodec;

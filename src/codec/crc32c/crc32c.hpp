@@ -1,6 +1,6 @@
 // The codec "crc32c", and the checksum itself.
 #pragma once
-#include "codec/list.hpp"
+#include "codec/entry.hpp"
 
 namespace penstock {
 extern const CodecEntry kCrc32cCodec;

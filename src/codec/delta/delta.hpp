@@ -1,7 +1,7 @@
 // The codec "numcodecs.delta": differences between neighbours.
 #pragma once
 #include "codec/astype/filter.hpp"
-#include "codec/list.hpp"
+#include "codec/entry.hpp"
 
 namespace penstock {
 extern const CodecEntry kDeltaCodec;

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "codec/astype/filter.hpp"
-#include "codec/list.hpp"
+#include "codec/entry.hpp"
 
 namespace penstock {
 extern const CodecEntry kFixedScaleOffsetCodec;

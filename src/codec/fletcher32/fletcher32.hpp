@@ -1,6 +1,6 @@
 // The codec "numcodecs.fletcher32".
 #pragma once
-#include "codec/list.hpp"
+#include "codec/entry.hpp"
 
 namespace penstock {
 extern const CodecEntry kFletcher32Codec;

@@ -1,6 +1,6 @@
 // The codec "numcodecs.jenkins_lookup3".
 #pragma once
-#include "codec/list.hpp"
+#include "codec/entry.hpp"
 
 namespace penstock {
 extern const CodecEntry kJenkinsCodec;

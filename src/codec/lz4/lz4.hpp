@@ -2,7 +2,7 @@
 #pragma once
 #include <memory>
 
-#include "codec/list.hpp"
+#include "codec/entry.hpp"
 
 namespace penstock {
 extern const CodecEntry kLz4Codec;

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "codec/list.hpp"
+#include "codec/entry.hpp"
 
 namespace penstock {
 extern const CodecEntry kLzmaCodec;

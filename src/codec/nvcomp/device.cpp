@@ -1,12 +1,11 @@
 #include "codec/nvcomp/device.hpp"
 
 #include "codec/support.hpp"
+#include "core/align.hpp"
 
 namespace penstock::nvcomp {
 namespace {
 
-constexpr std::uint64_t kAlign = 256;
-constexpr std::uint64_t aligned(std::uint64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 /// More than any device has: a batch of which nvCOMP does not say what it needs does not fit.
 constexpr std::uint64_t kTooMuch = std::uint64_t{1} << 56;
 
@@ -15,10 +14,10 @@ constexpr std::string_view kNames[] = {"zstd", "lz4", "gzip"};  // as in Format
 class NvcompDevice final : public DeviceDecoder {
  public:
   NvcompDevice(std::shared_ptr<const Library> library, Format format)
-      : library_(std::move(library)), format_(format), maker_(library_->name()) {}
+      : library_(std::move(library)), format_(format), implementation_(library_->name()) {}
 
   [[nodiscard]] std::string_view name() const override { return kNames[static_cast<std::size_t>(format_)]; }
-  [[nodiscard]] std::string_view maker() const override { return maker_; }
+  [[nodiscard]] std::string_view implementation() const override { return implementation_; }
 
   [[nodiscard]] std::uint64_t scratch_bytes(const BatchSize& size) const override {
     if (size.count == 0) return 0;
@@ -61,7 +60,7 @@ class NvcompDevice final : public DeviceDecoder {
 
   std::shared_ptr<const Library> library_;
   Format format_;
-  std::string maker_;
+  std::string implementation_;
 };
 
 }  // namespace

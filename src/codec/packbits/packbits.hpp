@@ -2,7 +2,7 @@
 #pragma once
 #include <bit>
 
-#include "codec/list.hpp"
+#include "codec/entry.hpp"
 #include "codec/packbits/kernel.hpp"
 
 namespace penstock {

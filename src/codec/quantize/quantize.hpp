@@ -1,7 +1,7 @@
 // The codec "numcodecs.quantize": floats rounded to a number of decimal digits.
 #pragma once
 #include "codec/astype/filter.hpp"
-#include "codec/list.hpp"
+#include "codec/entry.hpp"
 
 namespace penstock {
 extern const CodecEntry kQuantizeCodec;

@@ -1,6 +1,6 @@
 // The codec "numcodecs.shuffle": the first bytes of all elements, then the second bytes, ...
 #pragma once
-#include "codec/list.hpp"
+#include "codec/entry.hpp"
 
 namespace penstock {
 extern const CodecEntry kShuffleCodec;

@@ -1,6 +1,6 @@
 // The codec "transpose": axes in another order.
 #pragma once
-#include "codec/list.hpp"
+#include "codec/entry.hpp"
 
 namespace penstock {
 extern const CodecEntry kTransposeCodec;

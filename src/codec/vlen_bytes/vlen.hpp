@@ -2,7 +2,7 @@
 #pragma once
 #include <optional>
 
-#include "codec/list.hpp"
+#include "codec/entry.hpp"
 
 namespace penstock {
 extern const CodecEntry kVlenUtf8Codec;

@@ -2,7 +2,7 @@
 #pragma once
 #include <array>
 
-#include "codec/list.hpp"
+#include "codec/entry.hpp"
 
 namespace penstock {
 extern const CodecEntry kZfpCodec;

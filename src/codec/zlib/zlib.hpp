@@ -1,6 +1,6 @@
 // The codec "numcodecs.zlib".
 #pragma once
-#include "codec/list.hpp"
+#include "codec/entry.hpp"
 
 namespace penstock {
 extern const CodecEntry kZlibCodec;

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "codec/list.hpp"
+#include "codec/entry.hpp"
 
 namespace penstock {
 extern const CodecEntry kZstdCodec;
