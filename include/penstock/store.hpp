@@ -11,6 +11,7 @@
 
 #include "penstock/bytes.hpp"
 #include "penstock/error.hpp"
+#include "penstock/fetch.hpp"
 
 namespace penstock {
 
@@ -21,9 +22,8 @@ struct ReadRange {
 };
 
 /// One object, opened: reads see one version of it even when the key is replaced meanwhile.  Thread-safe.
-class Object {
+class Object : public ObjectPin {
  public:
-  virtual ~Object() = default;
   [[nodiscard]] virtual std::uint64_t size_bytes() const = 0;
   /// Fills `into` from `offset_bytes`.  Errors: corrupt_data when the object ends before, io_error.
   [[nodiscard]] virtual Status read(std::uint64_t offset_bytes, ByteSpan into) const = 0;
@@ -72,6 +72,12 @@ class Store {
   [[nodiscard]] virtual Result<bool> exists(std::string_view key) const;
   /// Last `count` bytes of an object (all of it when it is smaller).  false when the key is absent.
   [[nodiscard]] Result<bool> get_suffix(std::string_view key, std::uint64_t count, Bytes& out) const;
+
+  /// Carries out `requests` and tells `sink` of each.  A store whose requests each occupy a thread (traits) is done
+  /// when this returns; another returns at once and answers from threads of its own.
+  virtual void fetch(std::span<const FetchRequest> requests, FetchSink& sink, const FetchOptions& options) const;
+  /// What the store is good at for this object; asked without a request.
+  [[nodiscard]] virtual StoreTraits traits(std::string_view key) const;
 
   /// Entries directly below `prefix` ("" = the root; no trailing '/'), sorted by name.  An absent prefix gives none.
   [[nodiscard]] virtual Result<std::vector<StoreEntry>> list_dir(std::string_view prefix) const = 0;

@@ -24,6 +24,7 @@ from ._core import (
 from ._errors import (
     BudgetError,
     CancelledError,
+    ChangedError,
     CorruptDataError,
     DeviceError,
     MetadataError,
@@ -42,6 +43,7 @@ __all__ = [
     "Axis",
     "BudgetError",
     "CancelledError",
+    "ChangedError",
     "ChunkProblem",
     "CorruptDataError",
     "DeviceArray",

@@ -35,5 +35,9 @@ class BudgetError(PenstockError, MemoryError):
     """The memory budget is too small for one chunk; says how much is needed."""
 
 
+class ChangedError(PenstockError, OSError):
+    """An object was replaced while it was read or changed."""
+
+
 class CancelledError(PenstockError, concurrent.futures.CancelledError):
     """The operation was asked to stop, and stopped."""

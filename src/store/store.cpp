@@ -57,6 +57,85 @@ Result<bool> Store::get_suffix(std::string_view key, std::uint64_t count, Bytes&
   return true;
 }
 
+namespace {
+
+/// The part of an object of `size` bytes that a request wants.  Errors: corrupt_data when the object ends before.
+Result<std::pair<std::uint64_t, std::uint64_t>> part_of(const ByteRange& range, std::uint64_t size,
+                                                        std::string_view key) {
+  using Part = std::pair<std::uint64_t, std::uint64_t>;
+  const auto too_short = [&] {
+    return Error(ErrorCode::corrupt_data, std::string(key) + ": the object has " + std::to_string(size) +
+                                              " bytes, wanted " + std::to_string(range.count) + " bytes from byte " +
+                                              std::to_string(range.offset_bytes));
+  };
+  switch (range.kind) {
+    case ByteRange::Kind::whole: return Part{0, size};
+    case ByteRange::Kind::last: return Part{size - std::min(size, range.count), std::min(size, range.count)};
+    case ByteRange::Kind::from:
+      if (range.offset_bytes > size) return too_short();
+      return Part{range.offset_bytes, size - range.offset_bytes};
+    case ByteRange::Kind::span:
+      if (range.offset_bytes > size || range.count > size - range.offset_bytes) return too_short();
+      return Part{range.offset_bytes, range.count};
+  }
+  return Error(ErrorCode::internal, "no such kind of range");
+}
+
+/// One request by way of an open object.
+Result<FetchAnswer> fetch_one(const Store& store, const FetchRequest& request, std::size_t number, FetchSink& sink) {
+  FetchAnswer answer;
+  std::shared_ptr<const Object> object;
+  if (request.same_as != nullptr && request.same_as->pin)
+    object = std::static_pointer_cast<const Object>(request.same_as->pin);
+  else {
+    PENSTOCK_ASSIGN(object, store.open(request.key));
+  }
+  if (!object) {
+    answer.absent = true;
+    return answer;
+  }
+  answer.object_bytes = object->size_bytes();
+  answer.version = {object->version(), object};
+  if (request.same_as != nullptr && !request.same_as->pin && request.same_as->number != answer.version.number)
+    return Error(ErrorCode::changed,
+                 store.url() + "/" + std::string(request.key) + ": the object was replaced meanwhile");
+  PENSTOCK_ASSIGN(const auto part, part_of(request.range, answer.object_bytes, request.key));
+  answer.offset_bytes = part.first;
+  if (const auto view = object->view(part.first, part.second)) {
+    answer.bytes = *view;
+    answer.owner = object;
+    return answer;
+  }
+  PENSTOCK_ASSIGN(const ByteSpan into, sink.room(number, part.second));
+  PENSTOCK_TRY(object->read(part.first, into));
+  answer.bytes = into;
+  return answer;
+}
+
+}  // namespace
+
+void Store::fetch(std::span<const FetchRequest> requests, FetchSink& sink, const FetchOptions& options) const {
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    auto answer = options.cancel.cancelled()
+                      ? Result<FetchAnswer>(Error(ErrorCode::cancelled, "the fetch was cancelled"))
+                      : fetch_one(*this, requests[i], i, sink);
+    if (answer) {
+      sink.done(i, *std::move(answer));
+    } else {
+      FetchAnswer failed;
+      failed.status = std::move(answer).error();
+      sink.done(i, std::move(failed));
+    }
+  }
+}
+
+StoreTraits Store::traits(std::string_view) const {
+  StoreTraits traits;
+  traits.merge_gap_bytes = merge_gap_bytes();
+  traits.reason = "the store's only path";
+  return traits;
+}
+
 Result<std::vector<std::string>> Store::list(std::string_view prefix) const {
   std::vector<std::string> keys, prefixes{std::string(prefix)};
   while (!prefixes.empty()) {
