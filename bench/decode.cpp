@@ -41,7 +41,7 @@ Status measure(const Entry& entry, const BatchShape& shape) {
   PENSTOCK_ASSIGN(const DeviceChain device, DeviceChain::make(chain));
   std::vector<Raw> raw;
   std::vector<Bytes> encoded(kVariety);
-  CodecScratch scratch;
+  ScratchBuffers scratch;
   std::uint64_t encoded_bytes = 0;
   for (unsigned i = 0; i < kVariety; ++i) {
     raw.push_back(make(entry.data, shape.chunk_bytes, i));

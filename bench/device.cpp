@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "array/place/place.hpp"
+#include "array/assemble/place.hpp"
 #include "codec/lz4/device.hpp"
 #include "device/backend.hpp"
 #include "device/pinned_ring.hpp"

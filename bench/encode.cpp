@@ -68,7 +68,7 @@ Status measure(const Entry& entry, const BatchShape& shape) {
 
   std::uint64_t device_bytes = 0, cpu_bytes = 0;
   bool right = true;
-  CodecScratch scratch;
+  ScratchBuffers scratch;
   Bytes encoded;
   Raw back(shape.chunk_bytes);
   for (std::uint32_t i = 0; i < shape.count; ++i) {

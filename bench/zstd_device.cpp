@@ -278,7 +278,7 @@ void sweep_shapes(const Bench& bench, const Batched& batched, const Layout& layo
 void measure(const Bench& bench, const Batched& batched, double scratch_share) {
   const Batch& batch = batched.batch;
   const std::uint64_t usual = scratch_bytes(batch.count, batch.decoded_bytes, batch.largest_bytes);
-  const std::uint64_t least = least_scratch_bytes(batch.count, batch.decoded_bytes, batch.largest_bytes);
+  const std::uint64_t least = min_scratch_bytes(batch.count, batch.decoded_bytes, batch.largest_bytes);
   const auto wanted = static_cast<std::uint64_t>(scratch_share * static_cast<double>(batch.decoded_bytes));
   const Buffer scratch = bench.buffer(scratch_share == 0 ? usual : std::max(least, wanted));
   const std::span<std::byte> span{scratch.data(), scratch.size()};

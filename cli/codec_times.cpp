@@ -134,7 +134,7 @@ Result<double> CodecTimes::core_seconds(const CodecChain& chain, const Chunks& c
   std::vector<double> seconds(options_.threads);
   std::vector<Status> done(options_.threads);
   const auto work = [&](std::size_t thread) -> Status {
-    CodecScratch scratch;
+    ScratchBuffers scratch;
     std::vector<std::byte> out(chunks.bytes);
     const auto decode = [&](std::size_t i) { return chain.decode(chunks.encoded[i % kVariety], out, scratch, {}); };
     for (std::size_t i = 0; i < kVariety; ++i) {
@@ -213,7 +213,7 @@ Result<std::vector<CostRow>> CodecTimes::measure(const CodecCase& codec) {
       const DType dtype = sample_dtype(sample);
       PENSTOCK_ASSIGN(const CodecChain chain, CodecChain::make(codec.chain(), {{bytes / dtype.size_bytes}, dtype, {}}));
       Chunks chunks{bytes, &raw(sample, bytes), std::vector<Bytes>(kVariety)};
-      CodecScratch scratch;
+      ScratchBuffers scratch;
       for (unsigned i = 0; i < kVariety; ++i) PENSTOCK_TRY(chain.encode((*chunks.raw)[i], chunks.encoded[i], scratch));
       PENSTOCK_ASSIGN(const double seconds, core_seconds(chain, chunks));
       core.points.push_back({bytes, 1, seconds});

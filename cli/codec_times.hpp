@@ -9,8 +9,8 @@
 #include "codec/codec.hpp"
 #include "codec/cost/table.hpp"
 #include "codec/device_chain.hpp"
+#include "penstock/control.hpp"
 #include "penstock/device.hpp"
-#include "penstock/task.hpp"
 
 namespace penstock::cli {
 

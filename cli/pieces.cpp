@@ -6,7 +6,7 @@
 
 namespace penstock::cli {
 
-Pieces::Pieces(Region region, const Dataset& dataset, std::uint64_t most_bytes)
+Pieces::Pieces(Region region, const Dataset& dataset, std::uint64_t max_bytes)
     : region_(std::move(region)), chunk_(dataset.chunk_shape) {
   for (const Range& r : region_) done_ = done_ || r.count == 0;
   if (done_) return;  // no element
@@ -19,15 +19,15 @@ Pieces::Pieces(Region region, const Dataset& dataset, std::uint64_t most_bytes)
     if (!larger) break;  // the axes before stay at UINT64_MAX: too large to be taken whole
     row_bytes = *larger;
   }
-  while (axis_ + 1 < region_.size() && row[axis_] > most_bytes) ++axis_;
-  if (!region_.empty()) most_rows_ = std::max<std::uint64_t>(most_bytes / row[axis_], 1);
+  while (axis_ + 1 < region_.size() && row[axis_] > max_bytes) ++axis_;
+  if (!region_.empty()) max_rows_ = std::max<std::uint64_t>(max_bytes / row[axis_], 1);
   position_.assign(region_.empty() ? 0 : axis_ + 1, 0);
 }
 
 std::uint64_t Pieces::rows_from(std::uint64_t at) const {
   const Range& range = region_[axis_];
   const std::uint64_t left = range.count - at;
-  std::uint64_t rows = std::min(most_rows_, left);
+  std::uint64_t rows = std::min(max_rows_, left);
   if (rows < left && range.step == 1) {
     const std::uint64_t beyond = (range.start + at + rows) % chunk_[axis_];
     if (beyond < rows) rows -= beyond;

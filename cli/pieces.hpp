@@ -11,8 +11,8 @@ namespace penstock::cli {
 /// the region.  Pieces end at chunk borders where they can, so that a chunk is rarely decoded twice.
 class Pieces {
  public:
-  /// Every piece has at most `most_bytes` (but one element at least).
-  Pieces(Region region, const Dataset& dataset, std::uint64_t most_bytes);
+  /// Every piece has at most `max_bytes` (but one element at least).
+  Pieces(Region region, const Dataset& dataset, std::uint64_t max_bytes);
   /// nullopt when all have been given.
   std::optional<Region> next();
 
@@ -21,7 +21,7 @@ class Pieces {
   Region region_;
   Shape chunk_;
   std::size_t axis_ = 0;  ///< the axis that is cut; axes before it are walked one by one
-  std::uint64_t most_rows_ = 1;
+  std::uint64_t max_rows_ = 1;
   Shape position_;  ///< of the next piece, along axes 0..axis_
   bool done_ = false;
 };

@@ -10,7 +10,7 @@
 namespace penstock::cli {
 namespace {
 
-constexpr std::uint64_t kMostSamples = 1 << 20;  // enough for percentiles
+constexpr std::uint64_t kMaxSamples = 1 << 20;  // enough for percentiles
 
 template <class T>
 Result<Bytes> grey_of(ByteView elements) {
@@ -21,7 +21,7 @@ Result<Bytes> grey_of(ByteView elements) {
     return static_cast<double>(v);
   };
   std::vector<double> samples;
-  const std::size_t step = n / kMostSamples + 1;
+  const std::size_t step = n / kMaxSamples + 1;
   for (std::size_t i = 0; i < n; i += step)
     if (const double v = value(i); std::isfinite(v)) samples.push_back(v);
   double low = 0, high = 1;

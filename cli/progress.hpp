@@ -3,7 +3,7 @@
 #include <chrono>
 #include <string>
 
-#include "penstock/task.hpp"
+#include "penstock/control.hpp"
 
 namespace penstock::cli {
 

@@ -1,6 +1,6 @@
 // Ctrl-C and friends ask running work to stop, so that it can leave nothing half-written.
 #pragma once
-#include "penstock/task.hpp"
+#include "penstock/control.hpp"
 
 namespace penstock::cli {
 

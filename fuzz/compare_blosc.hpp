@@ -13,7 +13,7 @@
 #include "codec/lz/device.hpp"
 #include "codec/lz4/device.hpp"
 #include "codec/zstd/zstd.hpp"
-#include "device/test_teams.hpp"
+#include "device/teams.hpp"
 #include "fuzz.hpp"
 
 namespace penstock::fuzz {
@@ -40,12 +40,12 @@ inline std::unique_ptr<DeviceDecoder> inner_decoder(blosc::Inner inner) {
 }
 
 /// What the container adds to its streams, with lanes in scattered order; the streams themselves in order.
-inline ChunkStatus blosc_scattered(const DecodeTask& task, blosc::Inner inner, std::uint32_t most_streams,
+inline ChunkStatus blosc_scattered(const DecodeTask& task, blosc::Inner inner, std::uint32_t max_streams,
                                    std::uint32_t seed) {
   ChunkStatus result;
   result.status = DecodeStatus::scratch_too_small;
   const blosc::Chunk chunk = blosc::read_header(task, inner);
-  if (chunk.streams > most_streams) return result;
+  if (chunk.streams > max_streams) return result;
   const std::uint32_t streams = std::max(chunk.streams, 1u);
   std::vector<blosc::Opened> opened(streams);
   std::vector<ChunkStatus> decoded(streams);
@@ -61,7 +61,7 @@ inline ChunkStatus blosc_scattered(const DecodeTask& task, blosc::Inner inner, s
   }
   blosc::Shared shared;
   for (std::uint32_t part = 0; part < 3; ++part)
-    result = blosc::finish_chunk(PermTeam<64>(seed), task, chunk, opened.data(), decoded.data(), most_streams, to, part,
+    result = blosc::finish_chunk(PermTeam<64>(seed), task, chunk, opened.data(), decoded.data(), max_streams, to, part,
                                  3, shared);
   return result;
 }

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "codec/deflate/decode.hpp"
-#include "device/test_teams.hpp"
+#include "device/teams.hpp"
 #include "fuzz.hpp"
 
 namespace penstock::fuzz {

@@ -10,7 +10,7 @@
 #include "codec/lz4_frame/device.hpp"
 #include "device/blosc_stream.hpp"
 #include "device/lz4_frame_data.hpp"
-#include "device/test_teams.hpp"
+#include "device/teams.hpp"
 #include "fuzz.hpp"
 
 namespace penstock::fuzz {

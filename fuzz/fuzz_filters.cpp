@@ -11,7 +11,7 @@
 #include "codec/device_chain.hpp"
 #include "codec/encode_chain.hpp"
 #include "device/encoding.hpp"
-#include "device/test_teams.hpp"
+#include "device/teams.hpp"
 #include "fuzz.hpp"
 
 using namespace penstock;
@@ -98,7 +98,7 @@ std::vector<Chain> make_chains() {
       if (auto made = DeviceChain::make(chain.cpu)) chain.decoders = *std::move(made);
       if (auto made = EncodeChain::make(chain.cpu)) chain.encoders = *std::move(made);
       const std::vector<std::byte> zeros(chain.cpu.decoded_size(), std::byte{0});
-      CodecScratch scratch;
+      ScratchBuffers scratch;
       Bytes encoded;
       demand(chain.cpu.encode(zeros, encoded, scratch).has_value());
       chain.encoded_bytes = encoded.size();
@@ -118,7 +118,7 @@ ByteView view(const Data& data) { return {reinterpret_cast<const std::byte*>(dat
 
 /// What the CPU makes of a chunk, which must be what the encoders for devices make.
 Data encode(const Chain& chain, const Data& raw) {
-  CodecScratch scratch;
+  ScratchBuffers scratch;
   Bytes by_cpu;
   demand(chain.cpu.encode(view(raw), by_cpu, scratch).has_value());
   const auto* const begin = reinterpret_cast<const std::uint8_t*>(by_cpu.data());
@@ -137,9 +137,10 @@ Data encode(const Chain& chain, const Data& raw) {
 
 void decode(const Chain& chain, const Data& in) {
   Data expected(chain.cpu.decoded_size());
-  CodecScratch scratch;
+  ScratchBuffers scratch;
   const bool cpu =
-      chain.cpu.decode_raw(view(in), {reinterpret_cast<std::byte*>(expected.data()), expected.size()}, scratch, {})
+      chain.cpu
+          .decode_to_layout(view(in), {reinterpret_cast<std::byte*>(expected.data()), expected.size()}, scratch, {})
           .has_value();
   ChainBatch batch(*chain.decoders);
   batch.add(in.size());

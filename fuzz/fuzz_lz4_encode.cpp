@@ -8,7 +8,7 @@
 
 #include "codec/lz4/encode.hpp"
 #include "device/encoding.hpp"
-#include "device/test_teams.hpp"
+#include "device/teams.hpp"
 #include "fuzz.hpp"
 
 using namespace penstock;

@@ -65,7 +65,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const CodecChain& chain = chains[data[0] % chains.size()];
   const ByteView shard = std::as_bytes(std::span(data + 1, size - 1));
   check_index(*chain.sharding(), shard);
-  CodecScratch scratch;
+  ScratchBuffers scratch;
   std::vector<std::byte> one(chain.decoded_size(), std::byte{0});
   std::vector<std::byte> two(chain.decoded_size(), std::byte{0xff});
   const auto first = chain.decode(shard, one, scratch, {});

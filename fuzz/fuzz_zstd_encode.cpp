@@ -8,7 +8,7 @@
 
 #include "codec/zstd/encode/encode.hpp"
 #include "device/encoding.hpp"
-#include "device/test_teams.hpp"
+#include "device/teams.hpp"
 #include "fuzz.hpp"
 
 using namespace penstock;
@@ -30,7 +30,7 @@ Made encode(const Team& team, const Data& data, std::uint64_t room, bool checksu
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   if (size < 2) return 0;
   const Data data = fuzz::data_to_encode(bytes, size);
-  const std::uint64_t bound = zstd::most_frame_bytes(data.size());
+  const std::uint64_t bound = zstd::max_frame_bytes(data.size());
   const bool checksum = bytes[1] % 2 != 0;
   const Made ordered = encode(HostTeam<>(), data, bound, checksum);
   const Made scattered = encode(PermTeam<>(bytes[1]), data, bound, checksum);

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 using Input = std::vector<std::uint8_t>;
 
 // Seeds are small; of a larger one only so many bytes are damaged, spread evenly.
-constexpr std::size_t kMostDamages = 4096;
+constexpr std::size_t kMaxDamages = 4096;
 
 std::vector<fs::path> files_of(int argc, char** argv) {
   std::vector<fs::path> files;
@@ -42,7 +42,7 @@ void run(const std::uint8_t* data, std::size_t size) {
 
 std::size_t run_with_damages(Input seed) {
   run(seed.data(), seed.size());
-  const std::size_t step = std::max<std::size_t>(1, seed.size() / kMostDamages);
+  const std::size_t step = std::max<std::size_t>(1, seed.size() / kMaxDamages);
   std::size_t runs = 1;
   for (std::size_t at = 0; at < seed.size(); at += step) {
     run(seed.data(), at);

@@ -9,11 +9,11 @@
 #include <variant>
 #include <vector>
 
+#include "penstock/control.hpp"
 #include "penstock/dataset.hpp"
 #include "penstock/device.hpp"
 #include "penstock/report.hpp"
 #include "penstock/store.hpp"
-#include "penstock/task.hpp"
 
 namespace penstock {
 

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "array/bytes_batch.hpp"
-#include "array/encode_batch.hpp"
+#include "codec/batch/decode.hpp"
+#include "codec/batch/encode.hpp"
 #include "errors.hpp"
 #include "jobs.hpp"
 

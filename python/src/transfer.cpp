@@ -77,14 +77,14 @@ class ReadJob {
   }
 
   /// Adds a region of slices into new memory of `empty(shape, dtype)` and returns that.  None, and nothing is added,
-  /// for other selections, for `most_bytes` or more, and where the memory shows no buffer.
+  /// for other selections, for `max_bytes` or more, and where the memory shows no buffer.
   nb::object add_slices(const Array& array, const nb::tuple& shape, nb::handle selection, nb::handle empty,
-                        nb::handle dtype, std::uint64_t most_bytes) {
+                        nb::handle dtype, std::uint64_t max_bytes) {
     std::optional<Region> region = slices_of(shape, selection);
     if (!region) return nb::none();
     nb::object memory = empty(counts_of(*region), dtype);
     const std::optional<BufferView> buffer = buffer_of(memory);
-    if (!buffer || buffer->bytes >= most_bytes) return nb::none();
+    if (!buffer || buffer->bytes >= max_bytes) return nb::none();
     PyTarget to;
     to.target.data = buffer->data;  // no strides: C order
     to.keep = memory;
@@ -183,11 +183,11 @@ void bind_jobs_of_many(nb::module_& m) {
       .def("add", &ReadJob::add, nb::arg("array"), nb::arg("region"), nb::arg("target"))
       .def(
           "add_slices", &ReadJob::add_slices, nb::arg("array"), nb::arg("shape"), nb::arg("selection"),
-          nb::arg("empty"), nb::arg("dtype"), nb::arg("most_bytes"),
+          nb::arg("empty"), nb::arg("dtype"), nb::arg("max_bytes"),
           nb::sig("def add_slices(self, array: Array, shape: tuple[int, ...], selection: object, empty: object, "
-                  "dtype: object, most_bytes: int) -> object"),
+                  "dtype: object, max_bytes: int) -> object"),
           "A tuple of slices into new memory of `empty(shape, dtype)`, which is returned.  None, and nothing is added: "
-          "another selection, `most_bytes` or more, or memory that shows no buffer.")
+          "another selection, `max_bytes` or more, or memory that shows no buffer.")
       .def("run", &ReadJob::run, nb::arg("options"));
   m.def("read_many", &read_several, nb::arg("items"), nb::arg("options"), "Items: (array, region, target).");
   m.def("write_many", &write_several, nb::arg("items"), nb::arg("options"), "Items: (array, region, source).");

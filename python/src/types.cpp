@@ -29,7 +29,7 @@ constexpr std::array<std::pair<Kind, const char*>, 14> kKinds{{{Kind::boolean, "
                                                                {Kind::floating, "floating"},
                                                                {Kind::bfloat, "bfloat"},
                                                                {Kind::complex, "complex"},
-                                                               {Kind::raw, "raw"},
+                                                               {Kind::opaque, "raw"},
                                                                {Kind::bytes, "bytes"},
                                                                {Kind::utf32, "utf32"},
                                                                {Kind::datetime, "datetime"},

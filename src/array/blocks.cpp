@@ -18,12 +18,12 @@ std::uint64_t elements(const Shape& block, const Shape& array) {
 }  // namespace
 
 BlockWalk::BlockWalk(const Shape& array_shape, const Shape& object_shape, const Shape& source_shape,
-                     std::uint64_t most_elements)
+                     std::uint64_t max_elements)
     : array_(array_shape), block_(object_shape) {
   const auto grow = [&](std::size_t d, std::uint64_t times) {
     Shape larger = block_;
     if (block_[d] >= array_[d] || __builtin_mul_overflow(block_[d], times, &larger[d])) return false;
-    if (elements(larger, array_) > most_elements) return false;
+    if (elements(larger, array_) > max_elements) return false;
     block_ = std::move(larger);
     return true;
   };

@@ -13,7 +13,7 @@ std::uint64_t magnitude(std::int64_t step) {
 
 }  // namespace
 
-CutRange::CutRange(const Range& range, std::uint64_t chunk)
+DimPartition::DimPartition(const Range& range, std::uint64_t chunk)
     : range_(range), chunk_(chunk), stride_(magnitude(range.step)) {
   if (range.count == 0) return;
   first_ = range.start / chunk;
@@ -28,8 +28,8 @@ CutRange::CutRange(const Range& range, std::uint64_t chunk)
   size_ = (a < b ? b - a : a - b) + 1;
 }
 
-Segment CutRange::operator[](std::uint64_t k) const {
-  Segment s;
+ChunkSlice DimPartition::operator[](std::uint64_t k) const {
+  ChunkSlice s;
   if (one_by_one_) {
     const std::uint64_t at = range_.step > 0 ? range_.start + k * stride_ : range_.start - k * stride_;
     s.chunk = at / chunk_;
@@ -68,8 +68,8 @@ Segment CutRange::operator[](std::uint64_t k) const {
   return s;
 }
 
-Result<CutRegion> CutRegion::make(const Region& region, std::span<const std::uint64_t> chunk_shape) {
-  CutRegion cut;
+Result<GridPartition> GridPartition::make(const Region& region, std::span<const std::uint64_t> chunk_shape) {
+  GridPartition cut;
   bool empty = false;
   for (std::size_t i = 0; i < region.size(); ++i) {
     cut.dims_.emplace_back(region[i], chunk_shape[i]);
@@ -79,13 +79,13 @@ Result<CutRegion> CutRegion::make(const Region& region, std::span<const std::uin
     cut.size_ = 0;
     return cut;
   }
-  for (const CutRange& d : cut.dims_) {
+  for (const DimPartition& d : cut.dims_) {
     PENSTOCK_ASSIGN(cut.size_, checked_mul(cut.size_, d.size()));
   }
   return cut;
 }
 
-void CutRegion::get(std::uint64_t i, std::span<Segment> out) const {
+void GridPartition::get(std::uint64_t i, std::span<ChunkSlice> out) const {
   for (std::size_t d = dims_.size(); d-- > 0;) {
     const std::uint64_t n = dims_[d].size();
     out[d] = dims_[d][i % n];

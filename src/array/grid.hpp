@@ -10,7 +10,7 @@ namespace penstock {
 
 /// What one chunk contributes along one dimension: elements local_start, local_start + step, ... of the chunk become
 /// elements out_start, out_start + 1, ... of the region.
-struct Segment {
+struct ChunkSlice {
   std::uint64_t chunk = 0;        ///< chunk coordinate
   std::uint64_t local_start = 0;  ///< inside the chunk
   std::int64_t step = 1;          ///< inside the chunk
@@ -19,12 +19,12 @@ struct Segment {
 };
 
 /// One dimension of a region cut into chunks of `chunk` elements.
-class CutRange {
+class DimPartition {
  public:
-  CutRange(const Range& range, std::uint64_t chunk);
+  DimPartition(const Range& range, std::uint64_t chunk);
   [[nodiscard]] std::uint64_t size() const { return size_; }
   /// The k-th touched chunk, in the order of the region.
-  [[nodiscard]] Segment operator[](std::uint64_t k) const;
+  [[nodiscard]] ChunkSlice operator[](std::uint64_t k) const;
 
  private:
   Range range_;
@@ -36,18 +36,18 @@ class CutRange {
 };
 
 /// A region cut along all dimensions.
-class CutRegion {
+class GridPartition {
  public:
   /// `region` was checked against the array's shape.  Errors: out_of_range when the number of pieces exceeds 64 bits.
-  static Result<CutRegion> make(const Region& region, std::span<const std::uint64_t> chunk_shape);
+  static Result<GridPartition> make(const Region& region, std::span<const std::uint64_t> chunk_shape);
   /// Number of touched chunks.
   [[nodiscard]] std::uint64_t size() const { return size_; }
   [[nodiscard]] std::size_t rank() const { return dims_.size(); }
-  /// The i-th touched chunk in C order of the region; `out` has one Segment per dimension.
-  void get(std::uint64_t i, std::span<Segment> out) const;
+  /// The i-th touched chunk in C order of the region; `out` has one ChunkSlice per dimension.
+  void get(std::uint64_t i, std::span<ChunkSlice> out) const;
 
  private:
-  std::vector<CutRange> dims_;
+  std::vector<DimPartition> dims_;
   std::uint64_t size_ = 1;
 };
 

@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "array/blocks.hpp"
-#include "array/budget.hpp"
 #include "array/downsample.hpp"
 #include "array/state.hpp"
 #include "device/launch.hpp"
+#include "exec/budget.hpp"
 #include "format/format.hpp"
 #include "penstock/array.hpp"
 
@@ -111,7 +111,7 @@ Status make_level(const Array& fine, Array& coarse, const std::vector<ImageAxis>
   const Dataset from = fine.dataset(), to = coarse.dataset();
   const std::uint32_t item = to.dtype.size_bytes;
   const MeanBlock mean = method == Downsample::mean ? mean_for(to.dtype) : nullptr;
-  PENSTOCK_ASSIGN(const Allowance allowed, allow(options, 0));
+  PENSTOCK_ASSIGN(const BudgetPlan allowed, plan_budget(options, 0));
   const std::uint64_t times = std::uint64_t{1} << std::min<std::size_t>(axes.size(), 5);  // fine block / coarse block
   const std::uint64_t most = std::min(allowed.budget_bytes / 2, kBlockBytes) / item / (times + 1);
   const BlockWalk blocks(to.shape, to.chunk_shape, to.chunk_shape, std::max<std::uint64_t>(most, 1));

@@ -19,14 +19,14 @@ namespace penstock {
 /// The two scratch buffers in turn: what one stage reads is never what it writes.
 class PingPong {
  public:
-  explicit PingPong(CodecScratch& scratch) : scratch_(scratch) {}
+  explicit PingPong(ScratchBuffers& scratch) : scratch_(scratch) {}
   Bytes& next() {
     a_is_next_ = !a_is_next_;
     return a_is_next_ ? scratch_.a : scratch_.b;
   }
 
  private:
-  CodecScratch& scratch_;
+  ScratchBuffers& scratch_;
   bool a_is_next_ = false;
 };
 
@@ -129,7 +129,7 @@ Status CodecChain::lay_out() {
 
 const ShardingCodec* CodecChain::sharding() const { return sharding_; }
 
-bool CodecChain::is_raw() const { return b2b_.empty() && plain_; }
+bool CodecChain::is_uncompressed() const { return b2b_.empty() && plain_; }
 
 std::string CodecChain::text() const {
   std::string text;
@@ -205,8 +205,9 @@ Status CodecChain::undo_array_codecs(ByteView in, ByteSpan out, std::size_t keep
   return {};
 }
 
-Status CodecChain::decode_raw(ByteView in, ByteSpan out, CodecScratch& scratch, const DecodeContext& context) const {
-  if (out.size() != decoded_size_) return Error(ErrorCode::internal, "decode_raw: the output has the wrong size");
+Status CodecChain::decode_to_layout(ByteView in, ByteSpan out, ScratchBuffers& scratch,
+                                    const DecodeContext& context) const {
+  if (out.size() != decoded_size_) return Error(ErrorCode::internal, "decode_to_layout: the output has the wrong size");
   PingPong buffers(scratch);
   PENSTOCK_ASSIGN(const ByteView bytes, undo_bytes_codecs(in, plain_ ? &out : nullptr, buffers));
   if (!plain_) return undo_array_codecs(bytes, out, layout_codecs_, buffers, context);
@@ -216,9 +217,9 @@ Status CodecChain::decode_raw(ByteView in, ByteSpan out, CodecScratch& scratch, 
   return {};
 }
 
-Status CodecChain::decode(ByteView in, ByteSpan out, CodecScratch& scratch, const DecodeContext& context) const {
+Status CodecChain::decode(ByteView in, ByteSpan out, ScratchBuffers& scratch, const DecodeContext& context) const {
   if (layout_.c_order) {
-    PENSTOCK_TRY(decode_raw(in, out, scratch, context));
+    PENSTOCK_TRY(decode_to_layout(in, out, scratch, context));
     if (layout_.swap) swap_units(out, decoded_.dtype);
     return {};
   }
@@ -239,7 +240,7 @@ Status CodecChain::apply_bytes_codecs(ByteView in, Bytes& out, PingPong& buffers
   return {};
 }
 
-Status CodecChain::encode_raw(ByteView in, Bytes& out, CodecScratch& scratch) const {
+Status CodecChain::encode_raw(ByteView in, Bytes& out, ScratchBuffers& scratch) const {
   if (in.size() != decoded_size_ || !plain_)
     return Error(ErrorCode::internal, "encode_raw: the input has the wrong size, or the chain is not plain");
   if (b2b_.empty()) {
@@ -250,7 +251,7 @@ Status CodecChain::encode_raw(ByteView in, Bytes& out, CodecScratch& scratch) co
   return apply_bytes_codecs(in, out, buffers);
 }
 
-Status CodecChain::encode(ByteView in, Bytes& out, CodecScratch& scratch) const {
+Status CodecChain::encode(ByteView in, Bytes& out, ScratchBuffers& scratch) const {
   if (in.size() != decoded_size_) return Error(ErrorCode::internal, "encode: the input has the wrong size");
   PingPong buffers(scratch);
   ByteView current = in;

@@ -11,12 +11,12 @@ namespace penstock {
 class ShardingCodec;  // codec/sharding/sharding.hpp
 
 /// Buffers that a worker reuses from chunk to chunk.
-struct CodecScratch {
+struct ScratchBuffers {
   Bytes a, b;
 };
 
-/// How the bytes that `decode_raw` makes lie: what is left to do when they are placed.
-struct RawLayout {
+/// How the bytes that `decode_to_layout` makes lie: what is left to do when they are placed.
+struct ChunkLayout {
   Strides strides;      ///< bytes, per dimension of the decoded chunk
   bool swap = false;    ///< units of dtype.swap_unit() bytes (per field for structures) are in the other byte order
   bool c_order = true;  ///< strides are those of C order
@@ -44,25 +44,26 @@ class CodecChain {
   /// Leading array codecs that only permute axes: left to the layout.
   [[nodiscard]] std::size_t layout_codecs() const { return layout_codecs_; }
   /// No bytes->bytes codec and a plain array->bytes codec: an encoded chunk is its raw bytes.
-  [[nodiscard]] bool is_raw() const;
-  /// is_raw, and the raw bytes are the elements in C order and native byte order: encoding changes nothing.
-  [[nodiscard]] bool encodes_as_is() const { return is_raw() && layout_.c_order && !layout_.swap; }
+  [[nodiscard]] bool is_uncompressed() const;
+  /// is_uncompressed, and the raw bytes are the elements in C order and native byte order: encoding changes nothing.
+  [[nodiscard]] bool encodes_as_is() const { return is_uncompressed() && layout_.c_order && !layout_.swap; }
   [[nodiscard]] std::span<const std::unique_ptr<BytesToBytes>> bytes_codecs() const { return b2b_; }
   [[nodiscard]] const ArrayToBytes& array_to_bytes() const { return *a2b_; }
   [[nodiscard]] std::span<const std::unique_ptr<ArrayToArray>> array_codecs() const { return a2a_; }
   /// "bytes + zstd + crc32c", for reports.
   [[nodiscard]] std::string text() const;
 
-  /// Layout of what decode_raw makes.
-  [[nodiscard]] const RawLayout& raw_layout() const { return layout_; }
+  /// Layout of what decode_to_layout makes.
+  [[nodiscard]] const ChunkLayout& chunk_layout() const { return layout_; }
   /// Decodes into `out` (decoded_size bytes); byte order and axis order may be left as raw_layout says.
-  [[nodiscard]] Status decode_raw(ByteView in, ByteSpan out, CodecScratch& scratch, const DecodeContext& context) const;
+  [[nodiscard]] Status decode_to_layout(ByteView in, ByteSpan out, ScratchBuffers& scratch,
+                                        const DecodeContext& context) const;
   /// Decodes completely: C order, native byte order.
-  [[nodiscard]] Status decode(ByteView in, ByteSpan out, CodecScratch& scratch, const DecodeContext& context) const;
+  [[nodiscard]] Status decode(ByteView in, ByteSpan out, ScratchBuffers& scratch, const DecodeContext& context) const;
   /// Encodes a C-order native chunk of decoded_size bytes into `out`.
-  [[nodiscard]] Status encode(ByteView in, Bytes& out, CodecScratch& scratch) const;
-  /// Encodes what decode_raw makes of a plain chain (is_plain), laid out as raw_layout says.
-  [[nodiscard]] Status encode_raw(ByteView in, Bytes& out, CodecScratch& scratch) const;
+  [[nodiscard]] Status encode(ByteView in, Bytes& out, ScratchBuffers& scratch) const;
+  /// Encodes what decode_to_layout makes of a plain chain (is_plain), laid out as raw_layout says.
+  [[nodiscard]] Status encode_raw(ByteView in, Bytes& out, ScratchBuffers& scratch) const;
   /// Bytes that encode_pieces takes at a time; 0: the chain wants the chunk as a whole.
   [[nodiscard]] std::uint64_t piece_bytes() const;
   /// As encode, when piece_bytes is not 0.
@@ -90,7 +91,7 @@ class CodecChain {
   std::uint64_t decoded_size_ = 0;
   std::optional<std::uint64_t> encoded_size_;
   std::optional<std::uint64_t> max_encoded_size_;
-  RawLayout layout_;
+  ChunkLayout layout_;
   std::size_t layout_codecs_ = 0;  ///< leading array codecs that only permute axes: left to the layout
   bool plain_ = false;             ///< all array codecs are left to the layout and array->bytes is plain
   std::vector<StageSize> sizes_;   ///< before each bytes->bytes codec, in encoding order

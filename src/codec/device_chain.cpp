@@ -88,9 +88,9 @@ std::string DeviceChain::text() const {
   std::string text;
   std::string_view maker;  // of the steps before
   for (const Step& step : steps_) {
-    if (!text.empty()) text += step.decoder->maker() == maker ? " + " : fmt::format(" ({}) + ", maker);
+    if (!text.empty()) text += step.decoder->implementation() == maker ? " + " : fmt::format(" ({}) + ", maker);
     text += step.decoder->name();
-    maker = step.decoder->maker();
+    maker = step.decoder->implementation();
   }
   return text.empty() ? "nothing to decode" : fmt::format("{} ({})", text, maker);
 }

@@ -22,7 +22,7 @@ class DeviceChain {
                              std::uint64_t chunks);
   /// "crc32c + zstd (own)", in decoding order, with whose the decoders are.
   [[nodiscard]] std::string text() const;
-  /// Bytes of a chunk after the last step, as CodecChain::decode_raw leaves it.
+  /// Bytes of a chunk after the last step, as CodecChain::decode_to_layout leaves it.
   [[nodiscard]] std::uint64_t decoded_size() const { return decoded_size_; }
   /// Seconds on the device and on `cores` of the CPU for `chunks` chunks.  Errors: those of CodecCosts::seconds.
   [[nodiscard]] Result<double> device_seconds(const CodecCosts& costs, std::uint64_t chunks) const;
@@ -34,7 +34,7 @@ class DeviceChain {
     std::unique_ptr<DeviceDecoder> decoder;
     std::string codec;
     std::uint64_t out_bytes = 0;                  ///< of a chunk; unused with a wrapping
-    std::optional<Wrapping> wrapping;             ///< its output is part of its input
+    std::optional<Envelope> wrapping;             ///< its output is part of its input
     std::optional<nvcomp::Format> nvcomp_format;  ///< as which nvCOMP could do it
     DecodedBy by = DecodedBy::device;
   };

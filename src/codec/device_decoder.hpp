@@ -26,7 +26,7 @@ struct DeviceBatch {
 };
 
 /// Bytes around the decoded ones, in the encoded chunk.
-struct Wrapping {
+struct Envelope {
   std::uint32_t front = 0, back = 0;
 };
 
@@ -38,12 +38,12 @@ class DeviceDecoder {
   /// Name for reports and for the table of costs (codec/cost/table.hpp): "lz4".
   [[nodiscard]] virtual std::string_view name() const = 0;
   /// Whose it is, for reports: "own", "nvCOMP 6.0".
-  [[nodiscard]] virtual std::string_view maker() const { return "own"; }
+  [[nodiscard]] virtual std::string_view implementation() const { return "own"; }
   /// Device memory that a batch needs besides its input and output.
   [[nodiscard]] virtual std::uint64_t scratch_bytes(const BatchSize& /*size*/) const { return 0; }
   /// Set when the decoded bytes stand in the encoded ones as they are (checksums): the decoder then only checks them,
   /// and `out` of a task is not used.
-  [[nodiscard]] virtual std::optional<Wrapping> wrapping() const { return std::nullopt; }
+  [[nodiscard]] virtual std::optional<Envelope> wrapping() const { return std::nullopt; }
   /// Set when decoding changes nothing: the decoder is never called.
   [[nodiscard]] virtual bool is_identity() const { return false; }
   /// Decodes in the order of `stream`; returns before it is done, without waiting for the device and without

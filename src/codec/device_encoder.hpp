@@ -48,7 +48,7 @@ class DeviceEncoder {
   /// Whether it compresses in another way than the CPU's encoder, so that the sizes differ.
   [[nodiscard]] virtual bool compresses() const { return false; }
   /// Most bytes that a chunk of so many can become; the tasks have that much room.
-  [[nodiscard]] virtual std::uint64_t most_bytes(std::uint64_t in_bytes) const = 0;
+  [[nodiscard]] virtual std::uint64_t max_bytes(std::uint64_t in_bytes) const = 0;
   /// Device memory that a batch needs besides its input and output.
   [[nodiscard]] virtual std::uint64_t scratch_bytes(std::uint32_t /*count*/, std::uint64_t /*largest_bytes*/) const {
     return 0;

@@ -81,7 +81,7 @@ class Encoder final : public DeviceEncoder {
   Encoder(std::string_view name, const Filter& filter) : name_(name), filter_(filter) {}
   [[nodiscard]] std::string_view name() const override { return name_; }
   [[nodiscard]] EncodeSpeed speed() const override { return {0.01, 900, 4}; }
-  [[nodiscard]] std::uint64_t most_bytes(std::uint64_t in_bytes) const override { return in_bytes; }
+  [[nodiscard]] std::uint64_t max_bytes(std::uint64_t in_bytes) const override { return in_bytes; }
   [[nodiscard]] Status encode(const EncodeBatch& batch, ByteSpan /*scratch*/, const Stream& stream) const override {
     if (stream.device().type != Device::Type::cpu) return encode_cuda(filter_, batch, stream);
     for (std::uint32_t c = 0; c < batch.count; ++c) {

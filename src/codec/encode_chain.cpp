@@ -32,7 +32,7 @@ Result<EncodeChain> EncodeChain::make(const CodecChain& chain) {
     step.encoder = codec->device_encoder();
     if (!step.encoder) return Error(ErrorCode::unsupported, step.codec + " has no device encoder");
     step.in_bytes = bytes;
-    step.most_bytes = bytes = step.encoder->most_bytes(bytes);
+    step.max_bytes = bytes = step.encoder->max_bytes(bytes);
     out.steps_.push_back(std::move(step));
   }
   return out;
@@ -79,10 +79,10 @@ std::uint64_t EncodeRun::host_bytes() const { return words_bytes(); }
 
 std::array<std::uint64_t, 2> EncodeRun::strides() const {
   // What is encoded in the end fits into both: it is packed from one into the other.
-  std::array<std::uint64_t, 2> strides{aligned(chain_->most_bytes()), aligned(chain_->most_bytes())};
+  std::array<std::uint64_t, 2> strides{aligned(chain_->max_bytes()), aligned(chain_->max_bytes())};
   strides[0] = std::max(strides[0], aligned(chain_->raw_bytes()));
   for (std::size_t s = 0; s < steps(); ++s)
-    strides[(s + 1) % 2] = std::max(strides[(s + 1) % 2], aligned(chain_->steps_[s].most_bytes));
+    strides[(s + 1) % 2] = std::max(strides[(s + 1) % 2], aligned(chain_->steps_[s].max_bytes));
   return strides;
 }
 
@@ -120,7 +120,7 @@ Status EncodeRun::begin(std::byte* host, std::byte* device, std::uint64_t raw_si
     const std::size_t from = s % 2, to = 1 - from;
     for (std::uint32_t chunk = 0; chunk < count_; ++chunk)
       tasks[s * count_ + chunk] = {buffer(from) + chunk * each[from], buffer(to) + chunk * each[to],
-                                   chain_->steps_[s].most_bytes};
+                                   chain_->steps_[s].max_bytes};
   }
   return copy_async(device, stream.device(), host, {}, words_bytes(), stream);
 }

@@ -22,7 +22,7 @@ class EncodeChain {
   /// Bytes of a chunk before the first encoder.
   [[nodiscard]] std::uint64_t raw_bytes() const { return raw_bytes_; }
   /// Most bytes that a chunk can become.
-  [[nodiscard]] std::uint64_t most_bytes() const { return steps_.empty() ? raw_bytes_ : steps_.back().most_bytes; }
+  [[nodiscard]] std::uint64_t max_bytes() const { return steps_.empty() ? raw_bytes_ : steps_.back().max_bytes; }
   /// Whether a step compresses in its own way, so that the sizes are not those of the CPU's encoders.
   [[nodiscard]] bool compresses() const;
   /// Seconds on the device and on `cores` of the CPU for `chunks` chunks.
@@ -34,8 +34,8 @@ class EncodeChain {
   struct Step {
     std::unique_ptr<DeviceEncoder> encoder;
     std::string codec;
-    std::uint64_t in_bytes = 0;    ///< most of a chunk
-    std::uint64_t most_bytes = 0;  ///< of its output
+    std::uint64_t in_bytes = 0;   ///< most of a chunk
+    std::uint64_t max_bytes = 0;  ///< of its output
   };
   std::vector<Step> steps_;
   std::uint64_t raw_bytes_ = 0;

@@ -6,7 +6,7 @@
 
 namespace penstock {
 
-/// A CodecScratch and a chunk buffer lent from this thread's store for the life of the object.  Nested use gets
+/// A ScratchBuffers and a chunk buffer lent from this thread's store for the life of the object.  Nested use gets
 /// different ones.  A buffer that grew beyond 8 MiB is not kept.
 class ScratchLease {
  public:
@@ -16,7 +16,7 @@ class ScratchLease {
   ScratchLease& operator=(const ScratchLease&) = delete;
 
   struct Item {
-    CodecScratch scratch;
+    ScratchBuffers scratch;
     Bytes chunk;
     Bytes encoded;
   };

@@ -16,7 +16,7 @@
 namespace penstock {
 namespace {
 
-constexpr off_t kMostBytes = 1 << 20;
+constexpr off_t kMaxBytes = 1 << 20;
 
 std::string variable(const char* name) {
   const char* text = std::getenv(name);
@@ -61,8 +61,8 @@ Result<std::string> read_small_file(const std::string& path) {
   struct stat facts = {};
   if (::stat(path.c_str(), &facts) != 0) return failed(errno);
   if (!S_ISREG(facts.st_mode)) return Error(ErrorCode::invalid_argument, "not a file");
-  if (facts.st_size > kMostBytes)
-    return Error(ErrorCode::invalid_argument, fmt::format("{} bytes, {} are the most", facts.st_size, kMostBytes));
+  if (facts.st_size > kMaxBytes)
+    return Error(ErrorCode::invalid_argument, fmt::format("{} bytes, {} are the most", facts.st_size, kMaxBytes));
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(file), {}};

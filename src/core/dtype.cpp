@@ -50,7 +50,7 @@ bool DType::operator==(const DType& other) const {
 std::uint32_t DType::swap_unit() const {
   switch (kind) {
     case Kind::boolean:
-    case Kind::raw:
+    case Kind::opaque:
     case Kind::bytes:
     case Kind::vlen_utf8:
     case Kind::vlen_bytes: return 1;
@@ -65,7 +65,7 @@ std::string DType::name() const {
   for (const Named& n : kCore)
     if (n.kind == kind && n.size_bytes == size_bytes) return std::string(n.name);
   switch (kind) {
-    case Kind::raw: return fmt::format("r{}", std::uint64_t{size_bytes} * 8);
+    case Kind::opaque: return fmt::format("r{}", std::uint64_t{size_bytes} * 8);
     case Kind::bytes: return fmt::format("S{}", size_bytes);
     case Kind::utf32: return fmt::format("U{}", size_bytes / 4);
     case Kind::datetime: return "datetime64" + time_suffix(*this);
@@ -104,7 +104,7 @@ Result<DType> parse_dtype_name(std::string_view name) {
     if (n.name == name) return DType{n.kind, n.size_bytes, {}, 1, {}};
   if (name.size() > 1 && name.front() == 'r') {
     if (auto bits = parse_count(name.substr(1)); bits && *bits > 0 && *bits % 8 == 0 && *bits / 8 <= UINT32_MAX)
-      return DType{Kind::raw, static_cast<std::uint32_t>(*bits / 8), {}, 1, {}};
+      return DType{Kind::opaque, static_cast<std::uint32_t>(*bits / 8), {}, 1, {}};
   }
   return Error(ErrorCode::invalid_argument, fmt::format("no data type '{}'", name));
 }

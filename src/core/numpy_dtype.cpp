@@ -86,7 +86,7 @@ Result<DType> parse_body(std::string_view text, std::string_view body) {
   if (*size == 0) return refused(text, "elements without bytes are not read");
   const std::uint64_t unit = letter == 'U' ? 4 : 1;
   if (*size > UINT32_MAX / unit) return bad(text, "elements must be smaller than 4 GiB");
-  const Kind kind = letter == 'U' ? Kind::utf32 : letter == 'V' ? Kind::raw : Kind::bytes;
+  const Kind kind = letter == 'U' ? Kind::utf32 : letter == 'V' ? Kind::opaque : Kind::bytes;
   return DType{kind, static_cast<std::uint32_t>(*size * unit), {}, 1, {}};
 }
 
@@ -98,7 +98,7 @@ Result<std::optional<DType>> parse_name(std::string_view text) {
       PENSTOCK_ASSIGN(DType time, parse_time(text, kind, text.substr(name.size())));
       return std::optional(std::move(time));
     }
-  if (auto core = parse_dtype_name(text); core && core->kind != Kind::raw && !core->is_vlen())
+  if (auto core = parse_dtype_name(text); core && core->kind != Kind::opaque && !core->is_vlen())
     return std::optional(*std::move(core));
   return std::optional<DType>();
 }

@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::size_t kMostProblems = 20;  // in the text; the JSON has all
+constexpr std::size_t kMaxProblems = 20;  // in the text; the JSON has all
 
 /// Stages in aligned columns.  The rate is that of one thread: the time is summed over threads.
 std::string stage_table(const std::vector<StageReport>& stages) {
@@ -91,10 +91,10 @@ std::string Report::text() const {
   out += fmt::format(" memory {} of a budget of {}", format_bytes(peak_host_bytes), format_bytes(budget_bytes));
   if (peak_device_bytes > 0) out += fmt::format(", {} on the device", format_bytes(peak_device_bytes));
   out += fmt::format("; {}\n", plural(threads, "thread"));
-  for (std::size_t i = 0; i < std::min(problems.size(), kMostProblems); ++i)
+  for (std::size_t i = 0; i < std::min(problems.size(), kMaxProblems); ++i)
     out += fmt::format(" bad  {}  {}\n", problems[i].key, problems[i].message);
-  if (problems.size() > kMostProblems)
-    out += fmt::format(" and {} more\n", format_count(problems.size() - kMostProblems));
+  if (problems.size() > kMaxProblems)
+    out += fmt::format(" and {} more\n", format_count(problems.size() - kMaxProblems));
   return out;
 }
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "device/backend.hpp"
+#include "penstock/control.hpp"
 #include "penstock/device.hpp"
-#include "penstock/task.hpp"
 
 namespace penstock {
 

@@ -201,7 +201,7 @@ Result<std::vector<std::byte>> fill_from(const DType& dtype, const Json& value, 
   // Zarr v2 writers put 0 or "" where a text or bytes type has no fill value of its own.
   if (style.zarr_format == 2 && (value == 0 || value == "")) {
     if (dtype.is_vlen()) return out;
-    if (dtype.kind == Kind::raw || dtype.kind == Kind::bytes || dtype.kind == Kind::utf32 ||
+    if (dtype.kind == Kind::opaque || dtype.kind == Kind::bytes || dtype.kind == Kind::utf32 ||
         dtype.kind == Kind::structure)
       return Element(dtype.size_bytes);
   }
@@ -224,7 +224,7 @@ Result<std::vector<std::byte>> fill_from(const DType& dtype, const Json& value, 
       return out;
     }
     case Kind::complex: return read_complex(dtype, value, style);
-    case Kind::raw: return read_fixed_bytes(dtype, value, true);
+    case Kind::opaque: return read_fixed_bytes(dtype, value, true);
     case Kind::bytes: return read_fixed_bytes(dtype, value, false);
     case Kind::utf32: return read_text(dtype, value);
     case Kind::datetime:

@@ -117,7 +117,7 @@ Result<Json> fill_to(const DType& dtype, ByteView element, const FillStyle& styl
       PENSTOCK_ASSIGN(Json imaginary, write_float(low_bytes(element.subspan(half)), float_format(dtype), style));
       return Json::array({std::move(real), std::move(imaginary)});
     }
-    case Kind::raw: return write_bytes(element, style.raw_as_base64);
+    case Kind::opaque: return write_bytes(element, style.raw_as_base64);
     case Kind::bytes: return Json(to_base64(without_padding(element)));
     case Kind::utf32: return write_text(element);
     case Kind::datetime:

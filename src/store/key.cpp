@@ -13,16 +13,16 @@ Error bad_key(std::string_view key, const char* why) {
 
 std::string quoted(std::string_view key) {
   constexpr char kHex[] = "0123456789abcdef";
-  constexpr std::size_t kMost = 200;
+  constexpr std::size_t kMax = 200;
   std::string out = "'";
-  for (const char c : key.substr(0, kMost)) {
+  for (const char c : key.substr(0, kMax)) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte >= 0x20 && byte != 0x7f)  // bytes of UTF-8 stay as they are
       out += c;
     else
       out.append("\\x").append({kHex[byte >> 4], kHex[byte & 15]});
   }
-  if (key.size() > kMost) out += "...";
+  if (key.size() > kMax) out += "...";
   return out += "'";
 }
 

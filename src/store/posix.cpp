@@ -16,7 +16,7 @@ namespace penstock {
 namespace {
 
 // Linux moves at most 0x7ffff000 bytes in one call; stay on a round figure below.
-constexpr std::size_t kMostPerCall = std::size_t{1} << 30;
+constexpr std::size_t kMaxPerCall = std::size_t{1} << 30;
 
 ErrorCode code_of(int errno_value) {
   switch (errno_value) {
@@ -78,7 +78,7 @@ FileDescriptor open_at(int directory, const char* path, int flags, unsigned mode
 Status read_at(int fd, std::uint64_t offset_bytes, ByteSpan into, FileName file) {
   std::size_t done = 0;
   while (done < into.size()) {
-    const ssize_t n = ::pread(fd, into.data() + done, std::min(into.size() - done, kMostPerCall),
+    const ssize_t n = ::pread(fd, into.data() + done, std::min(into.size() - done, kMaxPerCall),
                               static_cast<off_t>(offset_bytes + done));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return errno_error(errno, file);
@@ -92,18 +92,18 @@ Status read_at(int fd, std::uint64_t offset_bytes, ByteSpan into, FileName file)
 }
 
 Status write_at(int fd, std::uint64_t offset_bytes, std::span<const ByteView> parts, FileName file) {
-  constexpr std::size_t kMostParts = 1024;  // IOV_MAX of Linux
+  constexpr std::size_t kMaxParts = 1024;  // IOV_MAX of Linux
   std::size_t part = 0, done_in_part = 0;
   std::vector<iovec> vectors;
   for (;;) {
     vectors.clear();
     std::size_t bytes = 0;
-    for (std::size_t i = part, skip = done_in_part; i < parts.size() && vectors.size() < kMostParts; ++i, skip = 0) {
-      const ByteView rest = parts[i].subspan(skip).first(std::min(parts[i].size() - skip, kMostPerCall - bytes));
+    for (std::size_t i = part, skip = done_in_part; i < parts.size() && vectors.size() < kMaxParts; ++i, skip = 0) {
+      const ByteView rest = parts[i].subspan(skip).first(std::min(parts[i].size() - skip, kMaxPerCall - bytes));
       // The system does not write through the pointer; the struct is shared with reading.
       if (!rest.empty()) vectors.push_back({const_cast<std::byte*>(rest.data()), rest.size()});
       bytes += rest.size();
-      if (bytes == kMostPerCall) break;
+      if (bytes == kMaxPerCall) break;
     }
     if (vectors.empty()) return {};
     const ssize_t n = ::pwritev(fd, vectors.data(), static_cast<int>(vectors.size()), static_cast<off_t>(offset_bytes));

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "array/bytes_batch.hpp"
-#include "array/encode_batch.hpp"
+#include "codec/batch/decode.hpp"
+#include "codec/batch/encode.hpp"
 #include "model.hpp"
 #include "penstock/store.hpp"
 

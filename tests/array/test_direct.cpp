@@ -1,8 +1,8 @@
 // Chunks placed straight from pinned memory, with the CPU as the device.
 #include <cstdlib>
 
+#include "array/device/read.hpp"
 #include "array/direct_reads.hpp"
-#include "array/read_cuda.hpp"
 
 using namespace penstock;
 using namespace penstock::test;
@@ -10,7 +10,7 @@ using namespace penstock::test;
 namespace {
 
 const auto kRead = [](const Array& array, const Region& region, Canvas& canvas, const Options& options) {
-  return read_cuda({&array, region, Target{canvas.bytes.data() + canvas.offset, canvas.strides, {}, {}}}, options);
+  return read_device({&array, region, Target{canvas.bytes.data() + canvas.offset, canvas.strides, {}, {}}}, options);
 };
 
 struct Direct : ::testing::Test {

@@ -11,10 +11,10 @@ namespace {
 
 /// Every element of the range is in exactly one segment, at its place, and no segment is empty.
 void expect_exact(const Range& range, std::uint64_t chunk) {
-  const CutRange cut(range, chunk);
+  const DimPartition cut(range, chunk);
   std::uint64_t next = 0;
   for (std::uint64_t k = 0; k < cut.size(); ++k) {
-    const Segment s = cut[k];
+    const ChunkSlice s = cut[k];
     ASSERT_GT(s.count, 0u);
     ASSERT_EQ(s.out_start, next);
     for (std::uint64_t j = 0; j < s.count; ++j) {
@@ -32,7 +32,7 @@ void expect_exact(const Range& range, std::uint64_t chunk) {
 
 }  // namespace
 
-TEST(CutRange, TouchesEachElementOnce) {
+TEST(DimPartition, TouchesEachElementOnce) {
   std::mt19937_64 random(7);
   for (int round = 0; round < 20000; ++round) {
     const std::uint64_t chunk = random() % 9 + 1, extent = random() % 60 + 1;
@@ -45,20 +45,20 @@ TEST(CutRange, TouchesEachElementOnce) {
   }
 }
 
-TEST(CutRange, WorksAtTheEndOfTheNumbers) {
+TEST(DimPartition, WorksAtTheEndOfTheNumbers) {
   const std::uint64_t last = ~std::uint64_t{0} - 1;
-  const CutRange up({last - 10, 3, 5}, 4);
+  const DimPartition up({last - 10, 3, 5}, 4);
   EXPECT_EQ(up.size(), 3u);
-  const CutRange down({last, 3, -5}, std::uint64_t{1} << 40);
+  const DimPartition down({last, 3, -5}, std::uint64_t{1} << 40);
   EXPECT_EQ(down.size(), 1u);
   EXPECT_EQ(down[0].count, 3u);
 }
 
-TEST(CutRegion, ReportsTooManyPieces) {
+TEST(GridPartition, ReportsTooManyPieces) {
   const std::uint64_t n = std::uint64_t{1} << 40;
-  EXPECT_FALSE(CutRegion::make({{0, n, 1}, {0, n, 1}}, Shape{1, 1}));
-  EXPECT_EQ(CutRegion::make({{0, n, 1}, {0, 0, 1}}, Shape{1, 1}).value().size(), 0u);
-  EXPECT_EQ(CutRegion::make({}, Shape{}).value().size(), 1u) << "rank 0 has one element";
+  EXPECT_FALSE(GridPartition::make({{0, n, 1}, {0, n, 1}}, Shape{1, 1}));
+  EXPECT_EQ(GridPartition::make({{0, n, 1}, {0, 0, 1}}, Shape{1, 1}).value().size(), 0u);
+  EXPECT_EQ(GridPartition::make({}, Shape{}).value().size(), 1u) << "rank 0 has one element";
 }
 
 TEST(BlockWalk, CoversTheArrayInWholeObjects) {

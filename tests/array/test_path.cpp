@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "array/device/read.hpp"
 #include "array/model.hpp"
-#include "array/read_cuda.hpp"
 
 using namespace penstock;
 using namespace penstock::test;
@@ -28,10 +28,10 @@ class Path : public ::testing::Test {
                         << row("device", device) << "," << row("core", core) << "]}";
     setenv("PENSTOCK_CODEC_COSTS", path.c_str(), 1);
   }
-  static Result<CudaPath> path(const CodecSpec& codec, std::uint64_t chunks = 8) {
+  static Result<DevicePath> path(const CodecSpec& codec, std::uint64_t chunks = 8) {
     const Dataset d = dataset({64, 2048}, {1, 2048}, {bytes_codec(), codec});
     const CodecChain chain = CodecChain::make(d.codecs, {d.chunk_shape, d.dtype, d.fill}).value();
-    return cuda_path(d, chain, {}, chunks, 4);
+    return device_path(d, chain, {}, chunks, 4);
   }
 };
 
@@ -39,12 +39,12 @@ class Path : public ::testing::Test {
 
 TEST_F(Path, TheTableDecides) {
   costs("slow-device.json", "2e-3", "1e-3");
-  const CudaPath cpu = path(zstd_codec()).value();
-  EXPECT_EQ(cpu.decode, CudaPath::Decode::on_cpu);
+  const DevicePath cpu = path(zstd_codec()).value();
+  EXPECT_EQ(cpu.decode, DevicePath::Decode::on_cpu);
   EXPECT_TRUE(cpu.reason.starts_with("about 16 ms on the device, 2 ms on 4 CPU threads (costs of /")) << cpu.reason;
   costs("quick-device.json", "2e-4", "1e-3");
-  const CudaPath device = path(zstd_codec()).value();
-  EXPECT_EQ(device.decode, CudaPath::Decode::on_device);
+  const DevicePath device = path(zstd_codec()).value();
+  EXPECT_EQ(device.decode, DevicePath::Decode::on_device);
   EXPECT_EQ(device.text, "cpu, zstd (own)");
   EXPECT_NE(device.reason.find("quick-device.json)"), std::string::npos) << device.reason;
   setenv("PENSTOCK_CODEC_COSTS", "", 1);
@@ -55,9 +55,9 @@ TEST_F(Path, WhoIsToldDoesNotLookAtTheTable) {
   setenv("PENSTOCK_CODEC_COSTS", "/nowhere/costs.json", 1);
   EXPECT_EQ(path(zstd_codec()).error().code(), ErrorCode::not_found);
   setenv("PENSTOCK_DECODE", "cpu", 1);
-  EXPECT_EQ(path(zstd_codec())->decode, CudaPath::Decode::on_cpu);
+  EXPECT_EQ(path(zstd_codec())->decode, DevicePath::Decode::on_cpu);
   setenv("PENSTOCK_DECODE", "device", 1);
-  EXPECT_EQ(path(zstd_codec())->decode, CudaPath::Decode::on_device);
+  EXPECT_EQ(path(zstd_codec())->decode, DevicePath::Decode::on_device);
   setenv("PENSTOCK_DECODE", "gpu", 1);
   EXPECT_NE(path(zstd_codec()).error().message().find("none of auto, cpu, device, nvcomp"), std::string::npos);
 }

@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <thread>
 
+#include "array/device/read.hpp"
 #include "array/model.hpp"
-#include "array/read_cuda.hpp"
 #include "penstock/store.hpp"
 
 using namespace penstock;
@@ -27,7 +27,7 @@ struct Waves : ::testing::Test {
 Result<std::vector<std::byte>> read_in_waves(const Array& array, const Region& region, Report& report,
                                              const Options& options) {
   std::vector<std::byte> out(Model::count(shape_of(region)) * array.dataset().dtype.size_bytes, std::byte{0xEE});
-  PENSTOCK_ASSIGN(report, read_cuda({&array, region, Target{out.data(), {}, {}, {}}}, options));
+  PENSTOCK_ASSIGN(report, read_device({&array, region, Target{out.data(), {}, {}, {}}}, options));
   return out;
 }
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "array/write_device.hpp"
+#include "array/device/write.hpp"
 #include "device/pinned_ring.hpp"
 #include "model.hpp"
 #include "penstock/store.hpp"

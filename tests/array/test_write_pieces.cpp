@@ -5,7 +5,7 @@
 #include <functional>
 #include <set>
 
-#include "array/chunk_pieces.hpp"
+#include "array/write/chunk_blocks.hpp"
 #include "model.hpp"
 #include "penstock/store.hpp"
 

@@ -22,7 +22,7 @@ struct LzStep {
 
 /// What a format can say.
 struct LzLimits {
-  std::uint32_t least_match, most_match, most_offset;
+  std::uint32_t min_match, max_match, max_offset;
   std::uint32_t last_literals = 0;     ///< literals behind the last match, at least
   std::uint32_t last_match_start = 0;  ///< bytes from the begin of the last match to the end, at least
 };
@@ -51,14 +51,14 @@ inline std::vector<LzStep> make_steps(Choices& choices, const LzLimits& limits, 
     for (std::uint32_t i = 0; i < n; ++i) content.push_back(static_cast<std::uint8_t>(choices.chance() % alphabet));
     left -= n;
   };
-  const std::uint32_t behind = std::max(limits.last_match_start, limits.least_match + limits.last_literals);
+  const std::uint32_t behind = std::max(limits.last_match_start, limits.min_match + limits.last_literals);
   while (left >= behind && !choices.one_in(ends)) {
     LzStep step{choices.one_in(3) ? 0 : choose_number(choices, 0, std::min(left - behind, 2000u)), 0, 0};
     add_literals(step.literals);
     const auto made = static_cast<std::uint32_t>(content.size() - reach);
     if (made == 0) continue;  // nothing to repeat yet
-    step.offset = choose_number(choices, 1, std::min(made, limits.most_offset));
-    step.length = choose_number(choices, limits.least_match, std::min(left - limits.last_literals, limits.most_match));
+    step.offset = choose_number(choices, 1, std::min(made, limits.max_offset));
+    step.length = choose_number(choices, limits.min_match, std::min(left - limits.last_literals, limits.max_match));
     for (std::uint32_t i = 0; i < step.length; ++i) content.push_back(content[content.size() - step.offset]);
     left -= step.length;
     steps.push_back(step);

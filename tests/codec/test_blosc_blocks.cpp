@@ -49,7 +49,7 @@ std::vector<std::byte> noise(std::size_t size) {
 
 /// Encodes a first chunk, which shows the block size, then `data` in both ways.
 void same_both_ways(const CodecChain& chain, const std::vector<std::byte>& data) {
-  CodecScratch scratch;
+  ScratchBuffers scratch;
   Bytes first, whole, by_blocks;
   EXPECT_EQ(chain.piece_bytes(), 0u) << "nothing is known of the blocks before the first chunk";
   ASSERT_TRUE(chain.encode(image_bytes(data.size(), 9), first, scratch));
@@ -97,7 +97,7 @@ TEST(BloscBlocks, OfDataThatHardlyShrinkOrDoNot) {
 
 TEST(BloscBlocks, AreNotTriedAfterDataThatDidNotShrink) {
   const CodecChain chain = blosc("lz4", 5, "shuffle", 2);
-  CodecScratch scratch;
+  ScratchBuffers scratch;
   Bytes out;
   ASSERT_TRUE(chain.encode(image_bytes(kChunkBytes), out, scratch));
   EXPECT_GT(chain.piece_bytes(), 0u);
@@ -106,7 +106,7 @@ TEST(BloscBlocks, AreNotTriedAfterDataThatDidNotShrink) {
 }
 
 TEST(BloscBlocks, OnlyWhereAChunkIsManyWholeBlocks) {
-  CodecScratch scratch;
+  ScratchBuffers scratch;
   Bytes out;
   for (const std::uint64_t bytes : {std::uint64_t{4096}, kChunkBytes + 64}) {
     const CodecChain chain = blosc("lz4", 5, "shuffle", 2, bytes);

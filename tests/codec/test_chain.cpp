@@ -24,13 +24,13 @@ const CodecSpec kTranspose{"transpose", R"({"order":[2,0,1]})"};
 
 ChunkSpec chunk_of(Shape shape, DType dtype) { return {std::move(shape), std::move(dtype), {}}; }
 
-/// Encodes, decodes both ways, and checks that decode_raw with its layout gives the same elements, of which encode_raw
-/// makes the same encoded bytes.
+/// Encodes, decodes both ways, and checks that decode_to_layout with its layout gives the same elements, of which
+/// encode_raw makes the same encoded bytes.
 void round_trip(std::initializer_list<CodecSpec> specs, const ChunkSpec& chunk) {
   const CodecChain chain = make_chain(specs, chunk);
   SCOPED_TRACE(chain.text());
   const auto data = image_bytes(chain.decoded_size());
-  CodecScratch scratch;
+  ScratchBuffers scratch;
   Bytes encoded;
   auto status = chain.encode(data, encoded, scratch);
   ASSERT_TRUE(status) << status.error().message();
@@ -43,9 +43,9 @@ void round_trip(std::initializer_list<CodecSpec> specs, const ChunkSpec& chunk) 
   EXPECT_EQ(out, data);
 
   std::vector<std::byte> raw(data.size());
-  status = chain.decode_raw(encoded, raw, scratch, {});
+  status = chain.decode_to_layout(encoded, raw, scratch, {});
   ASSERT_TRUE(status) << status.error().message();
-  const RawLayout& layout = chain.raw_layout();
+  const ChunkLayout& layout = chain.chunk_layout();
   const std::size_t item = chunk.dtype.size_bytes;
   std::vector<std::byte> placed(data.size());
   copy_strided(placed.data(), c_strides(chunk.shape, item).value(), raw.data(), layout.strides, chunk.shape, item);
@@ -82,15 +82,15 @@ TEST(Chain, RoundTrips) {
 TEST(Chain, LayoutSaysWhatIsLeft) {
   const ChunkSpec chunk = chunk_of({4, 5, 6}, DType::uint16());
   const CodecChain plain = make_chain({kLittle, kZstd}, chunk);
-  EXPECT_TRUE(plain.raw_layout().c_order);
-  EXPECT_FALSE(plain.raw_layout().swap);
-  EXPECT_FALSE(plain.is_raw());
+  EXPECT_TRUE(plain.chunk_layout().c_order);
+  EXPECT_FALSE(plain.chunk_layout().swap);
+  EXPECT_FALSE(plain.is_uncompressed());
   const CodecChain turned = make_chain({kTranspose, kBig}, chunk);
-  EXPECT_FALSE(turned.raw_layout().c_order);
-  EXPECT_TRUE(turned.raw_layout().swap);
-  EXPECT_TRUE(turned.is_raw());
+  EXPECT_FALSE(turned.chunk_layout().c_order);
+  EXPECT_TRUE(turned.chunk_layout().swap);
+  EXPECT_TRUE(turned.is_uncompressed());
   // Stored axes are 6, 4, 5: axis 0 of the chunk is stored axis 1.
-  EXPECT_EQ(turned.raw_layout().strides, (Strides{10, 2, 40}));
+  EXPECT_EQ(turned.chunk_layout().strides, (Strides{10, 2, 40}));
   EXPECT_EQ(turned.text(), "transpose + bytes");
 }
 
@@ -102,13 +102,13 @@ TEST(Chain, SizesAreKnownWhereTheyCanBe) {
 
 TEST(Chain, DecodesStraightIntoTheOutput) {
   const CodecChain chain = make_chain({kLittle, kZstd, kCrc}, chunk_of({1000}, DType::uint16()));
-  CodecScratch scratch;
+  ScratchBuffers scratch;
   Bytes encoded;
   const auto data = image_bytes(2000);
   ASSERT_TRUE(chain.encode(data, encoded, scratch));
-  CodecScratch fresh;
+  ScratchBuffers fresh;
   std::vector<std::byte> out(2000);
-  ASSERT_TRUE(chain.decode_raw(encoded, out, fresh, {}));
+  ASSERT_TRUE(chain.decode_to_layout(encoded, out, fresh, {}));
   EXPECT_EQ(out, data);
   EXPECT_EQ(fresh.a.capacity() + fresh.b.capacity(), 0U);
 }
@@ -140,7 +140,7 @@ TEST(Chain, RefusesContradictions) {
 
 TEST(Chain, OneByteTypesNeedNoByteOrder) {
   round_trip({{"bytes", "{}"}, kZstd}, chunk_of({100}, DType::uint8()));
-  round_trip({{"bytes", "{}"}}, chunk_of({100}, {Kind::raw, 3, {}, 1, {}}));
+  round_trip({{"bytes", "{}"}}, chunk_of({100}, {Kind::opaque, 3, {}, 1, {}}));
 }
 
 TEST(Chain, SwapsEachFieldOfAStructure) {
@@ -149,10 +149,10 @@ TEST(Chain, SwapsEachFieldOfAStructure) {
   const ChunkSpec chunk = chunk_of({3}, record);
   const CodecChain big = make_chain({kBig}, chunk);
   const CodecChain mixed = make_chain({{"bytes", R"({"endian":["big","little","little"]})"}}, chunk);
-  EXPECT_TRUE(big.raw_layout().swap);
-  EXPECT_FALSE(mixed.raw_layout().swap);  // done by the codec: the layout has one answer for all fields
+  EXPECT_TRUE(big.chunk_layout().swap);
+  EXPECT_FALSE(mixed.chunk_layout().swap);  // done by the codec: the layout has one answer for all fields
   const auto data = image_bytes(36);
-  CodecScratch scratch;
+  ScratchBuffers scratch;
   Bytes encoded;
   ASSERT_TRUE(big.encode(data, encoded, scratch));
   auto expected = data;
@@ -166,13 +166,13 @@ TEST(Chain, SwapsEachFieldOfAStructure) {
     std::reverse(expected.begin() + static_cast<long>(i) + 2, expected.begin() + static_cast<long>(i) + 10);
   EXPECT_TRUE(std::ranges::equal(encoded.view(), expected));
   std::vector<std::byte> out(36);
-  ASSERT_TRUE(mixed.decode_raw(encoded, out, scratch, {}));
+  ASSERT_TRUE(mixed.decode_to_layout(encoded, out, scratch, {}));
   EXPECT_EQ(out, data);
 }
 
 TEST(Chain, ErrorsNameTheCodecAndThePlace) {
   const CodecChain chain = make_chain({kLittle, kZstd, kCrc}, chunk_of({1000}, DType::uint16()));
-  CodecScratch scratch;
+  ScratchBuffers scratch;
   Bytes encoded;
   ASSERT_TRUE(chain.encode(image_bytes(2000), encoded, scratch));
   std::vector<std::byte> out(2000);
@@ -187,7 +187,7 @@ TEST(Chain, ErrorsNameTheCodecAndThePlace) {
 TEST(Chain, StopsDecompressionBombs) {
   const CodecChain small = make_chain({kLittle, kZstd, kGzip}, chunk_of({1000}, DType::uint16()));
   const CodecChain large = make_chain({kLittle, kZstd, kGzip}, chunk_of({std::uint64_t{1} << 24}, DType::uint16()));
-  CodecScratch scratch;
+  ScratchBuffers scratch;
   Bytes bomb;
   ASSERT_TRUE(large.encode(std::vector<std::byte>(std::size_t{1} << 25), bomb, scratch));
   std::vector<std::byte> out(2000);
@@ -198,7 +198,7 @@ TEST(Chain, StopsDecompressionBombs) {
   // The intermediate result is bounded as well: gzip around far more bytes than zstd could have made of 2000.
   const CodecChain outer = make_chain({kLittle, kGzip}, chunk_of({std::uint64_t{1} << 24}, DType::uint16()));
   ASSERT_TRUE(outer.encode(std::vector<std::byte>(std::size_t{1} << 25), bomb, scratch));
-  CodecScratch fresh;
+  ScratchBuffers fresh;
   const auto stopped = small.decode(bomb, out, fresh, {});
   ASSERT_FALSE(stopped);
   EXPECT_TRUE(stopped.error().message().starts_with("codec gzip: the data hold more than"))

@@ -48,7 +48,7 @@ TEST(Golden, DecodesWhatOthersEncoded) {
     const auto data = file("data/" + c["data"].get<std::string>() + ".bin");
     const auto encoded = file(c["name"].get<std::string>() + ".bin");
     std::vector<std::byte> out(data.size());
-    CodecScratch scratch;
+    ScratchBuffers scratch;
     const auto status = chain->decode(encoded, out, scratch, {});
     ASSERT_TRUE(status) << status.error().message();
     EXPECT_EQ(out, data);
@@ -74,7 +74,7 @@ TEST(Golden, EncodesTheSameBytesWhereThereIsOnlyOneWay) {
     SCOPED_TRACE(c["name"].get<std::string>());
     ++compared;
     Bytes out;
-    CodecScratch scratch;
+    ScratchBuffers scratch;
     ASSERT_TRUE(chain->encode(file("data/" + c["data"].get<std::string>() + ".bin"), out, scratch));
     EXPECT_TRUE(std::ranges::equal(out.view(), file(c["name"].get<std::string>() + ".bin")));
   }

@@ -31,7 +31,7 @@ struct Chunk {
 
   explicit Chunk(const CodecSpec& codec) {
     for (std::size_t i = 0; i < raw.size(); ++i) raw[i] = static_cast<std::byte>(i * i / 7);
-    CodecScratch scratch;
+    ScratchBuffers scratch;
     Bytes bytes;
     EXPECT_TRUE(chain_of({codec}, raw.size() / 2).encode(raw, bytes, scratch));
     EXPECT_LE(bytes.size(), sizeof encoded);
@@ -105,7 +105,7 @@ TEST(Nvcomp, SpareStreamsAreGoodOnes) {
     const auto chain =
         CodecChain::make(std::vector{kBytes, kCodecs[static_cast<std::size_t>(format)]}, {{1}, DType::uint8(), {}});
     std::byte out{};
-    CodecScratch scratch;
+    ScratchBuffers scratch;
     const Status done = chain.value().decode(encoded, {&out, 1}, scratch, {});
     ASSERT_TRUE(done) << done.error().message();
     EXPECT_EQ(out, std::byte{65});
@@ -128,7 +128,7 @@ TEST(Nvcomp, SeesOnlyWhatLooksRight) {
     other.task.in += 1;
     EXPECT_NE(other.seen(format), DecodeStatus::ok) << "another beginning, and not aligned";
     other = good;
-    other.task.out_bytes = kMostBytes + 1;
+    other.task.out_bytes = kMaxBytes + 1;
     EXPECT_EQ(other.seen(format), DecodeStatus::too_large);
   }
   Chunk zstd(kCodecs[0]);

@@ -33,7 +33,7 @@ ChunkSpec shard_of(Shape shape, std::uint16_t fill = 0) {
 
 void round_trip(const CodecSpec& spec, const ChunkSpec& chunk, ByteView data) {
   const CodecChain chain = make_chain({spec}, chunk);
-  CodecScratch scratch;
+  ScratchBuffers scratch;
   Bytes encoded;
   auto status = chain.encode(data, encoded, scratch);
   ASSERT_TRUE(status) << status.error().message();
@@ -63,7 +63,7 @@ TEST(Sharding, RoundTrips) {
 TEST(Sharding, WritesTheBytesOfTheSpecification) {
   const CodecChain chain = make_chain({sharded("[2]", kPlainCodecs, "end", kPlainCodecs)}, shard_of({6}));
   const std::uint16_t values[] = {1, 2, 0, 0, 5, 6};
-  CodecScratch scratch;
+  ScratchBuffers scratch;
   Bytes out;
   ASSERT_TRUE(chain.encode(std::as_bytes(std::span(values)), out, scratch));
   // Chunk 0 at 0, chunk 1 all fill and absent, chunk 2 at 4; then three (offset, size) pairs.
@@ -80,7 +80,7 @@ TEST(Sharding, AbsentInnerChunksAreTheFillValue) {
   const CodecChain chain = make_chain({sharded("[2,2]", kPlainCodecs)}, shard_of({4, 4}, 513));
   Bytes index;
   ASSERT_TRUE(chain.sharding()->encode_index(std::vector<ShardEntry>(4), index));
-  CodecScratch scratch;
+  ScratchBuffers scratch;
   std::vector<std::byte> out(32);
   const auto status = chain.decode(index, out, scratch, {});
   ASSERT_TRUE(status) << status.error().message();
@@ -129,7 +129,7 @@ TEST(Sharding, EveryTruncationAndBitFlipIsAnErrorOrTheSameValues) {
   for (const char* location : {"start", "end"}) {
     const CodecChain chain = make_chain({sharded("[2,3]", kZstdCodecs, location)}, shard_of({4, 6}));
     const auto data = image_bytes(48);
-    CodecScratch scratch;
+    ScratchBuffers scratch;
     Bytes encoded;
     ASSERT_TRUE(chain.encode(data, encoded, scratch));
     std::vector<std::byte> out(48);

@@ -129,7 +129,7 @@ std::vector<DType> codec_dtypes() {
           DType::float32(),
           DType::float64(),
           DType::complex128(),
-          {Kind::raw, 3, {}, 1, {}},
+          {Kind::opaque, 3, {}, 1, {}},
           {Kind::datetime, 8, "ms", 1, {}},
           {Kind::utf32, 20, {}, 1, {}},
           {Kind::vlen_utf8, ref, {}, 1, {}},

@@ -25,7 +25,7 @@ std::optional<Prepared> prepare(const Case& c, const ChunkSpec& chunk, Check& ch
   if (!chain) return refuse(chain.error());
   Prepared out{*std::move(chain), sample(chunk), {}};
   const Guarded input(out.data);
-  CodecScratch scratch;
+  ScratchBuffers scratch;
   if (const auto status = out.chain.encode(input.view(), out.encoded, scratch); !status) return refuse(status.error());
   if (!input.intact() || !std::ranges::equal(input.view(), out.data)) check = failed("encode changed its input");
   return out;
@@ -33,21 +33,21 @@ std::optional<Prepared> prepare(const Case& c, const ChunkSpec& chunk, Check& ch
 
 namespace {
 
-/// What decode_raw left to do, done.
+/// What decode_to_layout left to do, done.
 std::vector<std::byte> placed(const CodecChain& chain, ByteView raw) {
   const ChunkSpec& chunk = chain.decoded();
   const std::size_t item = chunk.dtype.size_bytes;
   std::vector<std::byte> out(raw.size());
-  copy_strided(out.data(), c_strides(chunk.shape, item).value(), raw.data(), chain.raw_layout().strides, chunk.shape,
+  copy_strided(out.data(), c_strides(chunk.shape, item).value(), raw.data(), chain.chunk_layout().strides, chunk.shape,
                item);
   const std::size_t unit = chunk.dtype.swap_unit();
-  if (chain.raw_layout().swap)
+  if (chain.chunk_layout().swap)
     for (std::size_t i = 0; i < out.size(); i += unit) std::reverse(out.data() + i, out.data() + i + unit);
   return out;
 }
 
 Check compare(const Case& c, const Prepared& p) {
-  CodecScratch scratch;
+  ScratchBuffers scratch;
   Arena arena;
   const DecodeContext context{&arena};
   const Guarded input(p.encoded);
@@ -55,11 +55,12 @@ Check compare(const Case& c, const Prepared& p) {
   Guarded raw(p.data.size(), std::byte{0xa5});
   if (const auto s = p.chain.decode(input.view(), whole.span(), scratch, context); !s)
     return failed("decode: " + s.error().message());
-  if (const auto s = p.chain.decode_raw(input.view(), raw.span(), scratch, context); !s)
-    return failed("decode_raw: " + s.error().message());
+  if (const auto s = p.chain.decode_to_layout(input.view(), raw.span(), scratch, context); !s)
+    return failed("decode_to_layout: " + s.error().message());
   if (!input.intact() || !whole.intact() || !raw.intact()) return failed("a sentinel was overwritten");
   const DType& dtype = p.chain.decoded().dtype;
-  if (!same_elements(dtype, placed(p.chain, raw.view()), whole.view())) return failed("decode_raw differs from decode");
+  if (!same_elements(dtype, placed(p.chain, raw.view()), whole.view()))
+    return failed("decode_to_layout differs from decode");
   if (c.lossless(dtype) && !same_elements(dtype, whole.view(), p.data)) return failed("other values came back");
   return {};
 }
@@ -73,7 +74,7 @@ Check check_specs(const Prepared& p) {
   const auto chain = CodecChain::make(specs, p.chain.decoded());
   if (!chain) return failed("its own spec: " + chain.error().message());
   Guarded out(p.data.size(), std::byte{0});
-  CodecScratch scratch;
+  ScratchBuffers scratch;
   Arena arena;
   if (const auto s = chain->decode(p.encoded, out.span(), scratch, {&arena}); !s)
     return failed("its own spec: " + s.error().message());
@@ -99,7 +100,7 @@ Check check_truncation(const Case& c, const ChunkSpec& chunk) {
   Check check;
   const auto p = prepare(c, chunk, check);
   if (!p || check.outcome != Outcome::passed) return check;
-  CodecScratch scratch;
+  ScratchBuffers scratch;
   std::vector<std::byte> bytes(p->encoded.data(), p->encoded.data() + p->encoded.size());
   bytes.push_back(std::byte{0x77});
   for (std::size_t size = 0; size <= bytes.size(); ++size) {
@@ -124,7 +125,7 @@ Check check_bit_flips(const Case& c, const ChunkSpec& chunk) {
   Check check;
   const auto p = prepare(c, chunk, check);
   if (!p || check.outcome != Outcome::passed) return check;
-  CodecScratch scratch;
+  ScratchBuffers scratch;
   for (std::size_t bit = 0; bit < p->encoded.size() * 8; ++bit) {
     std::vector<std::byte> bytes(p->encoded.data(), p->encoded.data() + p->encoded.size());
     bytes[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));

@@ -34,7 +34,7 @@ Check check_truncation(const Case& c, const ChunkSpec& chunk);
 Check check_bit_flips(const Case& c, const ChunkSpec& chunk);
 
 /// The chain's device decoders, run on `device` over one batch of the chunk, all its truncations and (`flips`) all its
-/// single flipped bits: each gives what CodecChain::decode_raw gives, bytes or a refusal.
+/// single flipped bits: each gives what CodecChain::decode_to_layout gives, bytes or a refusal.
 Check check_device(const Case& c, const ChunkSpec& chunk, bool flips, Device device);
 
 }  // namespace penstock::contract

@@ -72,13 +72,13 @@ Check check_device(const Case& c, const ChunkSpec& chunk, bool flips, Device dev
   Ran ran{ChainBatch(*chain), {}};
   if (const Status s = run(inputs, device, stream, memory, host, ran); !s)
     return {Outcome::failed, s.error().message()};
-  CodecScratch scratch;
+  ScratchBuffers scratch;
   std::vector<std::byte> expected(p->data.size());
   for (std::uint32_t i = 0; i < inputs.size(); ++i) {
     const auto say = [&](std::string_view text) {
       return Check{Outcome::failed, fmt::format("variant {}: {}", i, text)};
     };
-    const Status cpu = p->chain.decode_raw(inputs[i], expected, scratch, {});
+    const Status cpu = p->chain.decode_to_layout(inputs[i], expected, scratch, {});
     const ChainBatch::Outcome got = ran.batch.outcome(i);
     if (i == 0 && got.needs_cpu) return {Outcome::not_supported, got.status.error().message()};
     if (got.needs_cpu) continue;  // the reader then asks the CPU

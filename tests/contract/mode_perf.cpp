@@ -38,7 +38,7 @@ bool time_case(const Case& c, const ChunkSpec& chunk) {
   const auto data = sample(chunk);
   std::vector<std::byte> out(data.size());
   Bytes encoded;
-  CodecScratch scratch;
+  ScratchBuffers scratch;
   bool ok = true;
   const Timing encode = time_it([&] { ok = ok && chain->encode(data, encoded, scratch).has_value(); });
   const Timing decode = time_it([&] { ok = ok && chain->decode(encoded, out, scratch, {}).has_value(); });

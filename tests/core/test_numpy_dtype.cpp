@@ -35,7 +35,7 @@ TEST(NumpyDType, ReadsTypeStrings) {
       {"|S10", Kind::bytes, 10, false},
       {"<U5", Kind::utf32, 20, false},
       {">U1", Kind::utf32, 4, true},
-      {"|V8", Kind::raw, 8, false},
+      {"|V8", Kind::opaque, 8, false},
       {"<M8[ns]", Kind::datetime, 8, false},
       {">m8[25s]", Kind::timedelta, 8, true},
       {"<M8", Kind::datetime, 8, false},

@@ -56,7 +56,7 @@ std::map<std::string, Group> groups() {
   out["snappy"].decoder = [] { return std::make_unique<lz::Decoder<blosc::Snappy>>(blosc::Snappy{}); };
   out["zstd"].decoder = make_zstd_device_decoder;
   constexpr const char* kContainers[] = {"raw", "zlib", "gzip"};
-  for (const auto c : {deflate::Container::raw, deflate::Container::zlib, deflate::Container::gzip})
+  for (const auto c : {deflate::Container::headerless, deflate::Container::zlib, deflate::Container::gzip})
     out["deflate_" + std::string(kContainers[static_cast<int>(c)])].decoder = [c] {
       return deflate::make_device_decoder(c);
     };
@@ -127,10 +127,10 @@ Result<Buffer> upload(Memory& memory, const void* from, std::size_t bytes, const
   return buffer;
 }
 
-/// Decodes a batch; `largest`: that of the whole group, which decides how much scratch a chunk has; `least_scratch`:
+/// Decodes a batch; `largest`: that of the whole group, which decides how much scratch a chunk has; `min_scratch`:
 /// for the batch.
 Result<Outcome> decode(const DeviceDecoder& decoder, std::span<const Input> inputs, std::uint64_t largest,
-                       std::uint64_t least_scratch, const Stream& stream) {
+                       std::uint64_t min_scratch, const Stream& stream) {
   const Device device = stream.device();
   PENSTOCK_ASSIGN(const auto memory, Memory::create(device, 0));
   fuzz::Data all;
@@ -155,7 +155,7 @@ Result<Outcome> decode(const DeviceDecoder& decoder, std::span<const Input> inpu
   PENSTOCK_ASSIGN(const Buffer device_tasks, upload(*memory, tasks.data(), tasks.size() * sizeof(DecodeTask), stream));
   const std::uint64_t status_bytes = outcome.statuses.size() * sizeof(ChunkStatus);
   PENSTOCK_ASSIGN(const Buffer results, upload(*memory, outcome.statuses.data(), status_bytes, stream));
-  const std::uint64_t scratch_bytes = std::max({decoder.scratch_bytes(size), least_scratch, std::uint64_t{1}});
+  const std::uint64_t scratch_bytes = std::max({decoder.scratch_bytes(size), min_scratch, std::uint64_t{1}});
   PENSTOCK_ASSIGN(const Buffer scratch, memory->allocate(scratch_bytes, 256, stream));
   PENSTOCK_TRY(decoder.decode(
       {reinterpret_cast<const DecodeTask*>(device_tasks.data()), reinterpret_cast<ChunkStatus*>(results.data()), size},
@@ -198,7 +198,7 @@ int compare(const std::string& where, std::span<const Input> inputs, const Outco
   return wrong;
 }
 
-Result<int> run_group(const std::string& name, const Group& group, std::uint64_t least_scratch,
+Result<int> run_group(const std::string& name, const Group& group, std::uint64_t min_scratch,
                       const std::vector<Stream>& streams) {
   const auto decoder = group.decoder();
   std::uint64_t largest = 0;
@@ -225,7 +225,7 @@ Result<int> run_group(const std::string& name, const Group& group, std::uint64_t
   std::printf("%-14s %5zu chunks, %5zu good;", name.c_str(), alone.size(), good);
   for (const Stream& stream : streams) {
     const auto begin = std::chrono::steady_clock::now();
-    PENSTOCK_ASSIGN(const Outcome batch, decode(*decoder, group.inputs, largest, least_scratch, stream));
+    PENSTOCK_ASSIGN(const Outcome batch, decode(*decoder, group.inputs, largest, min_scratch, stream));
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
     const int here = compare(name + " on " + stream.device().name(), group.inputs, batch, alone);
     std::printf("  %s %d wrong, %.1f ms", stream.device().name().c_str(), here, took.count());

@@ -8,7 +8,7 @@
 #include "codec/blosc/snappy.hpp"
 #include "device/blosc_stream.hpp"
 #include "device/lz4_data.hpp"
-#include "device/test_teams.hpp"
+#include "device/teams.hpp"
 
 using namespace penstock;
 using namespace penstock::test;

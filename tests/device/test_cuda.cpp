@@ -9,7 +9,7 @@
 #include <random>
 #include <thread>
 
-#include "array/place/place.hpp"
+#include "array/assemble/place.hpp"
 #include "array/place/random_place.hpp"
 #include "codec/lz4/device.hpp"
 #include "device/backend.hpp"

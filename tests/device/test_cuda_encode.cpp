@@ -69,7 +69,7 @@ TEST(GpuEncode, TheBytesThatTheHostMakes) {
       std::vector<Data> chunks;
       for (int i = 0; i < 3 * kDataKinds; ++i) chunks.push_back(make_data(i % kDataKinds, 2 * elements, random));
       const auto by_gpu = encode(chain, chunks, gpu), by_host = encode(chain, chunks, Stream());
-      CodecScratch scratch;
+      ScratchBuffers scratch;
       for (std::size_t i = 0; i < chunks.size(); ++i) {
         ASSERT_FALSE(by_gpu[i].empty());
         ASSERT_EQ(by_gpu[i], by_host[i]) << "chunk " << i;

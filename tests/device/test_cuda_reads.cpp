@@ -144,7 +144,7 @@ TEST_F(GpuReads, RawAndHostDecodedChunksMixDirectAndStaged) {
   reads.bad_chunks({bytes_codec(), zstd_codec()});
 }
 
-// Pieces are used again and again while the device reads from them.
+// StagingBuffers are used again and again while the device reads from them.
 TEST_F(GpuReads, PiecesAreNotUsedAgainTooEarly) {
   const Dataset d = dataset({256, 512, 512}, {32, 64, 64}, {bytes_codec()});  // 128 MiB
   Array array = Array::create(open_store("memory://", StoreMode::create).value(), "", d, Array::IfExists::fail).value();

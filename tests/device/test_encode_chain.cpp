@@ -71,7 +71,7 @@ TEST(EncodeChain, WhatTheCpuEncodesOrDecodes) {
       {{shuffle(2), {"zstd", R"({"level":19,"checksum":true})"}, kCrc}, false},
   };
   std::mt19937 random(2);
-  CodecScratch scratch;
+  ScratchBuffers scratch;
   for (const Row& row : rows)
     for (const std::uint64_t elements : {std::uint64_t{4}, std::uint64_t{1000}, std::uint64_t{100000}}) {
       const CodecChain cpu = chain_of(row.codecs, elements);
@@ -86,7 +86,7 @@ TEST(EncodeChain, WhatTheCpuEncodesOrDecodes) {
         Data back(chunks[i].size());
         ASSERT_TRUE(cpu.decode(encoded, std::as_writable_bytes(std::span(back)), scratch, {}));
         EXPECT_EQ(back, chunks[i]);
-        EXPECT_LE(made[i].size(), device.most_bytes());
+        EXPECT_LE(made[i].size(), device.max_bytes());
         Bytes by_cpu;
         ASSERT_TRUE(cpu.encode(raw, by_cpu, scratch));
         EXPECT_TRUE(!row.same || std::ranges::equal(by_cpu.view(), encoded));

@@ -9,7 +9,7 @@
 #include "codec/lz4/device.hpp"
 #include "device/backend.hpp"
 #include "device/lz4_data.hpp"
-#include "device/test_teams.hpp"
+#include "device/teams.hpp"
 
 using namespace penstock;
 using namespace penstock::lz4;

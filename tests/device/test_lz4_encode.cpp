@@ -7,7 +7,7 @@
 
 #include "codec/lz4/encode.hpp"
 #include "device/encoding.hpp"
-#include "device/test_teams.hpp"
+#include "device/teams.hpp"
 
 using namespace penstock;
 using namespace penstock::lz4;

@@ -8,7 +8,7 @@
 #include "codec/lz4_frame/device.hpp"
 #include "device/lz4_data.hpp"
 #include "device/lz4_frame_data.hpp"
-#include "device/test_teams.hpp"
+#include "device/teams.hpp"
 
 using namespace penstock;
 using namespace penstock::test;

@@ -19,7 +19,7 @@
 #include "codec/delta/sums.hpp"
 #include "codec/lz4/decode.hpp"
 #include "device/lz4_data.hpp"
-#include "device/test_teams.hpp"
+#include "device/teams.hpp"
 
 using namespace penstock;
 using penstock::test::Data;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "device/test_teams.hpp"
+#include "device/teams.hpp"
 
 using namespace penstock;
 

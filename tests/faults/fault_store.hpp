@@ -50,7 +50,7 @@ class FaultStore final : public Store {
   [[nodiscard]] std::uint64_t calls(StoreOp op) const { return calls_[static_cast<std::size_t>(op)]; }
   /// Bytes that reads of objects asked for, and the most reads under way at once.
   [[nodiscard]] std::uint64_t bytes_read() const { return bytes_read_; }
-  [[nodiscard]] int most_reads_at_once() const { return most_reads_; }
+  [[nodiscard]] int max_reads_at_once() const { return max_reads_; }
 
   std::string url() const override { return inner_->url(); }
   std::string path_taken() const override { return inner_->path_taken() + ", with faults"; }
@@ -106,7 +106,7 @@ class FaultStore final : public Store {
     std::uint64_t version() const override { return inner_->version(); }
     Status read(std::uint64_t offset_bytes, ByteSpan into) const override {
       const int now = ++store_.reads_;
-      for (int most = store_.most_reads_; now > most && !store_.most_reads_.compare_exchange_weak(most, now);) {
+      for (int most = store_.max_reads_; now > most && !store_.max_reads_.compare_exchange_weak(most, now);) {
       }
       store_.bytes_read_ += into.size();
       const Fault fault = store_.due(StoreOp::read, key_);
@@ -157,7 +157,7 @@ class FaultStore final : public Store {
   mutable std::deque<Counted> faults_;
   mutable std::array<std::atomic<std::uint64_t>, kStoreOps> calls_{};
   mutable std::atomic<std::uint64_t> bytes_read_{0};
-  mutable std::atomic<int> reads_{0}, most_reads_{0};
+  mutable std::atomic<int> reads_{0}, max_reads_{0};
 };
 
 }  // namespace penstock::test

@@ -21,7 +21,7 @@ void* __libc_realloc(void* old, std::size_t bytes);
 namespace {
 
 std::atomic<long> allocations{0}, threads{0};
-long failing_allocation = 0, most_threads = -1;  // set before main() begins
+long failing_allocation = 0, max_threads = -1;  // set before main() begins
 const char* stack_file = nullptr;
 std::atomic<bool> begun{false};
 int (*program)(int, char**, char**) = nullptr;
@@ -47,7 +47,7 @@ bool fails() {
 
 int counted_main(int argc, char** argv, char** environment) {
   failing_allocation = number("SCARCE_ALLOCATION", 0);
-  most_threads = number("SCARCE_THREADS", -1);
+  max_threads = number("SCARCE_THREADS", -1);
   stack_file = std::getenv("SCARCE_STACK");
   void* frame = nullptr;
   ::backtrace(&frame, 1);  // its first call allocates
@@ -82,7 +82,7 @@ void* calloc(std::size_t count, std::size_t bytes) { return fails() ? nullptr : 
 void* realloc(void* old, std::size_t bytes) { return fails() ? nullptr : __libc_realloc(old, bytes); }
 
 int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*run)(void*), void* argument) {
-  if (++threads > most_threads && most_threads >= 0) {
+  if (++threads > max_threads && max_threads >= 0) {
     --threads;
     return EAGAIN;
   }

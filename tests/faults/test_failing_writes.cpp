@@ -8,9 +8,9 @@
 #include <functional>
 #include <thread>
 
-#include "array/job.hpp"
+#include "array/device/write.hpp"
 #include "array/model.hpp"
-#include "array/write_device.hpp"
+#include "exec/job.hpp"
 #include "faults/fault_store.hpp"
 #include "store/store_kinds.hpp"
 

@@ -73,5 +73,5 @@ TEST_F(Faults, SlowReads) {
     std::vector<std::jthread> threads;
     for (int i = 0; i < 3; ++i) threads.emplace_back([&] { (void)get("b"); });
   }
-  EXPECT_GE(store_.most_reads_at_once(), 2);
+  EXPECT_GE(store_.max_reads_at_once(), 2);
 }

@@ -61,8 +61,8 @@ TEST(Fill, FloatsThatAreNoNumbers) {
 }
 
 TEST(Fill, BytesTextAndTime) {
-  expect_both_ways(of(Kind::raw, 3), "[1,2,255]", bytes_of_text("\x01\x02\xff"));
-  EXPECT_EQ(fill_from_json(of(Kind::raw, 3), R"("AQL/")").value(), bytes_of_text("\x01\x02\xff"));
+  expect_both_ways(of(Kind::opaque, 3), "[1,2,255]", bytes_of_text("\x01\x02\xff"));
+  EXPECT_EQ(fill_from_json(of(Kind::opaque, 3), R"("AQL/")").value(), bytes_of_text("\x01\x02\xff"));
   expect_both_ways(of(Kind::bytes, 4), R"("YWI=")", bytes_of_text(std::string("ab\0\0", 4)));
   expect_both_ways(of(Kind::utf32, 8), "\"\xc3\xa9\xf0\x9f\x98\x80\"",
                    bytes_of_text(std::string("\xe9\0\0\0\0\xf6\1\0", 8)));
@@ -112,11 +112,11 @@ TEST(Fill, RefusesWhatDoesNotFit) {
       {DType::float32(), R"("0x7fc000000")", "0x"},
       {DType::complex64(), "1.0", "[real, imaginary]"},
       {DType::complex64(), "[1.0]", "[real, imaginary]"},
-      {of(Kind::raw, 2), "[1]", "2 bytes"},
-      {of(Kind::raw, 2), "[1,256]", "from 0 to 255"},
-      {of(Kind::raw, 2), R"("A")", "base64"},
-      {of(Kind::raw, 2), R"("A===")", "base64"},
-      {of(Kind::raw, 2), R"("A!==")", "base64"},
+      {of(Kind::opaque, 2), "[1]", "2 bytes"},
+      {of(Kind::opaque, 2), "[1,256]", "from 0 to 255"},
+      {of(Kind::opaque, 2), R"("A")", "base64"},
+      {of(Kind::opaque, 2), R"("A===")", "base64"},
+      {of(Kind::opaque, 2), R"("A!==")", "base64"},
       {of(Kind::bytes, 2), R"("YWJj")", "2 bytes"},
       {of(Kind::utf32, 8), R"("abc")", "2 characters"},
       {of(Kind::utf32, 8), "0", "a string"},

@@ -64,16 +64,16 @@ PENSTOCK_HD std::uint16_t half_of(double x) {
   const std::uint64_t bits = bits_of_float(x), magnitude = bits & ~(std::uint64_t{1} << 63);
   const auto sign = static_cast<std::uint16_t>(bits >> 48 & 0x8000);
   const auto exponent = static_cast<std::uint32_t>(magnitude >> 52);
-  constexpr std::uint32_t kOne = 1023, kLeastNormal = kOne - 14, kInfinite = 2047;
+  constexpr std::uint32_t kOne = 1023, kMinNormal = kOne - 14, kInfinite = 2047;
   if (exponent == kInfinite && (magnitude << 12) != 0)  // NaN
     return static_cast<std::uint16_t>(sign | 0x7E00 | (magnitude >> 42 & 0x3FF));
   if (exponent >= kOne + 16) return static_cast<std::uint16_t>(sign | 0x7C00);
   // The number in units of the last place of the result, times 2^shift.  Rounding up may carry into the exponent, to
   // infinity at last; both are right.
-  std::uint64_t value = magnitude - (static_cast<std::uint64_t>(kLeastNormal - 1) << 52);
+  std::uint64_t value = magnitude - (static_cast<std::uint64_t>(kMinNormal - 1) << 52);
   std::uint32_t shift = 42;
-  if (exponent < kLeastNormal) {
-    shift += kLeastNormal - exponent;
+  if (exponent < kMinNormal) {
+    shift += kMinNormal - exponent;
     if (shift >= 54) return sign;
     value = (magnitude & 0xFFFFFFFFFFFFF) | std::uint64_t{1} << 52;
   }

@@ -115,17 +115,17 @@ class BloscCodec final : public BytesToBytes {
   }
 
   /// Keeps the block size that c-blosc chose for inputs of this size, when they are whole blocks and get smaller: the
-  /// next is encoded block by block.  Fewer than kLeastBlocks are in the cache anyway, and a block is a small part of
+  /// next is encoded block by block.  Fewer than kMinBlocks are in the cache anyway, and a block is a small part of
   /// the working memory.  Not snappy, which wants more room than a block's place in the buffer has.
   void learn(std::uint64_t decoded, const Bytes& encoded) const {
     const std::uint64_t block_bytes = load_little32(encoded.data() + 8);
     const bool stored = (std::to_integer<unsigned>(encoded.data()[2]) & BLOSC_MEMCPYED) != 0;
-    const bool whole_blocks = block_bytes > 0 && decoded % block_bytes == 0 && decoded / block_bytes >= kLeastBlocks;
+    const bool whole_blocks = block_bytes > 0 && decoded % block_bytes == 0 && decoded / block_bytes >= kMinBlocks;
     learned_.store(whole_blocks && !stored && p_.cname != "snappy" ? decoded << 32 | block_bytes : 0,
                    std::memory_order_relaxed);
   }
 
-  static constexpr std::uint64_t kLeastBlocks = 8;
+  static constexpr std::uint64_t kMinBlocks = 8;
   BloscParameters p_;
   mutable std::atomic<std::uint64_t> learned_{0};  ///< size of the input << 32 | size of a block; sizes are below 2^31
 };

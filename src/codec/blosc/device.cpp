@@ -20,7 +20,7 @@ constexpr std::uint64_t aligned(std::uint64_t bytes) { return (bytes + kAlign - 
 /// c-blosc, old and new, chooses no smaller blocks by itself at this level.
 constexpr std::uint64_t smallest_block(int level) { return level < 1 ? 8192 : level < 4 ? 16384 : 32768; }
 /// The most streams of a block.
-constexpr std::uint32_t kMostSplits = 16;
+constexpr std::uint32_t kMaxSplits = 16;
 
 class BloscDevice final : public DeviceDecoder {
  public:
@@ -28,7 +28,7 @@ class BloscDevice final : public DeviceDecoder {
               int level)
       : inner_(inner),
         decoder_(std::move(decoder)),
-        splits_(item_bytes <= kMostSplits ? item_bytes : 1),
+        splits_(item_bytes <= kMaxSplits ? item_bytes : 1),
         block_bytes_(block_bytes == 0 ? smallest_block(level)
                                       : std::clamp<std::uint64_t>(block_bytes, 128, smallest_block(level))),
         name_("blosc(" + std::string(decoder_->name()) + ")") {}

@@ -58,7 +58,7 @@ class BytesCodec final : public ArrayToBytes {
   std::string configuration_;
 };
 
-DType without_order(const DType& dtype) { return {Kind::raw, dtype.size_bytes, {}, 1, {}}; }
+DType without_order(const DType& dtype) { return {Kind::opaque, dtype.size_bytes, {}, 1, {}}; }
 
 /// Whether the text means an order other than the machine's.
 Result<bool> is_foreign(const Json& endian) {

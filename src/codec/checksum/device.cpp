@@ -17,7 +17,7 @@ class ChecksumDevice final : public DeviceDecoder {
   ChecksumDevice(Sum sum, std::uint32_t front) : kind_(sum), front_(front) {}
 
   [[nodiscard]] std::string_view name() const override { return name_of(kind_.sum); }
-  [[nodiscard]] std::optional<Wrapping> wrapping() const override { return Wrapping{front_, kSize - front_}; }
+  [[nodiscard]] std::optional<Envelope> wrapping() const override { return Envelope{front_, kSize - front_}; }
 
   [[nodiscard]] Status decode(const DeviceBatch& batch, ByteSpan /*scratch*/, const Stream& stream) const override {
     if (stream.device().type != Device::Type::cpu) return check_cuda(batch, kind_, front_, stream);
@@ -38,7 +38,7 @@ class ChecksumDeviceEncoder final : public DeviceEncoder {
 
   [[nodiscard]] std::string_view name() const override { return name_of(kind_.sum); }
   [[nodiscard]] EncodeSpeed speed() const override { return {0.15, 750, 5}; }
-  [[nodiscard]] std::uint64_t most_bytes(std::uint64_t in_bytes) const override { return in_bytes + kSize; }
+  [[nodiscard]] std::uint64_t max_bytes(std::uint64_t in_bytes) const override { return in_bytes + kSize; }
   [[nodiscard]] Status encode(const EncodeBatch& batch, ByteSpan /*scratch*/, const Stream& stream) const override {
     if (stream.device().type != Device::Type::cpu) return append_cuda(batch, kind_, front_, stream);
     Shared shared;

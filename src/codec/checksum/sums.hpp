@@ -184,7 +184,7 @@ PENSTOCK_HD std::uint32_t sum_of(const Team& team, const Kind& kind, const std::
   }
 }
 
-inline constexpr std::uint64_t kMostSummed = std::uint64_t{1} << 31;
+inline constexpr std::uint64_t kMaxSummed = std::uint64_t{1} << 31;
 
 /// Copies a chunk and puts its checksum, 4 bytes little-endian, in front of it (`front`: 4) or behind (0).
 template <class Team>
@@ -192,7 +192,7 @@ PENSTOCK_HD void append_checksum(const Team& team, const EncodeBatch& batch, std
                                  std::uint32_t front, Shared& shared) {
   const EncodeTask task = batch.tasks[chunk];
   const std::uint64_t n = batch.in_bytes[chunk];
-  const bool possible = n <= kMostSummed && n + 4 <= task.room;
+  const bool possible = n <= kMaxSummed && n + 4 <= task.room;
   team.each_lane([&](std::uint32_t lane) {
     if (lane == 0) batch.out_bytes[chunk] = possible ? n + 4 : kNotEncoded;
   });
@@ -213,7 +213,7 @@ PENSTOCK_HD ChunkStatus check_chunk(const Team& team, const DecodeTask& task, co
   ChunkStatus result;
   const auto* in = reinterpret_cast<const std::uint8_t*>(task.in);
   result.status = DecodeStatus::too_large;
-  if (task.in_bytes > kMostSummed) return result;
+  if (task.in_bytes > kMaxSummed) return result;
   result.position = task.in_bytes;
   result.status = DecodeStatus::truncated_input;
   if (task.in_bytes < 4) return result;

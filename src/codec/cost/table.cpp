@@ -25,21 +25,21 @@ Result<DecodedBy> read_by(const Json& row) {
 }
 
 Result<CostPoint> read_point(const Json& json) {
-  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 40, kMostChunks = std::uint64_t{1} << 32;
-  constexpr double kMostSeconds = 1e6;
+  constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 40, kMaxChunks = std::uint64_t{1} << 32;
+  constexpr double kMaxSeconds = 1e6;
   if (!json.is_array() || json.size() != 3)
     return invalid(fmt::format("must be [chunk_bytes, chunks, seconds], is {}", dump_json(json).substr(0, 40)));
   CostPoint point;
   PENSTOCK_ASSIGN(point.chunk_bytes, to_u64(json[0], "chunk_bytes"));
   PENSTOCK_ASSIGN(point.chunks, to_u64(json[1], "chunks"));
-  if (point.chunk_bytes == 0 || point.chunk_bytes > kMostBytes)
-    return invalid(fmt::format("chunk_bytes: {} is not from 1 to {}", point.chunk_bytes, kMostBytes));
-  if (point.chunks == 0 || point.chunks > kMostChunks)
-    return invalid(fmt::format("chunks: {} is not from 1 to {}", point.chunks, kMostChunks));
+  if (point.chunk_bytes == 0 || point.chunk_bytes > kMaxBytes)
+    return invalid(fmt::format("chunk_bytes: {} is not from 1 to {}", point.chunk_bytes, kMaxBytes));
+  if (point.chunks == 0 || point.chunks > kMaxChunks)
+    return invalid(fmt::format("chunks: {} is not from 1 to {}", point.chunks, kMaxChunks));
   if (!json[2].is_number()) return invalid("seconds: must be a number, is " + dump_json(json[2]).substr(0, 40));
   point.seconds = json[2].get<double>();
-  if (!(point.seconds > 0 && point.seconds <= kMostSeconds))
-    return invalid(fmt::format("seconds: {} is not more than 0 and {} at most", point.seconds, kMostSeconds));
+  if (!(point.seconds > 0 && point.seconds <= kMaxSeconds))
+    return invalid(fmt::format("seconds: {} is not more than 0 and {} at most", point.seconds, kMaxSeconds));
   return point;
 }
 

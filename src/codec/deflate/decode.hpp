@@ -20,7 +20,7 @@ namespace penstock::deflate {
 enum class Container : std::uint32_t { raw, zlib, gzip };
 
 inline constexpr std::uint64_t kMaxBytes = 0x7FFFFFFF;
-inline constexpr std::uint32_t kLongestMatch = 258;
+inline constexpr std::uint32_t kMaxMatch = 258;
 
 /// What the warp does next.
 enum class Action : std::uint32_t { tile, copy, check, stop };
@@ -35,7 +35,7 @@ struct Shared {
     std::uint8_t lengths[320];
   };
   Tile tile;
-  std::uint8_t literals[Tile::most_bytes];
+  std::uint8_t literals[Tile::max_bytes];
   union {
     Tables tables;
     checksum::Shared sums;  // when no tables are needed
@@ -205,16 +205,16 @@ PENSTOCK_HD DecodeStatus build_tables(const Warp& warp, const Place& p, Shared& 
 }
 
 /// Extra bits of a length or distance and the least value they stand for; RFC 1951, section 3.2.5.
-struct Range {
+struct LengthCode {
   std::uint32_t least, extra;
 };
 /// The length, less 3, of symbol 257 + `code`.
-PENSTOCK_HD Range length_range(std::uint32_t code) {
+PENSTOCK_HD LengthCode length_range(std::uint32_t code) {
   const std::uint32_t extra = code < 8 || code == 28 ? 0 : (code >> 2) - 1;
-  return {code == 28 ? kLongestMatch - 3 : code < 8 ? code : (4 | (code & 3)) << extra, extra};
+  return {code == 28 ? kMaxMatch - 3 : code < 8 ? code : (4 | (code & 3)) << extra, extra};
 }
 /// The distance, less 1, of symbol `code`.
-PENSTOCK_HD Range distance_range(std::uint32_t code) {
+PENSTOCK_HD LengthCode distance_range(std::uint32_t code) {
   const std::uint32_t extra = code < 4 ? 0 : (code >> 1) - 1;
   return {code < 4 ? code : (2 | (code & 1)) << extra, extra};
 }
@@ -240,7 +240,7 @@ PENSTOCK_HD DecodeStatus read_symbols(const Place& p, Shared& s, std::uint32_t& 
     ++bytes;
   };
   // Each turn adds a literal and a match at most.
-  while (n + 1 < Shared::Tile::most_sequences && bytes + 1 + kLongestMatch <= Shared::Tile::most_bytes) {
+  while (n + 1 < Shared::Tile::max_sequences && bytes + 1 + kMaxMatch <= Shared::Tile::max_bytes) {
     bits.fill(p.in, p.size);
     std::uint32_t entry = next_symbol();
     if (is_literal(entry)) {
@@ -257,12 +257,12 @@ PENSTOCK_HD DecodeStatus read_symbols(const Place& p, Shared& s, std::uint32_t& 
     status = DecodeStatus::bad_stream;
     if (entry == 0 || symbol > 285) break;
     bits.fill(p.in, p.size);
-    const Range lengths = length_range(symbol - 257);
+    const LengthCode lengths = length_range(symbol - 257);
     const std::uint32_t length = lengths.least + bits.take(lengths.extra) + 3;
     const std::uint32_t far = find(t.distance, bits.peek());
     bits.drop(far % 16);
     if (far == 0 || far / 16 > 29) break;
-    const Range distances = distance_range(far / 16);
+    const LengthCode distances = distance_range(far / 16);
     bits.fill(p.in, p.size);
     const std::uint32_t distance = distances.least + bits.take(distances.extra) + 1;
     status = DecodeStatus::bad_offset;
@@ -304,7 +304,7 @@ PENSTOCK_HD void advance(const Warp& warp, const Place& p, Container container, 
   Phase phase = s.phase;
   if (phase == Phase::member) {
     const bool ok = one_lane(warp, s, [&] {
-      if (container == Container::raw) return DecodeStatus::ok;
+      if (container == Container::headerless) return DecodeStatus::ok;
       return container == Container::zlib ? read_zlib_header(p, s.bits) : read_gzip_header(p, s.bits);
     });
     if (!ok) return stop(s.status);

@@ -112,7 +112,7 @@ PENSTOCK_HD bool fill_tile(const Warp& warp, const std::uint8_t* in, std::uint32
   std::uint32_t sequences = 0, bytes = 0;
   bool alone = false;
   lz::clear(warp, tile);
-  while (!alone && sequences + Warp::lanes <= TileT::most_sequences) {
+  while (!alone && sequences + Warp::lanes <= TileT::max_sequences) {
     // Where the next sequences begin: one for each lane.
     auto begin = warp.map([](std::uint32_t) { return 0u; });
     std::uint32_t count = 0, next = at;
@@ -152,7 +152,7 @@ PENSTOCK_HD bool fill_tile(const Warp& warp, const std::uint8_t* in, std::uint32
       return s.offset == 0 || s.offset > out + end - s.length || end + Format::kRoomBehind > capacity - out;
     }));
     const std::uint32_t fitting =
-        warp.first(warp.map([&](std::uint32_t lane) { return Warp::at(ends, lane) > TileT::most_bytes; }));
+        warp.first(warp.map([&](std::uint32_t lane) { return Warp::at(ends, lane) > TileT::max_bytes; }));
     const std::uint32_t taken = right < fitting ? right : fitting;
     warp.each_lane([&](std::uint32_t lane) {
       if (lane >= taken) return;

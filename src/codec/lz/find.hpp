@@ -11,7 +11,7 @@
 
 namespace penstock::lz {
 
-inline constexpr std::uint32_t kLeastMatch = 4;
+inline constexpr std::uint32_t kMinMatch = 4;
 /// Bytes that a warp looks through by itself: no match crosses the borders or refers to what is in front.
 inline constexpr std::uint32_t kSegmentBytes = std::uint32_t{1} << 16;
 

@@ -12,8 +12,8 @@ namespace penstock::lz {
 template <std::uint32_t kSequences, std::uint32_t kBytes>
 struct Tile {
   static_assert(kBytes % 1024 == 0 && kBytes <= 32768);
-  static constexpr std::uint32_t most_sequences = kSequences;
-  static constexpr std::uint32_t most_bytes = kBytes;
+  static constexpr std::uint32_t max_sequences = kSequences;
+  static constexpr std::uint32_t max_bytes = kBytes;
   static constexpr std::uint32_t words = kBytes / 32;
 
   /// Positions count from the tile's first byte.

@@ -12,7 +12,7 @@ class Lz4DeviceEncoder final : public DeviceEncoder {
   [[nodiscard]] std::string_view name() const override { return "lz4"; }
   [[nodiscard]] EncodeSpeed speed() const override { return {1.3, 20, 0.3}; }
   [[nodiscard]] bool compresses() const override { return true; }
-  [[nodiscard]] std::uint64_t most_bytes(std::uint64_t in_bytes) const override {
+  [[nodiscard]] std::uint64_t max_bytes(std::uint64_t in_bytes) const override {
     return header_bytes(framing_) + bound(in_bytes);
   }
   [[nodiscard]] std::uint64_t scratch_bytes(std::uint32_t count, std::uint64_t largest_bytes) const override {

@@ -17,7 +17,7 @@
 namespace penstock::lz4 {
 
 /// What is known of a segment between the passes.  Positions are in the chunk (in) and in its output (out).
-struct Segment {
+struct ChunkSlice {
   std::uint32_t has_match;
   std::uint32_t match_at;    ///< where its first match begins
   std::uint32_t tail_at;     ///< where its last match ends; without a match, where it begins
@@ -29,15 +29,15 @@ struct Segment {
   std::uint32_t tail_out;    ///< the literals from tail_at on
 };
 
-/// How the scratch of a batch is cut.  Segment s of chunk c is number c * each + s.
+/// How the scratch of a batch is cut.  ChunkSlice s of chunk c is number c * each + s.
 struct EncodeLayout {
-  std::uint32_t each = 0;       ///< segments of the largest chunk
-  std::uint32_t room = 0;       ///< scratch of a segment, a multiple of 16
-  Segment* segments = nullptr;  ///< records, then their bytes
+  std::uint32_t each = 0;          ///< segments of the largest chunk
+  std::uint32_t room = 0;          ///< scratch of a segment, a multiple of 16
+  ChunkSlice* segments = nullptr;  ///< records, then their bytes
   std::uint8_t* bytes = nullptr;
 
   static constexpr std::uint64_t record_bytes(std::uint64_t segments) {
-    return (segments * sizeof(Segment) + 15) / 16 * 16;
+    return (segments * sizeof(ChunkSlice) + 15) / 16 * 16;
   }
   static EncodeLayout make(std::uint32_t count, std::uint64_t largest_bytes, std::byte* scratch) {
     const std::uint64_t most = largest_bytes < lz::kSegmentBytes ? largest_bytes : lz::kSegmentBytes;
@@ -45,7 +45,7 @@ struct EncodeLayout {
     layout.each = static_cast<std::uint32_t>((largest_bytes + lz::kSegmentBytes - 1) / lz::kSegmentBytes);
     layout.room = static_cast<std::uint32_t>((bound(most) + 15) / 16 * 16);
     if (scratch == nullptr) return layout;  // only its size is asked for
-    layout.segments = reinterpret_cast<Segment*>(scratch);
+    layout.segments = reinterpret_cast<ChunkSlice*>(scratch);
     layout.bytes = reinterpret_cast<std::uint8_t*>(scratch) + record_bytes(std::uint64_t{count} * layout.each);
     return layout;
   }
@@ -74,7 +74,7 @@ struct SequenceWriter {
   const std::uint8_t* in;
   std::uint8_t* out;
   std::uint32_t room;
-  Segment& segment;  ///< uniform copies of the warp
+  ChunkSlice& segment;  ///< uniform copies of the warp
   bool fits;
 
   /// `count` sequences, one in each lane.
@@ -82,7 +82,7 @@ struct SequenceWriter {
   PENSTOCK_HD void operator()(Var& found, std::uint32_t count) {
     constexpr std::uint32_t kAlone = 32;  // literals that a lane copies by itself
     const auto bytes_of = [](const lz::Found& f) {
-      return 1 + length_bytes(f.literals) + f.literals + 2 + length_bytes(f.length - lz::kLeastMatch);
+      return 1 + length_bytes(f.literals) + f.literals + 2 + length_bytes(f.length - lz::kMinMatch);
     };
     auto ends = warp.inclusive_sum(
         warp.map([&](std::uint32_t lane) { return lane < count ? bytes_of(Warp::at(found, lane)) : 0; }));
@@ -96,7 +96,7 @@ struct SequenceWriter {
       if (lane >= count) return;
       const lz::Found& f = Warp::at(found, lane);
       std::uint32_t at = segment.bytes + Warp::at(ends, lane) - bytes_of(f);
-      const std::uint32_t code = f.length - lz::kLeastMatch;
+      const std::uint32_t code = f.length - lz::kMinMatch;
       out[at++] = static_cast<std::uint8_t>(half_token(f.literals) << 4 | half_token(code));
       at = put_length(out, at, f.literals);
       if (f.literals <= kAlone)
@@ -114,7 +114,7 @@ struct SequenceWriter {
   PENSTOCK_HD void note_first(const lz::Found& first) {
     segment.has_match = 1;
     segment.match_at = first.literal_at + first.literals;
-    segment.token = half_token(first.length - lz::kLeastMatch);
+    segment.token = half_token(first.length - lz::kMinMatch);
     segment.rest_at = 1 + length_bytes(first.literals) + first.literals;
   }
   template <class Var, class Ends>
@@ -126,7 +126,7 @@ struct SequenceWriter {
       if (next == Warp::lanes) return;
       const lz::Found f = lz::found_of(warp, found, next);
       const std::uint32_t end = segment.bytes + warp.broadcast(ends, next);
-      const std::uint32_t behind = 2 + length_bytes(f.length - lz::kLeastMatch);
+      const std::uint32_t behind = 2 + length_bytes(f.length - lz::kMinMatch);
       team_copy(warp, out + (end - behind - f.literals), in + f.literal_at, f.literals);
       from = next + 1;
     }
@@ -136,17 +136,17 @@ struct SequenceWriter {
 /// Pass 1: segment `s` of a chunk of `n` bytes at `in`.  `out` has `room`.
 template <class Warp>
 PENSTOCK_HD void find_segment(const Warp& warp, const std::uint8_t* in, std::uint32_t n, std::uint32_t s,
-                              std::uint8_t* out, std::uint32_t room, Segment* record, lz::FinderShared& shared) {
+                              std::uint8_t* out, std::uint32_t room, ChunkSlice* record, lz::FinderShared& shared) {
   const std::uint32_t begin = s * lz::kSegmentBytes, left = n - begin;
   const std::uint32_t end = left < lz::kSegmentBytes ? n : begin + lz::kSegmentBytes;
-  Segment segment{};
+  ChunkSlice segment{};
   segment.tail_at = begin;
   bool fits = true;
   // A match begins 12 bytes before the end of the block or earlier, and leaves its last 5 bytes alone.
   const std::uint32_t last_end = n < kLastLiterals ? 0 : n - kLastLiterals < end ? n - kLastLiterals : end;
-  if (n > kLastMatchStart && last_end >= begin + lz::kLeastMatch) {
-    const std::uint32_t by_end = last_end - lz::kLeastMatch, by_start = n - kLastMatchStart - 1;
-    const lz::Bounds bounds{begin, by_end < by_start ? by_end : by_start, last_end, lz::kLeastMatch};
+  if (n > kLastMatchStart && last_end >= begin + lz::kMinMatch) {
+    const std::uint32_t by_end = last_end - lz::kMinMatch, by_start = n - kLastMatchStart - 1;
+    const lz::Bounds bounds{begin, by_end < by_start ? by_end : by_start, last_end, lz::kMinMatch};
     if (bounds.last_start >= begin) {
       SequenceWriter<Warp> writer{warp, in, out, room, segment, true};
       segment.tail_at =
@@ -162,7 +162,7 @@ PENSTOCK_HD void find_segment(const Warp& warp, const std::uint8_t* in, std::uin
 
 /// Pass 2: places of all segments of a chunk in its output, whose size it returns; writes the last token, which has no
 /// match.  By one lane.
-PENSTOCK_HD std::uint64_t join_segments(Segment* segments, std::uint32_t count, std::uint32_t n, std::uint8_t* out,
+PENSTOCK_HD std::uint64_t join_segments(ChunkSlice* segments, std::uint32_t count, std::uint32_t n, std::uint8_t* out,
                                         std::uint32_t header, std::uint64_t room) {
   std::uint64_t at = header;
   std::uint32_t literal_at = 0, open = 0;  // the first literal that is not yet written, the first segment with one
@@ -171,7 +171,7 @@ PENSTOCK_HD std::uint64_t join_segments(Segment* segments, std::uint32_t count, 
       segments[open].tail_out = static_cast<std::uint32_t>(literals_out + (segments[open].tail_at - literal_at));
   };
   for (std::uint32_t s = 0; s < count; ++s) {
-    Segment& segment = segments[s];
+    ChunkSlice& segment = segments[s];
     if (segment.bytes == ~0u) return kNotEncoded;
     if (segment.has_match == 0) continue;
     const std::uint32_t literals = segment.match_at - literal_at;
@@ -194,7 +194,7 @@ PENSTOCK_HD std::uint64_t join_segments(Segment* segments, std::uint32_t count, 
 
 /// Pass 3: the bytes of segment `s` in the output of its chunk of `n` bytes.
 template <class Warp>
-PENSTOCK_HD void write_segment(const Warp& warp, const std::uint8_t* in, std::uint32_t n, const Segment& segment,
+PENSTOCK_HD void write_segment(const Warp& warp, const std::uint8_t* in, std::uint32_t n, const ChunkSlice& segment,
                                std::uint32_t s, const std::uint8_t* made, std::uint8_t* out) {
   const std::uint32_t begin = s * lz::kSegmentBytes, left = n - begin;
   const std::uint32_t end = left < lz::kSegmentBytes ? n : begin + lz::kSegmentBytes;
@@ -217,7 +217,7 @@ PENSTOCK_HD void write_segment(const Warp& warp, const std::uint8_t* in, std::ui
 /// How many segments a chunk has; none when it cannot be encoded.
 PENSTOCK_HD std::uint32_t segments_of(std::uint64_t bytes, const EncodeLayout& layout) {
   const std::uint64_t segments = (bytes + lz::kSegmentBytes - 1) / lz::kSegmentBytes;
-  return bytes > kMostInput || segments > layout.each ? 0 : static_cast<std::uint32_t>(segments);
+  return bytes > kMaxInput || segments > layout.each ? 0 : static_cast<std::uint32_t>(segments);
 }
 
 template <class Warp>
@@ -237,7 +237,7 @@ PENSTOCK_HD void join_pass(const EncodeBatch& batch, const EncodeLayout& layout,
   const EncodeTask task = batch.tasks[chunk];
   const std::uint32_t header = header_bytes(framing), segments = segments_of(n, layout);
   batch.out_bytes[chunk] = kNotEncoded;
-  if (n > kMostInput || (segments == 0 && n > 0) || task.room < header) return;
+  if (n > kMaxInput || (segments == 0 && n > 0) || task.room < header) return;
   auto* out = reinterpret_cast<std::uint8_t*>(task.out);
   for (std::uint32_t k = 0; k < header; ++k) out[k] = static_cast<std::uint8_t>(n >> (8 * k));
   batch.out_bytes[chunk] = join_segments(layout.segments + std::uint64_t{chunk} * layout.each, segments,

@@ -19,7 +19,7 @@ inline constexpr std::uint32_t kLastLiterals = 5;     // no match reaches into t
 inline constexpr std::uint32_t kLastMatchStart = 12;  // nor starts in the last 12
 
 /// Most bytes that liblz4 puts into a block, and most that `bytes` can become.
-inline constexpr std::uint64_t kMostInput = 0x7E000000;
+inline constexpr std::uint64_t kMaxInput = 0x7E000000;
 PENSTOCK_HD constexpr std::uint64_t bound(std::uint64_t bytes) { return bytes + bytes / 255 + 16; }
 
 }  // namespace penstock::lz4

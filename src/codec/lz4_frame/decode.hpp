@@ -27,8 +27,8 @@ struct Header {
   DecodeStatus status = DecodeStatus::ok;
   std::uint32_t end = 0;  ///< of the header, or of what is wrong, or of a skippable frame
   bool skippable = false, linked = false, block_sums = false, content_sum = false, has_size = false;
-  std::uint32_t most_bytes = 0;  ///< of a block
-  std::uint64_t size = 0;        ///< of the content
+  std::uint32_t max_bytes = 0;  ///< of a block
+  std::uint64_t size = 0;       ///< of the content
 };
 
 PENSTOCK_HD Header read_header(const std::uint8_t* in, std::uint32_t size, std::uint32_t at) {
@@ -61,7 +61,7 @@ PENSTOCK_HD Header read_header(const std::uint8_t* in, std::uint32_t size, std::
   h.block_sums = (flags & 16) != 0;
   h.has_size = (flags & 8) != 0;
   h.content_sum = (flags & 4) != 0;
-  h.most_bytes = 1u << (2 * (block >> 4) + 8);
+  h.max_bytes = 1u << (2 * (block >> 4) + 8);
   at += 2;
   if (size - at < (h.has_size ? 8u : 0u) + ((flags & 1) != 0 ? 4u : 0u) + 1)
     return stop(DecodeStatus::truncated_input, size);
@@ -93,7 +93,7 @@ PENSTOCK_HD DecodeStatus decode_block(const Team& team, Place& p, const Header& 
   if (p.size - p.at < 4) return DecodeStatus::truncated_input;
   const std::uint32_t word = little32(p.in + p.at);
   const std::uint32_t bytes = word & 0x7FFFFFFF;
-  if (bytes > h.most_bytes) return DecodeStatus::bad_block;
+  if (bytes > h.max_bytes) return DecodeStatus::bad_block;
   p.at += 4;
   ends = word == 0;
   if (ends) return DecodeStatus::ok;
@@ -112,7 +112,7 @@ PENSTOCK_HD DecodeStatus decode_block(const Team& team, Place& p, const Header& 
     // Matches of a linked block reach back to the beginning of the frame, as far as their 16 bits go.
     const std::uint32_t from = h.linked ? begin : p.made, before = p.made - from;
     const lz::Cursor end = lz::decode_block<lz4::Format>(team, p.in + p.at, bytes, p.out + from,
-                                                         before + (left < h.most_bytes ? left : h.most_bytes),
+                                                         before + (left < h.max_bytes ? left : h.max_bytes),
                                                          shared.block, lz::Cursor{DecodeStatus::ok, 0, before});
     p.made = from + end.out;
     if (end.status != DecodeStatus::ok) {

@@ -14,7 +14,7 @@ namespace penstock::nvcomp {
 /// Alignment of the input that all three decoders take.
 inline constexpr std::uint64_t kInputAlign = 8;
 /// A chunk has no more bytes, encoded or decoded.
-inline constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
+inline constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 30;
 
 /// The arrays that nvCOMP takes, `count` of each, in device memory.
 struct Arrays {
@@ -67,7 +67,7 @@ PENSTOCK_HD Seen look_at(const DecodeTask& task, Format format) {
   constexpr std::uint64_t kLeast[] = {9, 5, 18};  // by Format
   constexpr std::uint32_t kZstdMagic = 0xFD2FB528, kChecksumAndDictionary = 7;
   const auto* const in = reinterpret_cast<const std::uint8_t*>(task.in);
-  if (task.in_bytes > kMostBytes || task.out_bytes > kMostBytes) return {DecodeStatus::too_large, 0};
+  if (task.in_bytes > kMaxBytes || task.out_bytes > kMaxBytes) return {DecodeStatus::too_large, 0};
   if (task.in_bytes < kLeast[static_cast<std::uint32_t>(format)] || task.out_bytes == 0) return {};
   Seen seen;
   bool good = false;

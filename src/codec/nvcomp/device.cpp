@@ -15,10 +15,10 @@ constexpr std::string_view kNames[] = {"zstd", "lz4", "gzip"};  // as in Format
 class NvcompDevice final : public DeviceDecoder {
  public:
   NvcompDevice(std::shared_ptr<const Library> library, Format format)
-      : library_(std::move(library)), format_(format), maker_(library_->name()) {}
+      : library_(std::move(library)), format_(format), implementation_(library_->name()) {}
 
   [[nodiscard]] std::string_view name() const override { return kNames[static_cast<std::size_t>(format_)]; }
-  [[nodiscard]] std::string_view maker() const override { return maker_; }
+  [[nodiscard]] std::string_view implementation() const override { return implementation_; }
 
   [[nodiscard]] std::uint64_t scratch_bytes(const BatchSize& size) const override {
     if (size.count == 0) return 0;
@@ -61,7 +61,7 @@ class NvcompDevice final : public DeviceDecoder {
 
   std::shared_ptr<const Library> library_;
   Format format_;
-  std::string maker_;
+  std::string implementation_;
 };
 
 }  // namespace

@@ -39,8 +39,8 @@ constexpr std::array<std::uint8_t, 256> kReversed = [] {
   return table;
 }();
 
-std::byte ordered(std::uint32_t least_first, BitOrder order) {
-  return static_cast<std::byte>(order == BitOrder::least_first ? least_first : kReversed[least_first]);
+std::byte ordered(std::uint32_t min_first, BitOrder order) {
+  return static_cast<std::byte>(order == BitOrder::min_first ? min_first : kReversed[min_first]);
 }
 
 std::uint64_t low_bits(std::uint32_t bits) { return bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1; }
@@ -59,7 +59,7 @@ void pack_bools(const std::byte* in, std::byte* out, std::size_t count, BitOrder
 void unpack_bools(const std::byte* in, std::byte* out, std::size_t count, BitOrder order) {
   for (std::size_t i = 0; i < count; i += 8) {
     const auto packed = static_cast<std::uint8_t>(in[i / 8]);
-    const std::uint64_t x = kSpread[order == BitOrder::least_first ? packed : kReversed[packed]];
+    const std::uint64_t x = kSpread[order == BitOrder::min_first ? packed : kReversed[packed]];
     std::memcpy(out + i, &x, count - i < 8 ? count - i : 8);
   }
 }

@@ -9,8 +9,8 @@ namespace penstock {
 
 /// Which elements' bits come first within a byte.
 enum class BitOrder : std::uint8_t {
-  least_first,  ///< the specification of "packbits"
-  most_first,   ///< numpy.packbits, numcodecs
+  min_first,  ///< the specification of "packbits"
+  max_first,  ///< numpy.packbits, numcodecs
 };
 
 /// Bits first_bit .. first_bit + bits - 1 of words of `size_bytes` (1, 2, 4, 8) bytes.
@@ -57,7 +57,7 @@ struct UnpackBools {
   PENSTOCK_HD void operator()(const std::uint8_t* in, std::uint8_t* out, std::uint64_t out_bytes,
                               std::uint64_t i) const {
     std::uint32_t byte = in[packed.data_at() + i];
-    if (order == BitOrder::most_first) byte = reverse_bits(byte) >> 24;
+    if (order == BitOrder::max_first) byte = reverse_bits(byte) >> 24;
     const auto spread = [](std::uint32_t four) { return four * 0x00204081u & 0x01010101u; };  // bit k to byte k
     if (out_bytes - 8 * i >= 8) {  // outputs of the chain are aligned
       store_aligned(out + 8 * i, spread(byte & 15));

@@ -50,21 +50,21 @@ class NumcodecsPackbitsCodec final : public ArrayToArray {
 
   [[nodiscard]] CodecSpec spec() const override { return {"numcodecs.packbits", "{}"}; }
   [[nodiscard]] std::unique_ptr<DeviceDecoder> device_decoder() const override {
-    return unpack_on_device(UnpackBools{{1, Padding::first_byte}, BitOrder::most_first});
+    return unpack_on_device(UnpackBools{{1, Padding::first_byte}, BitOrder::max_first});
   }
   [[nodiscard]] const ChunkSpec& encoded() const override { return encoded_; }
   [[nodiscard]] Status encode(ByteView in, ByteSpan out) const override {
     PENSTOCK_TRY(expect_size(in.size(), count_));
     PENSTOCK_TRY(expect_size(out.size(), encoded_.shape[0]));
     out[0] = static_cast<std::byte>(padding());
-    pack_bools(in.data(), out.data() + 1, count_, BitOrder::most_first);
+    pack_bools(in.data(), out.data() + 1, count_, BitOrder::max_first);
     return {};
   }
   [[nodiscard]] Status decode(ByteView in, ByteSpan out) const override {
     PENSTOCK_TRY(expect_size(in.size(), encoded_.shape[0]));
     PENSTOCK_TRY(expect_size(out.size(), count_));
     PENSTOCK_TRY(check_padding(in[0], padding(), 0));
-    unpack_bools(in.data() + 1, out.data(), count_, BitOrder::most_first);
+    unpack_bools(in.data() + 1, out.data(), count_, BitOrder::max_first);
     return {};
   }
 
@@ -97,7 +97,7 @@ class PackbitsCodec final : public ArrayToBytes {
   }
   [[nodiscard]] std::unique_ptr<DeviceDecoder> device_decoder() const override {
     const PackedBits packed{field_.bits, padding_};
-    if (is_bool_) return unpack_on_device(UnpackBools{packed, BitOrder::least_first});
+    if (is_bool_) return unpack_on_device(UnpackBools{packed, BitOrder::min_first});
     return unpack_on_device(UnpackFields{packed, field_});
   }
   [[nodiscard]] std::optional<std::uint64_t> encoded_size() const override {
@@ -109,7 +109,7 @@ class PackbitsCodec final : public ArrayToBytes {
     if (padding_ != Padding::none) out.data()[padding_at()] = static_cast<std::byte>(padding_bits());
     std::byte* const to = out.data() + data_at();
     if (is_bool_)
-      pack_bools(in.data(), to, words_, BitOrder::least_first);
+      pack_bools(in.data(), to, words_, BitOrder::min_first);
     else
       pack_fields(field_, in.data(), to, words_);
     return {};
@@ -121,7 +121,7 @@ class PackbitsCodec final : public ArrayToBytes {
     if (padding_ != Padding::none) PENSTOCK_TRY(check_padding(in[padding_at()], padding_bits(), padding_at()));
     const std::byte* const from = in.data() + data_at();
     if (is_bool_)
-      unpack_bools(from, out.data(), words_, BitOrder::least_first);
+      unpack_bools(from, out.data(), words_, BitOrder::min_first);
     else
       unpack_fields(field_, from, out.data(), words_);
     return {};

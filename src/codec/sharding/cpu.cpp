@@ -223,7 +223,7 @@ Status IndexedShard::decode(ByteView in, ByteSpan out, const DecodeContext& cont
   const std::uint64_t index_at = location_ == IndexLocation::start ? 0 : in.size() - index_bytes_;
   PENSTOCK_ASSIGN(const std::vector<ShardEntry> entries, decode_index(in.subspan(index_at, index_bytes_), in.size()));
   ScratchLease lease;
-  const RawLayout& layout = inner_.raw_layout();
+  const ChunkLayout& layout = inner_.chunk_layout();
   const std::uint64_t inner_size = inner_.decoded_size();
   Bytes empty_chunk;  // made when the first absent chunk is met
   if (!contiguous_) PENSTOCK_TRY(lease->chunk.resize_discard(inner_size));
@@ -249,7 +249,7 @@ Status IndexedShard::decode(ByteView in, ByteSpan out, const DecodeContext& cont
       if (layout.swap) {
         PENSTOCK_TRY_IN(inner_.decode(bytes, lease->chunk.span(), lease->scratch, context), where());
       } else {
-        PENSTOCK_TRY_IN(inner_.decode_raw(bytes, lease->chunk.span(), lease->scratch, context), where());
+        PENSTOCK_TRY_IN(inner_.decode_to_layout(bytes, lease->chunk.span(), lease->scratch, context), where());
         strides = &layout.strides;
       }
     }

@@ -83,11 +83,11 @@ Result<double> positive_member(const Json& configuration, std::string_view key, 
       fmt::format("\"{}\" must be a number above 0 up to {}, is {}", key, most, dump_json(*value).substr(0, 40)));
 }
 
-constexpr double kMostRate = 128;          // bits of an element
-constexpr std::int64_t kMostBits = 16658;  // of a block, ZFP_MAX_BITS
-constexpr std::int64_t kMostPrecision = 64;
-constexpr std::int64_t kLeastExponent = -1075;  // that of reversible
-constexpr std::int64_t kMostExponent = 1024;
+constexpr double kMaxRate = 128;          // bits of an element
+constexpr std::int64_t kMaxBits = 16658;  // of a block, ZFP_MAX_BITS
+constexpr std::int64_t kMaxPrecision = 64;
+constexpr std::int64_t kMinExponent = -1075;  // that of reversible
+constexpr std::int64_t kMaxExponent = 1024;
 
 Result<std::uint32_t> count_member(const Json& configuration, std::string_view key, std::int64_t low,
                                    std::int64_t high) {
@@ -107,18 +107,18 @@ Result<ZfpParameters> parse_zfp(const Json& configuration) {
   } else if (mode == "fixed_rate") {
     PENSTOCK_TRY(only_members(configuration, {"mode", "rate"}));
     out.mode = Mode::fixed_rate;
-    PENSTOCK_ASSIGN(out.rate, positive_member(configuration, "rate", kMostRate));
+    PENSTOCK_ASSIGN(out.rate, positive_member(configuration, "rate", kMaxRate));
   } else if (mode == "fixed_precision") {
     PENSTOCK_TRY(only_members(configuration, {"mode", "precision"}));
     out.mode = Mode::fixed_precision;
-    PENSTOCK_ASSIGN(out.precision, count_member(configuration, "precision", 1, kMostPrecision));
+    PENSTOCK_ASSIGN(out.precision, count_member(configuration, "precision", 1, kMaxPrecision));
   } else if (mode == "expert") {
     PENSTOCK_TRY(only_members(configuration, {"mode", "minbits", "maxbits", "maxprec", "minexp"}));
     out.mode = Mode::expert;
-    PENSTOCK_ASSIGN(out.max_bits, count_member(configuration, "maxbits", 1, kMostBits));
+    PENSTOCK_ASSIGN(out.max_bits, count_member(configuration, "maxbits", 1, kMaxBits));
     PENSTOCK_ASSIGN(out.min_bits, count_member(configuration, "minbits", 0, out.max_bits));
-    PENSTOCK_ASSIGN(out.max_precision, count_member(configuration, "maxprec", 1, kMostPrecision));
-    PENSTOCK_ASSIGN(const std::int64_t exponent, int_member(configuration, "minexp", kLeastExponent, kMostExponent));
+    PENSTOCK_ASSIGN(out.max_precision, count_member(configuration, "maxprec", 1, kMaxPrecision));
+    PENSTOCK_ASSIGN(const std::int64_t exponent, int_member(configuration, "minexp", kMinExponent, kMaxExponent));
     out.min_exponent = static_cast<std::int32_t>(exponent);
   } else {
     return bad_configuration(
@@ -141,10 +141,10 @@ Result<ZfpParameters> parse_zfpy(const Json& configuration) {
   ZfpParameters out;
   if (mode == 2 && given(configuration, "rate")) {
     out.mode = Mode::fixed_rate;
-    PENSTOCK_ASSIGN(out.rate, positive_member(configuration, "rate", kMostRate));
+    PENSTOCK_ASSIGN(out.rate, positive_member(configuration, "rate", kMaxRate));
   } else if (mode == 3 && given(configuration, "precision")) {
     out.mode = Mode::fixed_precision;
-    PENSTOCK_ASSIGN(out.precision, count_member(configuration, "precision", 1, kMostPrecision));
+    PENSTOCK_ASSIGN(out.precision, count_member(configuration, "precision", 1, kMaxPrecision));
   } else if (mode == 4 && given(configuration, "tolerance")) {
     out.mode = Mode::fixed_accuracy;
     PENSTOCK_ASSIGN(out.tolerance, positive_member(configuration, "tolerance", 0x1p1023));

@@ -105,12 +105,12 @@ struct Launcher {
 };
 
 template <std::uint32_t Warps, std::uint32_t Registers>
-Status launch_literals(const Launcher& launcher, const Shape& shape) {
+Status launch_literals(const Launcher& launcher, const LaunchShape& shape) {
   return launcher.launch_takers(literal_kernel<Warps, Registers>, (shape.blocks + Warps - 1) / Warps,
                                 Warps * sizeof(LiteralShared<1>), Warps);
 }
 template <std::uint32_t Blocks>
-Status launch_sequences(const Launcher& launcher, const Shape& shape) {
+Status launch_sequences(const Launcher& launcher, const LaunchShape& shape) {
   return launcher.launch_takers(sequence_kernel<Blocks>, (shape.blocks + Blocks - 1) / Blocks,
                                 sizeof(SequenceShared<Blocks>));
 }
@@ -155,7 +155,8 @@ Result<std::uint32_t> multiprocessors_cuda(const Stream& stream) {
   return static_cast<std::uint32_t>(n);
 }
 
-Status run_pass_cuda(Pass pass, const Layout& layout, std::uint32_t slice, const Shape& shape, const Stream& stream) {
+Status run_pass_cuda(Pass pass, const Layout& layout, std::uint32_t slice, const LaunchShape& shape,
+                     const Stream& stream) {
   const DeviceGuard guard(stream.device().index);
   PENSTOCK_TRY(guard.status());
   const auto native = static_cast<cudaStream_t>(stream.native());
@@ -192,7 +193,7 @@ Status decode_cuda(const Batch& batch, std::span<std::byte> scratch, const Strea
   PENSTOCK_ASSIGN(const Layout layout, lay_out(batch, scratch));
   PENSTOCK_ASSIGN(const std::uint32_t multiprocessors, multiprocessors_cuda(stream));
   PENSTOCK_ASSIGN(const Stream side, side_stream(stream.device()));
-  const Shape shape = choose_shape(layout, batch, multiprocessors);
+  const LaunchShape shape = choose_shape(layout, batch, multiprocessors);
   PENSTOCK_TRY(run_pass_cuda(Pass::parse, layout, 0, shape, stream));
   for (std::uint32_t slice = 0; slice < layout.workspace.slices; ++slice) {
     PENSTOCK_TRY(run_pass_cuda(Pass::list, layout, slice, shape, stream));

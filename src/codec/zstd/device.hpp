@@ -30,8 +30,8 @@ struct Batch {
 [[nodiscard]] std::uint64_t scratch_bytes(std::uint32_t count, std::uint64_t decoded_bytes,
                                           std::uint64_t largest_bytes);
 /// The least that decode_cuda takes.  Between the two, a batch is decoded in slices, one after the other.
-[[nodiscard]] std::uint64_t least_scratch_bytes(std::uint32_t count, std::uint64_t decoded_bytes,
-                                                std::uint64_t largest_bytes);
+[[nodiscard]] std::uint64_t min_scratch_bytes(std::uint32_t count, std::uint64_t decoded_bytes,
+                                              std::uint64_t largest_bytes);
 
 /// Decodes a batch in the order of `stream`; returns before it is done; waits for nothing and allocates nothing.
 /// `scratch`: device memory at a multiple of 256, which belongs to the batch until it is done.  A bad chunk does not

@@ -12,7 +12,7 @@ constexpr std::uint64_t kCounterBytes = sizeof(std::uint64_t);  // the count of 
 
 /// A batch that asks for no more pages than these is not cut: an empty slice, too, costs its launches, and small
 /// batches of small chunks would be mostly those.
-constexpr std::uint64_t kLeastSlicePages = 4096;  // 8 MiB
+constexpr std::uint64_t kMinSlicePages = 4096;  // 8 MiB
 
 /// A page with all that belongs to it.
 constexpr std::uint64_t kPageCost = kPageBytes + sizeof(BlockRecord) + 2 * sizeof(std::uint32_t);
@@ -27,14 +27,14 @@ struct Demand {
 
   Demand(std::uint32_t chunks, std::uint64_t decoded_bytes, std::uint64_t largest_bytes)
       : count(chunks),
-        chunk_pages(most_pages(std::min(largest_bytes, kMostChunkBytes))),
-        batch_pages(most_pages(decoded_bytes) + kSparePages * chunks) {}
+        chunk_pages(max_pages(std::min(largest_bytes, kMaxChunkBytes))),
+        batch_pages(max_pages(decoded_bytes) + kSparePages * chunks) {}
 
   /// A slice has room for the largest chunk or more.
-  [[nodiscard]] std::uint64_t most_slices() const { return batch_pages / chunk_pages + 1; }
+  [[nodiscard]] std::uint64_t max_slices() const { return batch_pages / chunk_pages + 1; }
   /// States, counters, and what rounding to kAlign takes.
   [[nodiscard]] std::uint64_t fixed_bytes() const {
-    return aligned(count * sizeof(ChunkState)) + aligned(kCounterBytes + most_slices() * sizeof(SliceCounters)) +
+    return aligned(count * sizeof(ChunkState)) + aligned(kCounterBytes + max_slices() * sizeof(SliceCounters)) +
            4 * kAlign;
   }
   /// For slices in which chunks begin on `pages`.
@@ -65,10 +65,10 @@ std::uint64_t scratch_bytes(std::uint32_t count, std::uint64_t decoded_bytes, st
   // 16-bit images, which have many short sequences, take up to 1.4 times their bytes.
   const std::uint64_t usual = decoded_bytes / 100 * 142 / kPageBytes;
   const std::uint64_t slice = usual - std::min(usual, demand.chunk_pages);
-  return demand.bytes(std::min(std::max({slice, demand.chunk_pages, kLeastSlicePages}), demand.batch_pages));
+  return demand.bytes(std::min(std::max({slice, demand.chunk_pages, kMinSlicePages}), demand.batch_pages));
 }
 
-std::uint64_t least_scratch_bytes(std::uint32_t count, std::uint64_t decoded_bytes, std::uint64_t largest_bytes) {
+std::uint64_t min_scratch_bytes(std::uint32_t count, std::uint64_t decoded_bytes, std::uint64_t largest_bytes) {
   const Demand demand(count, decoded_bytes, largest_bytes);
   return demand.bytes(demand.chunk_pages);
 }
@@ -83,7 +83,7 @@ Result<Layout> lay_out(const Batch& batch, std::span<std::byte> scratch) {
     return Error(ErrorCode::invalid_argument, fmt::format("zstd on a device: scratch must be {}-aligned", kAlign));
   const std::uint64_t pages = (scratch.size() - demand.fixed_bytes()) / kPageCost;
   const std::uint64_t slice_pages =
-      std::min({pages - demand.chunk_pages, demand.batch_pages, std::uint64_t{kMostPages}});
+      std::min({pages - demand.chunk_pages, demand.batch_pages, std::uint64_t{kMaxPages}});
   const std::uint64_t slices = (demand.batch_pages + slice_pages - 1) / slice_pages;
   const std::uint64_t used = slice_pages + demand.chunk_pages;
 

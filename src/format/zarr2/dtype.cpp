@@ -51,7 +51,7 @@ Status add_field(const Json& item, const std::string& where, DType& dtype, Json&
   if (size > kMaxElementBytes) return invalid(where, "the structure is over 2 GiB");
   dtype.size_bytes = static_cast<std::uint32_t>(size);
   // NumPy describes the gaps of an aligned structure as fields without a name.
-  if (field.name.empty() && field.dtype.kind == Kind::raw) return {};
+  if (field.name.empty() && field.dtype.kind == Kind::opaque) return {};
   if (field.name.empty()) return invalid(where, "the name of a field must not be empty");
   for (const Field& other : dtype.fields)
     if (other.name == field.name) return invalid(where, fmt::format("a second field \"{}\"", field.name));

@@ -111,7 +111,7 @@ Result<DType> parse_dtype(const Json& value, std::string_view where) {
   else if (named.name == "fixed_length_utf32")
     dtype = sized(Kind::utf32, named.configuration, 4);
   else if (named.name == "raw_bytes")
-    dtype = sized(Kind::raw, named.configuration, 1);
+    dtype = sized(Kind::opaque, named.configuration, 1);
   else if (named.name == "numpy.datetime64")
     dtype = time(Kind::datetime, named.configuration);
   else if (named.name == "numpy.timedelta64")
@@ -134,7 +134,7 @@ Result<Json> write_dtype(const DType& dtype) {
     case Kind::bytes: return configured("null_terminated_bytes", {{"length_bytes", dtype.size_bytes}});
     case Kind::utf32: return configured("fixed_length_utf32", {{"length_bytes", dtype.size_bytes}});
     // The core name is r*, but zarr-python does not read it.
-    case Kind::raw: return configured("raw_bytes", {{"length_bytes", dtype.size_bytes}});
+    case Kind::opaque: return configured("raw_bytes", {{"length_bytes", dtype.size_bytes}});
     case Kind::datetime:
     case Kind::timedelta:
       return configured(dtype.kind == Kind::datetime ? "numpy.datetime64" : "numpy.timedelta64",

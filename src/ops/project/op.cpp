@@ -4,8 +4,8 @@
 #include <chrono>
 
 #include "array/blocks.hpp"
-#include "array/budget.hpp"
 #include "device/launch.hpp"
+#include "exec/budget.hpp"
 #include "ops/project/project.hpp"
 #include "penstock/ops.hpp"
 
@@ -99,7 +99,7 @@ Result<Report> project_max(const Array& from, std::size_t axis, Device device, c
   report.operation = "project";
   if (elements == 0) return report;
 
-  PENSTOCK_ASSIGN(const Allowance allowed, allow(options, 0));
+  PENSTOCK_ASSIGN(const BudgetPlan allowed, plan_budget(options, 0));
   PENSTOCK_ASSIGN(const Shape inner, dataset.inner_chunk_shape());
   const std::uint64_t most = std::min(allowed.budget_bytes / 2, kBlockBytes) / item;
   const BlockWalk blocks(dataset.shape, inner, inner, std::max<std::uint64_t>(most, 1));

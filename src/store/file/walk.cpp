@@ -20,7 +20,7 @@ namespace {
 constexpr std::string_view kTemporaryBegin = ".penstock-";
 constexpr std::string_view kTemporaryEnd = ".tmp";
 // Links between directories can name exponentially many paths; a store made by a person has a handful.
-constexpr std::size_t kMostDirectoryLinks = 10'000;
+constexpr std::size_t kMaxDirectoryLinks = 10'000;
 
 struct CloseDirectory {
   void operator()(DIR* directory) const { ::closedir(directory); }
@@ -138,9 +138,9 @@ Result<std::vector<std::string>> list_tree(Root root, const std::string& path) {
     struct stat info{};
     if (::fstat(::dirfd(directory.get()), &info) != 0) return errno_error(errno, join_key(root.name, at.path));
     if (at.by_link && stands_in(ancestors, at.parent, info)) continue;
-    if (at.by_link && ++links > kMostDirectoryLinks)
+    if (at.by_link && ++links > kMaxDirectoryLinks)
       return Error(ErrorCode::io_error, join_key(root.name, at.path) + ": more than " +
-                                            std::to_string(kMostDirectoryLinks) + " links to directories");
+                                            std::to_string(kMaxDirectoryLinks) + " links to directories");
     PENSTOCK_ASSIGN(const std::vector<Listed> all, entries_of(directory.get(), root, at.path));
     const std::size_t here = ancestors.size();
     ancestors.push_back({info.st_dev, info.st_ino, here == 0 ? 0 : at.parent});
@@ -158,7 +158,7 @@ Result<std::vector<std::string>> list_tree(Root root, const std::string& path) {
 namespace {
 
 // A directory that others fill as fast as we empty it is given up after so many rounds.
-constexpr int kMostRounds = 100;
+constexpr int kMaxRounds = 100;
 
 struct Doomed {
   std::string path;
@@ -193,7 +193,7 @@ Status remove_tree(Root root, const std::string& path) {
   while (!pending.empty()) {
     const std::size_t before = pending.size();
     const std::string at = pending.back().path;
-    if (++pending.back().rounds > kMostRounds) return errno_error(ENOTEMPTY, join_key(root.name, at));
+    if (++pending.back().rounds > kMaxRounds) return errno_error(ENOTEMPTY, join_key(root.name, at));
     {
       PENSTOCK_ASSIGN(const Directory directory, open_directory(root, at, O_NOFOLLOW));
       if (directory != nullptr) PENSTOCK_TRY(unlink_files(directory.get(), root, at, pending));

@@ -14,7 +14,7 @@ namespace penstock::zip {
 namespace {
 
 // One bit each for a length code of 258 bytes and its distance: deflate cannot expand more.
-constexpr std::uint64_t kMostExpansion = 1032;
+constexpr std::uint64_t kMaxExpansion = 1032;
 
 Error corrupt(std::string message) { return {ErrorCode::corrupt_data, std::move(message)}; }
 
@@ -44,7 +44,7 @@ Result<End> read_zip64_end(const Source& source, End end, ByteView locator) {
 Result<End> read_end(const Source& source) {
   Bytes tail;
   const std::uint64_t size = source.size_bytes();
-  PENSTOCK_TRY(tail.resize(std::min(size, kEndBytes + kMostComment)));
+  PENSTOCK_TRY(tail.resize(std::min(size, kEndBytes + kMaxComment)));
   PENSTOCK_TRY(source.read(size - tail.size(), tail.span()));
   PENSTOCK_ASSIGN(const std::uint64_t at, find_end_record(tail));
   End end;
@@ -126,7 +126,7 @@ Status check_member(const Member& member) {
   if (member.method == kStored && member.compressed_bytes != member.size_bytes)
     return corrupt("is stored, and yet has " + std::to_string(member.size_bytes) + " bytes in " +
                    std::to_string(member.compressed_bytes));
-  if (member.method == kDeflated && member.size_bytes / kMostExpansion > member.compressed_bytes)
+  if (member.method == kDeflated && member.size_bytes / kMaxExpansion > member.compressed_bytes)
     return corrupt("cannot hold " + std::to_string(member.size_bytes) + " bytes in " +
                    std::to_string(member.compressed_bytes) + " deflated ones (at most 1032 times as many)");
   return {};
@@ -233,10 +233,10 @@ Result<std::uint64_t> find_data(const Source& source, std::string_view name, con
 }
 
 Result<std::uint64_t> find_end(const Source& source, std::string_view name, const Member& member) {
-  constexpr std::uint64_t kMostDescriptor = 24;  // with signature and sizes of 64 bits; copying too much does no harm
+  constexpr std::uint64_t kMaxDescriptor = 24;  // with signature and sizes of 64 bits; copying too much does no harm
   PENSTOCK_ASSIGN_IN(const std::uint64_t data, locate_data(source, name, member), member_text(source, name));
   const std::uint64_t end = data + member.compressed_bytes;
-  return (member.flags & kFlagDescriptor) == 0 ? end : std::min(end + kMostDescriptor, member.end_offset);
+  return (member.flags & kFlagDescriptor) == 0 ? end : std::min(end + kMaxDescriptor, member.end_offset);
 }
 
 Status read_member(const Source& source, std::string_view name, const Member& member, std::uint64_t data_offset,

@@ -121,7 +121,7 @@ Status apply_zip64(Member& member, ByteView extra) {
 Result<std::uint64_t> find_end_record(ByteView tail) {
   // From the back: the comment is usually empty.  The record's comment must reach the end of the file exactly, else the
   // signature was part of something else or the file goes on.
-  for (std::size_t rest = kEndBytes; rest <= tail.size() && rest <= kEndBytes + kMostComment; ++rest) {
+  for (std::size_t rest = kEndBytes; rest <= tail.size() && rest <= kEndBytes + kMaxComment; ++rest) {
     const std::size_t at = tail.size() - rest;
     if (load<std::uint32_t>(tail, at) == kEndSignature && load<std::uint16_t>(tail, at + 20) == rest - kEndBytes)
       return at;

@@ -21,7 +21,7 @@ inline constexpr std::uint64_t kLocalBytes = 30;    ///< local header without na
 inline constexpr std::uint64_t kEndBytes = 22;      ///< end record without comment
 inline constexpr std::uint64_t kEnd64Bytes = 56;    ///< zip64 end record without extensible data
 inline constexpr std::uint64_t kLocatorBytes = 20;  ///< zip64 end locator
-inline constexpr std::uint64_t kMostComment = 0xffff;
+inline constexpr std::uint64_t kMaxComment = 0xffff;
 
 /// What the central directory tells of a member.
 struct Member {

@@ -87,7 +87,7 @@ TEST(Filters, WorkInAChain) {
       specs.push_back({"bytes", R"({"endian": "little"})"});
     const auto chain = CodecChain::make(specs, c.chunk);
     ASSERT_TRUE(chain) << c.text << ": " << chain.error().message();
-    CodecScratch scratch;
+    ScratchBuffers scratch;
     Bytes encoded;
     const std::string in = c.chunk.dtype.is_vlen() ? as_elements(c.strings) : c.decoded;
     ASSERT_TRUE(chain->encode(as_bytes(in), encoded, scratch)) << c.text;

@@ -60,13 +60,13 @@ TEST(Numbers, BoolsPackFromAnyByte) {
   for (std::size_t n = 0; n <= 40; ++n) {
     auto in = random_bytes(n, static_cast<unsigned>(n));
     for (std::size_t i = 0; i < n; i += 3) in[i] = std::byte{0};
-    for (const BitOrder order : {BitOrder::least_first, BitOrder::most_first}) {
+    for (const BitOrder order : {BitOrder::min_first, BitOrder::max_first}) {
       std::vector<std::byte> packed((n + 7) / 8);
       pack_bools(in.data(), packed.data(), n, order);
       std::vector<std::byte> out(n);
       unpack_bools(packed.data(), out.data(), n, order);
       for (std::size_t i = 0; i < n; ++i) {
-        const auto bit = order == BitOrder::least_first ? i % 8 : 7 - i % 8;
+        const auto bit = order == BitOrder::min_first ? i % 8 : 7 - i % 8;
         ASSERT_EQ((static_cast<unsigned>(packed[i / 8]) >> bit) & 1U, in[i] != std::byte{0} ? 1U : 0U);
         ASSERT_EQ(static_cast<unsigned>(out[i]), in[i] != std::byte{0} ? 1U : 0U);
       }

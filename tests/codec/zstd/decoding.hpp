@@ -9,7 +9,7 @@
 
 #include "codec/scratch_memory.hpp"
 #include "codec/zstd/decode/on_host.hpp"
-#include "device/test_teams.hpp"
+#include "device/teams.hpp"
 
 namespace penstock::zstd::test {
 

@@ -33,8 +33,7 @@ class FrameMaker {
     const std::size_t begin = content.size();
     frame_begin_ = begin;
     window_ = chance(2) ? 0 : 1024u << random_() % 8;
-    most_ =
-        window_ == 0 ? std::min<std::size_t>(size, kMostBlockBytes) : std::min<std::size_t>(window_, kMostBlockBytes);
+    max_ = window_ == 0 ? std::min<std::size_t>(size, kMaxBlockBytes) : std::min<std::size_t>(window_, kMaxBlockBytes);
     huffman_.reset();
     for (auto& code : codes_) code.reset();
     repeat_ = {1, 4, 8};
@@ -44,7 +43,7 @@ class FrameMaker {
       // Few enough blocks for the decoder's scratch.
       const std::size_t least = size / 4 + 1;
       const std::size_t n = chance(10) ? 0 : std::max(least, 1 + random_() % std::max<std::size_t>(left, 1));
-      const std::size_t take = std::min({n, left, most_});
+      const std::size_t take = std::min({n, left, max_});
       left -= take;
       const bool last = left == 0 && !chance(5);
       add_block(blocks, take, last);
@@ -102,7 +101,7 @@ class FrameMaker {
     }
     const auto before = std::make_tuple(huffman_, codes_, repeat_, met);
     Data block = compressed(n);
-    const bool fits = block.size() <= most_ && block.size() < kMostBlockBytes;
+    const bool fits = block.size() <= max_ && block.size() < kMaxBlockBytes;
     if (!fits) {
       std::tie(huffman_, codes_, repeat_, met) = before;
       block.assign(content.end() - static_cast<std::ptrdiff_t>(n), content.end());
@@ -193,7 +192,7 @@ class FrameMaker {
                       (literals.size() > 1000 || chance(2));
     if (literals.size() > 0 && (treeless || !tree.empty()) && !chance(4)) streams = huffman_streams(literals, four);
     const std::size_t packed = tree.size() + streams.size();
-    if (streams.empty() || packed >= 1u << 18 || packed > kMostBlockBytes - 5000)
+    if (streams.empty() || packed >= 1u << 18 || packed > kMaxBlockBytes - 5000)
       return literals.size() > 0 && all_same && chance(2) ? simple_section(literals, LiteralType::rle)
                                                           : simple_section(literals, LiteralType::raw);
     ++met.literals[treeless ? 3 : 2];
@@ -300,7 +299,7 @@ class FrameMaker {
       return {static_cast<std::uint8_t>(symbol)};
     }
     set(TableMode::described);
-    now = random_code(used, code_symbols(c), code_most_log(c), random_);
+    now = random_code(used, code_symbols(c), code_max_log(c), random_);
     return now->description();
   }
   Data sequence_stream(const std::vector<WrittenSequence>& sequences) {
@@ -333,7 +332,7 @@ class FrameMaker {
   }
 
   Choices random_;
-  std::size_t frame_begin_ = 0, window_ = 0, most_ = 0;
+  std::size_t frame_begin_ = 0, window_ = 0, max_ = 0;
   bool checksum_ = false;
   std::optional<HuffmanCode> huffman_;
   HuffmanCode next_huffman_;

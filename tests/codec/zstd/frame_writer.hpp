@@ -50,12 +50,12 @@ struct FseCode {
                     [](std::uint32_t) { return 0u; });
   }
   [[nodiscard]] bool has(std::uint32_t symbol) const { return symbol < counts.size() && counts[symbol] != 0; }
-  /// A state of `symbol`, by chance; `least_bits`: that its next state takes.  table.size(): there is none.
-  [[nodiscard]] std::uint32_t any_state(std::uint32_t symbol, std::uint32_t least_bits, Choices& random) const {
+  /// A state of `symbol`, by chance; `min_bits`: that its next state takes.  table.size(): there is none.
+  [[nodiscard]] std::uint32_t any_state(std::uint32_t symbol, std::uint32_t min_bits, Choices& random) const {
     const auto size = static_cast<std::uint32_t>(table.size()), start = static_cast<std::uint32_t>(random() % size);
     for (std::uint32_t i = 0; i < size; ++i) {
       const std::uint32_t s = (start + i) % size;
-      if (entry_symbol(table[s]) == symbol && entry_bits(table[s]) >= least_bits) return s;
+      if (entry_symbol(table[s]) == symbol && entry_bits(table[s]) >= min_bits) return s;
     }
     return size;
   }
@@ -98,7 +98,7 @@ struct FseCode {
 };
 
 /// A table with shares for all `used` symbols and for some others below `symbols`.
-inline FseCode random_code(const std::vector<bool>& used, std::uint32_t symbols, std::uint32_t most_log,
+inline FseCode random_code(const std::vector<bool>& used, std::uint32_t symbols, std::uint32_t max_log,
                            Choices& random) {
   FseCode code;
   std::uint32_t shares = 0, last = 0;
@@ -111,7 +111,7 @@ inline FseCode random_code(const std::vector<bool>& used, std::uint32_t symbols,
   }
   code.log = 5;
   while (1u << code.log < shares) ++code.log;
-  code.log += static_cast<std::uint32_t>(random() % (most_log - code.log + 1));
+  code.log += static_cast<std::uint32_t>(random() % (max_log - code.log + 1));
   for (std::uint32_t rest = (1u << code.log) - shares; rest > 0;) {
     std::uint32_t s = static_cast<std::uint32_t>(random() % (last + 1));
     while (code.counts[s] == 0) s = s == last ? 0 : s + 1;

@@ -250,7 +250,7 @@ TEST(ZstdBad, LargerThanSaid) {
     batch.decoded_bytes = 10;
     batch.largest_bytes = 10;
     batch.count = 30;
-    const std::span<std::byte> scratch = penstock::test::scratch_of(least_scratch_bytes(30, 10, 10));
+    const std::span<std::byte> scratch = penstock::test::scratch_of(min_scratch_bytes(30, 10, 10));
     return in_order()(batch, scratch);
   });
   for (const Outcome& o : outcomes)

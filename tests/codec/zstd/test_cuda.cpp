@@ -88,7 +88,7 @@ struct Gpu : penstock::test::OnGpu {
       }
   }
   Buffer scratch(const Batch& batch, bool least) {
-    const auto size = least ? least_scratch_bytes : scratch_bytes;
+    const auto size = least ? min_scratch_bytes : scratch_bytes;
     return memory->allocate(size(batch.count, batch.decoded_bytes, batch.largest_bytes), 256, stream).value();
   }
   static std::span<std::byte> span_of(const Buffer& buffer) { return {buffer.data(), buffer.size()}; }

@@ -118,7 +118,7 @@ TEST(ZstdDecode, AnySliceOfTheScratchWillDo) {
     items.push_back(std::move(item));
     contents.push_back(std::move(content));
   }
-  const std::uint64_t least = least_scratch_bytes(40, decoded, largest), usual = scratch_bytes(40, decoded, largest);
+  const std::uint64_t least = min_scratch_bytes(40, decoded, largest), usual = scratch_bytes(40, decoded, largest);
   ASSERT_LT(least, usual);
   for (const std::uint64_t bytes : {least, least + 12345, (least + usual) / 2, usual, 4 * usual}) {
     const auto outcomes = decode_batch(items, bytes, scattered(static_cast<std::uint32_t>(bytes)));

@@ -8,7 +8,7 @@
 
 #include "codec/zstd/encode/encode.hpp"
 #include "device/encoding.hpp"
-#include "device/test_teams.hpp"
+#include "device/teams.hpp"
 
 using namespace penstock;
 using namespace penstock::zstd;
@@ -25,13 +25,13 @@ Made encode(const Team& team, const Data& data, std::uint64_t room, bool checksu
 }
 
 Made encode(const Data& data, bool checksum = false) {
-  return encode(HostTeam<>(), data, most_frame_bytes(data.size()), checksum);
+  return encode(HostTeam<>(), data, max_frame_bytes(data.size()), checksum);
 }
 
 /// The same bytes from all executors, no more than the bound; libzstd knows the size and gives the data back.
 Data expect_round_trip(const Data& data, std::uint32_t seed) {
   const bool checksum = seed % 2 != 0;
-  const std::uint64_t room = most_frame_bytes(data.size());
+  const std::uint64_t room = max_frame_bytes(data.size());
   const Made host = encode(HostTeam<>(), data, room, checksum);
   EXPECT_NE(host.bytes, kNotEncoded);
   EXPECT_EQ(encode(PermTeam<>(seed), data, room, checksum).data, host.data);
@@ -126,7 +126,7 @@ TEST(ZstdEncode, FibresStayTogether) {
     const auto shared = std::make_unique<BlockShared>();
     const PredefinedCoders coders = PredefinedCoders::make();
     const auto layout = EncodeLayout::make(1, data.size(), false, nullptr);
-    const Made made = encode_one(data, most_frame_bytes(data.size()), layout.scratch_bytes(1),
+    const Made made = encode_one(data, max_frame_bytes(data.size()), layout.scratch_bytes(1),
                                  [&](const EncodeBatch& batch, std::byte* scratch) {
                                    const auto here = EncodeLayout::make(1, data.size(), false, scratch);
                                    EXPECT_EQ(warp.run([&](FiberWarp<>& w) {

@@ -7,7 +7,7 @@
 namespace penstock::zstd {
 
 PENSTOCK_HD std::uint32_t code_symbols(int code) { return code == kLiteralLength ? 36 : code == kOffset ? 32 : 53; }
-PENSTOCK_HD std::uint32_t code_most_log(int code) { return code == kOffset ? 8 : 9; }
+PENSTOCK_HD std::uint32_t code_max_log(int code) { return code == kOffset ? 8 : 9; }
 
 // Where the table of a code lies among the words of a block's three tables.
 inline constexpr std::uint32_t kOffsetTable = 512, kMatchTable = 768, kTableWords = 1280;

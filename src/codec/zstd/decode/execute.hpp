@@ -55,11 +55,11 @@ inline constexpr std::uint32_t kTakenAlong = 7;
 template <class Shared>
 PENSTOCK_HD Tile choose_tile(const BlockWork& work, const Shared& shared, std::uint32_t n) {
   const std::uint32_t begin = packed_output(shared.record[0]);
-  if (output_between(begin, shared.record[n]) > Shared::kMostBytes) {
+  if (output_between(begin, shared.record[n]) > Shared::kMaxBytes) {
     std::uint32_t fits = 1, too_many = n;  // the first may be too long by itself
     while (fits + 1 < too_many) {
       const std::uint32_t middle = (fits + too_many) / 2;
-      if (output_between(begin, shared.record[middle]) <= Shared::kMostBytes)
+      if (output_between(begin, shared.record[middle]) <= Shared::kMaxBytes)
         fits = middle;
       else
         too_many = middle;
@@ -77,7 +77,7 @@ PENSTOCK_HD void enter_sequence(const BlockWork& work, const Tile& tile, Shared&
   const std::uint32_t match = begin + packed_literals(next) - packed_literals(record);
   const std::uint32_t offset = known_offset(packed_offset(record), work.repeat);
   if (offset == 0 || offset > work.written + tile.begin + match) atomic_add(&shared.bad_offsets, 1);
-  if (tile.bytes > Shared::kMostBytes) return;
+  if (tile.bytes > Shared::kMaxBytes) return;
   shared.sequence[k] = {static_cast<std::uint16_t>(match), static_cast<std::uint16_t>(end),
                         packed_literals(record) - begin, offset, 0};
   const std::uint32_t first = (begin + kMapBytes - 1) / kMapBytes, behind = (end + kMapBytes - 1) / kMapBytes;
@@ -145,13 +145,13 @@ PENSTOCK_HD void write_words(const Team& team, const BlockWork& work, const Tile
       return;
     }
     const std::uint32_t slot = atomic_add(&shared.scattered_words, 1);
-    if (slot < Shared::kMostScattered)
+    if (slot < Shared::kMaxScattered)
       shared.scattered[slot] = static_cast<std::uint16_t>(w);
     else
       for (std::uint32_t k = 0; k < 4; ++k) write_byte(4 * w + k);
   });
   const std::uint32_t scattered = shared.scattered_words;
-  team.for_each(4 * (scattered < Shared::kMostScattered ? scattered : Shared::kMostScattered),
+  team.for_each(4 * (scattered < Shared::kMaxScattered ? scattered : Shared::kMaxScattered),
                 [&](std::uint32_t i) { write_byte(4 * std::uint32_t{shared.scattered[i / 4]} + i % 4); });
 }
 
@@ -176,7 +176,7 @@ PENSTOCK_HD void write_long_sequence(const Team& team, const BlockWork& work, co
 /// Executes the sequences of a block.  The records of the next tile are loaded while one is written.
 template <int Ahead, class Team, class Shared>
 PENSTOCK_HD DecodeStatus execute_sequences(const Team& team, const BlockWork& work, Shared& shared) {
-  constexpr std::uint32_t kMostSequences = Team::lanes - 1, kWordsFrom = 16;  // bytes of a sequence, on average
+  constexpr std::uint32_t kMaxSequences = Team::lanes - 1, kWordsFrom = 16;  // bytes of a sequence, on average
   auto ahead = team.map([&](std::uint32_t lane) { return work.record(lane); });
   for (std::uint32_t done = 0; done < work.sequences;) {
     team.each_lane([&](std::uint32_t lane) {
@@ -184,7 +184,7 @@ PENSTOCK_HD DecodeStatus execute_sequences(const Team& team, const BlockWork& wo
       if (lane == 0) shared.wides = shared.scattered_words = 0;
     });
     const std::uint32_t left = work.sequences - done;
-    const Tile tile = choose_tile(work, shared, left < kMostSequences ? left : kMostSequences);
+    const Tile tile = choose_tile(work, shared, left < kMaxSequences ? left : kMaxSequences);
     done += tile.n;
     team.each_lane([&](std::uint32_t lane) {
       Team::at(ahead, lane) = work.record(done + lane);
@@ -192,7 +192,7 @@ PENSTOCK_HD DecodeStatus execute_sequences(const Team& team, const BlockWork& wo
       if (lane < kTakenAlong && lane < tile.bytes) *assume_global(tile.output + lane) = 0;
     });
     if (shared.bad_offsets != 0) return DecodeStatus::bad_offset;
-    if (tile.bytes > Shared::kMostBytes) {
+    if (tile.bytes > Shared::kMaxBytes) {
       write_long_sequence(team, work, tile, shared);
       continue;
     }
@@ -227,7 +227,7 @@ PENSTOCK_HD BlockWork plan_block(const Workspace& ws, const BlockRecord& block, 
   work.sequences = block.sequences;
   work.rest = (compressed ? block.literals : block.output) - block.literals_taken;
   work.end = block.output - work.rest;
-  work.behind = pack_sequence(work.end % kMostBlockBytes, block.literals_taken, 0);
+  work.behind = pack_sequence(work.end % kMaxBlockBytes, block.literals_taken, 0);
   work.repeat = progress.repeat;
   work.output = output;
   work.written = progress.written - progress.frame_begin;

@@ -9,7 +9,7 @@ namespace penstock::zstd {
 
 inline constexpr std::uint32_t kFrameMagic = 0xFD2FB528;
 inline constexpr std::uint32_t kSkippableMagic = 0x184D2A50;  // the lowest four bits are free
-inline constexpr std::uint32_t kMostBlockBytes = 128 << 10;
+inline constexpr std::uint32_t kMaxBlockBytes = 128 << 10;
 inline constexpr std::uint32_t kNone = ~0u;
 
 // The values of fields of the format.
@@ -41,7 +41,7 @@ struct BlockRecord {
   std::uint32_t sequences = 0, sequences_begin = 0;           ///< how many; the byte of the table modes
   std::uint32_t huffman_block = kNone;                        ///< the block that describes the literals' tree
   std::uint32_t table_block[kCodes] = {kNone, kNone, kNone};  ///< the blocks that describe the codes' tables
-  std::uint32_t most_bytes = 0;                               ///< a block of this frame has no more, on either side
+  std::uint32_t max_bytes = 0;                                ///< a block of this frame has no more, on either side
   std::uint32_t content_bytes = kNone;                        ///< of the frame; kNone when it does not say
   std::uint32_t literal_place = 0, sequence_place = 0;        ///< in the arena, in units of kPlaceBytes
   // Written by the passes.
@@ -63,7 +63,7 @@ struct Fault {
 
 struct FrameHeader {
   std::uint64_t content_bytes = ~std::uint64_t{0};
-  std::uint32_t most_block_bytes = 0;
+  std::uint32_t max_block_bytes = 0;
   bool checksum = false;
 };
 
@@ -95,7 +95,7 @@ PENSTOCK_HD DecodeStatus read_frame_header(ByteRange in, std::uint32_t& at, Fram
     at += size_bytes;
   }
   if (single_segment) window = header.content_bytes;
-  header.most_block_bytes = window < kMostBlockBytes ? static_cast<std::uint32_t>(window) : kMostBlockBytes;
+  header.max_block_bytes = window < kMaxBlockBytes ? static_cast<std::uint32_t>(window) : kMaxBlockBytes;
   return DecodeStatus::ok;
 }
 
@@ -118,7 +118,7 @@ PENSTOCK_HD std::uint32_t read_literals_header(ByteRange in, std::uint32_t at, s
     block.literals_packed = static_cast<std::uint32_t>(fields >> (4 + bits)) & mask;
     block.literal_streams = size_format == 0 ? 1 : 4;
   }
-  if (end - at < header || block.literals_packed > end - at - header || block.literals > block.most_bytes) return kNone;
+  if (end - at < header || block.literals_packed > end - at - header || block.literals > block.max_bytes) return kNone;
   block.literals_begin = at + header;
   return block.literals_begin + block.literals_packed;
 }
@@ -127,7 +127,7 @@ PENSTOCK_HD std::uint32_t read_literals_header(ByteRange in, std::uint32_t at, s
 PENSTOCK_HD Fault read_section_headers(ByteRange in, BlockRecord& block) {
   const std::uint32_t end = block.begin + block.bytes;
   // libzstd wants two bytes, and fewer than the most.
-  if (block.bytes < 2 || block.bytes >= kMostBlockBytes) return {DecodeStatus::bad_block, block.begin};
+  if (block.bytes < 2 || block.bytes >= kMaxBlockBytes) return {DecodeStatus::bad_block, block.begin};
   std::uint32_t at = read_literals_header(in, block.begin, end, block);
   if (at == kNone) return {DecodeStatus::bad_block, block.begin};
   // 3.1.1.3.2.1: the number of sequences in 1, 2 or 3 bytes.  0 is written in one byte only.
@@ -145,7 +145,7 @@ PENSTOCK_HD Fault read_section_headers(ByteRange in, BlockRecord& block) {
   }
   if (at >= end || (in.byte(at) & 3) != 0) return bad;  // the modes; two bits are reserved
   // A match has 3 bytes or more.
-  if (std::uint64_t{block.sequences} * 3 + block.literals > block.most_bytes) return bad;
+  if (std::uint64_t{block.sequences} * 3 + block.literals > block.max_bytes) return bad;
   return {};
 }
 
@@ -184,14 +184,14 @@ PENSTOCK_HD Fault walk_blocks(ByteRange in, const FrameHeader& frame, std::uint3
     const std::uint32_t header = in.little(at, 3), type = header >> 1 & 3, size = header >> 3;
     at += 3;
     last = (header & 1) != 0;
-    if (type == 3 || size > frame.most_block_bytes) return {DecodeStatus::bad_block, header_at};
+    if (type == 3 || size > frame.max_block_bytes) return {DecodeStatus::bad_block, header_at};
     BlockRecord block;
     block.type = static_cast<BlockType>(type);
     block.begin = at;
     block.bytes = block.type == BlockType::rle ? 1 : size;
     block.flags = static_cast<std::uint8_t>((first ? kFirstBlock : 0) | (last ? kLastBlock : 0) |
                                             (last && frame.checksum ? kChecksumFollows : 0));
-    block.most_bytes = frame.most_block_bytes;
+    block.max_bytes = frame.max_block_bytes;
     block.content_bytes = static_cast<std::uint32_t>(frame.content_bytes);  // fits or is kNone: see walk_frames
     block.output = size;
     if (!in.holds(at, block.bytes)) return {DecodeStatus::truncated_input, header_at};

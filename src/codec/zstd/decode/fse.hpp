@@ -8,8 +8,8 @@ namespace penstock::zstd {
 
 /// What may follow, and what was read.
 struct Distribution {
-  std::uint32_t most_symbols = 0;  ///< one more than the highest symbol that is allowed
-  std::uint32_t most_log = 0;      ///< of the table's size
+  std::uint32_t max_symbols = 0;  ///< one more than the highest symbol that is allowed
+  std::uint32_t max_log = 0;      ///< of the table's size
   std::uint32_t log = 0;
   std::uint32_t symbols = 0;
 };
@@ -22,10 +22,10 @@ PENSTOCK_HD_CALLED std::uint32_t read_distribution(ByteRange in, std::uint32_t a
   std::uint32_t bit = 4;
   d.log = (text.byte(0) & 15) + 5;
   d.symbols = 0;
-  if (d.log > d.most_log) return 0;
+  if (d.log > d.max_log) return 0;
   std::int32_t left = 1 << d.log;
   while (left > 0) {  // each turn is one symbol
-    if (d.symbols >= d.most_symbols) return 0;
+    if (d.symbols >= d.max_symbols) return 0;
     // Numbers below `spare` take one bit less.
     const auto room = static_cast<std::uint32_t>(left) + 1;
     const std::uint32_t bits = high_bit(room) + 1, half = 1u << (bits - 1), spare = 2 * half - 1 - room;
@@ -46,7 +46,7 @@ PENSTOCK_HD_CALLED std::uint32_t read_distribution(ByteRange in, std::uint32_t a
     for (std::uint32_t repeat = 3; repeat == 3;) {  // how many more symbols have no share, two bits at a time
       repeat = text.little(bit >> 3, 2) >> (bit & 7) & 3;
       bit += 2;
-      if (bit > 8 * text.size || d.symbols + repeat > d.most_symbols) return 0;
+      if (bit > 8 * text.size || d.symbols + repeat > d.max_symbols) return 0;
       for (std::uint32_t k = 0; k < repeat; ++k, ++d.symbols)
         if (counts != nullptr) counts[d.symbols] = 0;
     }

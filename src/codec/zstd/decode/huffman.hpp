@@ -6,9 +6,9 @@
 
 namespace penstock::zstd {
 
-inline constexpr std::uint32_t kHuffmanLog = 11;        // the longest code
-inline constexpr std::uint32_t kWeightTableLog = 6;     // the largest table of FSE-coded weights
-inline constexpr std::uint32_t kMostWeightsRead = 255;  // that of the last symbol follows from the others
+inline constexpr std::uint32_t kHuffmanLog = 11;       // the longest code
+inline constexpr std::uint32_t kWeightTableLog = 6;    // the largest table of FSE-coded weights
+inline constexpr std::uint32_t kMaxWeightsRead = 255;  // that of the last symbol follows from the others
 
 /// The table of one block.  An entry is symbol | code length << 8.
 struct HuffmanTable {
@@ -43,7 +43,7 @@ PENSTOCK_HD std::uint32_t read_coded_weights(ByteRange in, std::uint32_t at, std
   std::uint32_t state = take(d.log), next = take(d.log), n = 0;
   if (bits.left() < 0) return 0;
   for (;;) {
-    if (n + 2 > kMostWeightsRead) return 0;
+    if (n + 2 > kMaxWeightsRead) return 0;
     const std::uint32_t entry = table.fse[state];
     table.weight[n++] = static_cast<std::uint8_t>(entry_symbol(entry));
     state = next;

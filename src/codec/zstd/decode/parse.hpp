@@ -27,7 +27,7 @@ PENSTOCK_HD void parse_chunk(const Workspace& ws, std::uint32_t chunk) {
   ws.states[chunk] = state;
   std::uint64_t places = 0;
   std::uint32_t blocks = 0;
-  if (state.task.in_bytes > kMostEncodedBytes || state.task.out_bytes > kMostChunkBytes)
+  if (state.task.in_bytes > kMaxEncodedBytes || state.task.out_bytes > kMaxChunkBytes)
     state.fault.status = DecodeStatus::too_large;
   else
     state.fault =
@@ -39,13 +39,13 @@ PENSTOCK_HD void parse_chunk(const Workspace& ws, std::uint32_t chunk) {
   if (state.fault.status == DecodeStatus::ok) {
     const std::uint64_t filled = (places * kPlaceBytes + kPageBytes - 1) / kPageBytes;
     const std::uint64_t pages = filled > blocks ? filled : blocks == 0 ? 1 : blocks;
-    if (pages > most_pages(state.task.out_bytes) || pages > ws.chunk_pages) {
+    if (pages > max_pages(state.task.out_bytes) || pages > ws.chunk_pages) {
       state.fault.status = DecodeStatus::scratch_too_small;
     } else {
       state.blocks = blocks;
       state.first_page = atomic_add(ws.pages_taken, pages);
       // Only when the batch was said to be smaller than it is.
-      if (state.first_page + pages > ws.most_pages()) state.fault.status = DecodeStatus::scratch_too_small;
+      if (state.first_page + pages > ws.max_pages()) state.fault.status = DecodeStatus::scratch_too_small;
     }
   }
   ws.states[chunk] = state;

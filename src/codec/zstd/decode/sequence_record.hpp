@@ -14,7 +14,7 @@ namespace penstock::zstd {
 inline constexpr std::uint32_t kSymbols = 1u << 17;  ///< of one k; a block has fewer sequences than that
 inline constexpr std::uint32_t kHighestSymbol = (1u << 30) - 1;
 inline constexpr std::uint32_t kLowestSymbol = kHighestSymbol + 1 - 3 * kSymbols;
-static_assert(kMostChunkBytes < kLowestSymbol);
+static_assert(kMaxChunkBytes < kLowestSymbol);
 
 PENSTOCK_HD constexpr std::uint32_t repeat_symbol(std::uint32_t k) { return kHighestSymbol - k * kSymbols; }
 

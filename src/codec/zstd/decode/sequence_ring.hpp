@@ -12,9 +12,9 @@ namespace penstock::zstd {
 
 inline constexpr std::uint32_t kGroup = 8;  ///< sequences from one filling to the next
 inline constexpr std::uint32_t kRingWords = 64;
-inline constexpr std::uint32_t kMostSequenceBits = 89;  ///< 63 of values (31 + 16 + 16) and 26 of states (9 + 9 + 8)
-inline constexpr int kGroupWords = (kGroup * kMostSequenceBits + 31) / 32;  ///< that a group can take
-inline constexpr int kGroupBlocks = (kGroupWords + 3) / 4;                  ///< of 16 bytes, to replace them
+inline constexpr std::uint32_t kMaxSequenceBits = 89;  ///< 63 of values (31 + 16 + 16) and 26 of states (9 + 9 + 8)
+inline constexpr int kGroupWords = (kGroup * kMaxSequenceBits + 31) / 32;  ///< that a group can take
+inline constexpr int kGroupBlocks = (kGroupWords + 3) / 4;                 ///< of 16 bytes, to replace them
 inline constexpr int kWantedWords = 2 * kGroupWords + 10;  ///< so that a group begins with kGroupWords + 4 or more
 static_assert(kWantedWords + 4 <= static_cast<int>(kRingWords));
 

@@ -43,7 +43,7 @@ PENSTOCK_HD bool read_code_table(ByteRange in, std::uint32_t& at, std::uint32_t 
     if (table != nullptr) table[0] = fse_entry(extra_bits(code, symbol), 0, symbol, 0);
     return true;
   }
-  Distribution d{code_symbols(code), code_most_log(code), default_log(code), default_symbols(code)};
+  Distribution d{code_symbols(code), code_max_log(code), default_log(code), default_symbols(code)};
   if (mode == TableMode::described) {
     const std::uint32_t used = at < end ? read_distribution(in, at, end, d, counts) : 0;
     if (used == 0) return false;
@@ -86,9 +86,9 @@ struct SequenceLane {
   std::uint32_t literal_state, offset_state, match_state;  ///< times 4
   std::uint32_t repeat0, repeat1, repeat2;
   std::uint32_t output, literals;
-  std::uint32_t most_output;  ///< seen after a group
-  std::uint32_t farthest;     ///< largest offset value
-  std::uint32_t state_bits;   ///< taken after the last sequence, which has no next
+  std::uint32_t max_output;  ///< seen after a group
+  std::uint32_t farthest;    ///< largest offset value
+  std::uint32_t state_bits;  ///< taken after the last sequence, which has no next
   std::uint32_t left;
   std::uint64_t* to;
 };
@@ -153,7 +153,7 @@ PENSTOCK_HD void next_group(SequenceLane& lane, const Block& block, const std::u
   }
   if (n != 0) next_sequence(lane, block, literal_base, match_base);
   // A group adds less than 2^22, so no overflow hides.
-  lane.most_output = lane.most_output > lane.output ? lane.most_output : lane.output;
+  lane.max_output = lane.max_output > lane.output ? lane.max_output : lane.output;
 }
 
 /// Takes the first three states.
@@ -214,7 +214,7 @@ PENSTOCK_HD DecodeStatus run_chain(const Workspace& ws, BlockRecord& record, con
   record.repeat[2] = lane.repeat2;
   if (lane.position + 96 + static_cast<std::int32_t>(lane.state_bits) != stream.begin) return DecodeStatus::bad_stream;
   if (lane.farthest >= kLowestSymbol) return DecodeStatus::bad_offset;
-  if (lane.most_output > record.most_bytes || lane.literals > record.literals || record.output > record.most_bytes)
+  if (lane.max_output > record.max_bytes || lane.literals > record.literals || record.output > record.max_bytes)
     return DecodeStatus::bad_block;
   return DecodeStatus::ok;
 }

@@ -34,13 +34,13 @@ struct ByteSource {
 template <std::uint32_t Lanes, std::uint32_t Bytes>
 struct TileShared {
   static_assert(Bytes <= 32768, "positions and their differences have 16 bits");
-  static constexpr std::uint32_t kMostBytes = Bytes;
-  static constexpr std::uint32_t kMostScattered = 4 * Lanes;
+  static constexpr std::uint32_t kMaxBytes = Bytes;
+  static constexpr std::uint32_t kMaxScattered = 4 * Lanes;
 
   TileSequence sequence[Lanes];
   union {
-    std::uint64_t record[Lanes];              // while the tile is made
-    std::uint16_t scattered[kMostScattered];  // words that are written byte by byte
+    std::uint64_t record[Lanes];             // while the tile is made
+    std::uint16_t scattered[kMaxScattered];  // words that are written byte by byte
   };
   std::uint16_t map[Bytes / kMapBytes + 1];
   std::uint16_t wide[Bytes / (kMapBytes * kOwnGroups) + 1];  ///< sequences over more than kOwnGroups groups

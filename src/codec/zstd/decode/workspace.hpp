@@ -18,17 +18,17 @@
 namespace penstock::zstd {
 
 inline constexpr std::uint32_t kPageBytes = 2048;
-inline constexpr std::uint32_t kPlaceBytes = 16;      ///< unit of places in the arena
-inline constexpr std::uint32_t kMostPages = 1 << 24;  ///< in a slice: places have 32 bits, also behind a last chunk
+inline constexpr std::uint32_t kPlaceBytes = 16;     ///< unit of places in the arena
+inline constexpr std::uint32_t kMaxPages = 1 << 24;  ///< in a slice: places have 32 bits, also behind a last chunk
 
 /// A sequence's record keeps offsets of up to about 2^30 (sequences.hpp).
-inline constexpr std::uint64_t kMostChunkBytes = (std::uint64_t{1} << 30) - (1 << 19);
-inline constexpr std::uint64_t kMostEncodedBytes = 0x7FFFFFFF;  ///< positions have 32 bits
+inline constexpr std::uint64_t kMaxChunkBytes = (std::uint64_t{1} << 30) - (1 << 19);
+inline constexpr std::uint64_t kMaxEncodedBytes = 0x7FFFFFFF;  ///< positions have 32 bits
 
 /// Pages that chunks of `bytes` may take.  Literals take a byte for each of output, sequences 8 for 3, and both are
 /// rounded up for each block; the spare ones, for each chunk, let small chunks have some blocks.
 inline constexpr std::uint64_t kSparePages = 16;
-PENSTOCK_HD constexpr std::uint64_t most_pages(std::uint64_t bytes) {
+PENSTOCK_HD constexpr std::uint64_t max_pages(std::uint64_t bytes) {
   return (bytes * 8 / 3 + bytes / 32) / kPageBytes + kSparePages;
 }
 
@@ -70,7 +70,7 @@ struct Workspace {
   [[nodiscard]] PENSTOCK_HD std::uint8_t* at(std::uint32_t place) const {
     return arena + std::uint64_t{place} * kPlaceBytes;
   }
-  [[nodiscard]] PENSTOCK_HD std::uint64_t most_pages() const { return std::uint64_t{slices} * slice_pages; }
+  [[nodiscard]] PENSTOCK_HD std::uint64_t max_pages() const { return std::uint64_t{slices} * slice_pages; }
   /// How many slices chunks of so many pages take.
   [[nodiscard]] PENSTOCK_HD constexpr std::uint64_t slices_of(std::uint64_t pages) const {
     if (pages <= std::uint64_t{slice_pages} + chunk_pages) return pages == 0 ? 0 : 1;
@@ -78,7 +78,7 @@ struct Workspace {
   }
   /// The first page of the slice; all chunks have their pages.
   [[nodiscard]] PENSTOCK_HD std::uint64_t slice_begin(std::uint32_t slice) const {
-    const std::uint64_t taken = *pages_taken < most_pages() ? *pages_taken : most_pages();
+    const std::uint64_t taken = *pages_taken < max_pages() ? *pages_taken : max_pages();
     const std::uint64_t needed = slices_of(taken);
     if (needed <= 1) return slice == 0 ? 0 : taken;  // mostly, and without a division
     return slice * ((taken + needed - 1) / needed);

@@ -15,8 +15,8 @@ class ZstdDeviceEncoder final : public DeviceEncoder {
   [[nodiscard]] std::string_view name() const override { return "zstd"; }
   [[nodiscard]] EncodeSpeed speed() const override { return {1.5, 18, 0.1}; }
   [[nodiscard]] bool compresses() const override { return true; }
-  [[nodiscard]] std::uint64_t most_bytes(std::uint64_t in_bytes) const override {
-    return zstd::most_frame_bytes(in_bytes);
+  [[nodiscard]] std::uint64_t max_bytes(std::uint64_t in_bytes) const override {
+    return zstd::max_frame_bytes(in_bytes);
   }
   [[nodiscard]] std::uint64_t scratch_bytes(std::uint32_t count, std::uint64_t largest_bytes) const override {
     return zstd::EncodeLayout::make(count, largest_bytes, checksum_, nullptr).scratch_bytes(count);

@@ -15,10 +15,10 @@ namespace penstock::zstd {
 inline constexpr std::uint32_t kFrameHeader = 9;  // at most: magic, descriptor, content size
 inline constexpr std::uint32_t kBlockHeader = 3;
 /// Content sizes of frames are written in 4 bytes.
-inline constexpr std::uint64_t kMostFrame = std::uint64_t{1} << 31;
+inline constexpr std::uint64_t kMaxFrame = std::uint64_t{1} << 31;
 
 /// Most bytes that a chunk can become.
-PENSTOCK_HD constexpr std::uint64_t most_frame_bytes(std::uint64_t bytes) {
+PENSTOCK_HD constexpr std::uint64_t max_frame_bytes(std::uint64_t bytes) {
   return kFrameHeader + bytes + (bytes / kEncodedBlock + 1) * kBlockHeader + 4;
 }
 
@@ -54,7 +54,7 @@ struct EncodeLayout {
   /// How many blocks a chunk has; none when it cannot be encoded.
   [[nodiscard]] PENSTOCK_HD std::uint32_t blocks_of(std::uint64_t n) const {
     const std::uint64_t blocks_there = (n + kEncodedBlock - 1) / kEncodedBlock;
-    return n > kMostFrame || blocks_there > each ? 0 : static_cast<std::uint32_t>(blocks_there);
+    return n > kMaxFrame || blocks_there > each ? 0 : static_cast<std::uint32_t>(blocks_there);
   }
 };
 
@@ -113,7 +113,7 @@ PENSTOCK_HD void join_pass(const EncodeBatch& batch, const EncodeLayout& layout,
   const EncodeTask task = batch.tasks[chunk];
   const std::uint32_t blocks = layout.blocks_of(size);
   batch.out_bytes[chunk] = kNotEncoded;
-  if (size > kMostFrame || (blocks == 0 && size > 0)) return;
+  if (size > kMaxFrame || (blocks == 0 && size > 0)) return;
   const auto n = static_cast<std::uint32_t>(size);
   const std::uint32_t least = 5 + (1u << size_flag(n)) + (blocks == 0 ? kBlockHeader : 0);
   if (task.room < least) return;

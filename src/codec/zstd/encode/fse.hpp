@@ -8,18 +8,18 @@
 namespace penstock::zstd {
 
 /// The states of each symbol in a table of 1 << log, in order: those of symbol s are state[first[s]] and on.
-template <std::uint32_t kSymbols, std::uint32_t kMostLog>
+template <std::uint32_t kSymbols, std::uint32_t kMaxLog>
 struct FseCoder {
   std::uint32_t log;
   std::uint8_t first[kSymbols];
   std::uint8_t share[kSymbols];  ///< how many
-  std::uint8_t state[1 << kMostLog];
+  std::uint8_t state[1 << kMaxLog];
 
   /// counts: shares that make 1 << log, -1 for "less than one"; used up.  The places are those of build_fse_table.
   PENSTOCK_HD void build(const std::int16_t* counts, std::uint32_t symbols, std::uint32_t table_log) {
     log = table_log;
     const std::uint32_t size = 1u << log, mask = size - 1, step = (size >> 1) + (size >> 3) + 3;
-    std::uint8_t symbol_at[1 << kMostLog] = {};
+    std::uint8_t symbol_at[1 << kMaxLog] = {};
     std::uint32_t high = size, begin = 0;
     for (std::uint32_t s = 0; s < symbols; ++s) {
       share[s] = static_cast<std::uint8_t>(counts[s] == -1 ? 1 : counts[s]);

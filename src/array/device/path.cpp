@@ -1,0 +1,76 @@
+// Where the chunks of a read into device memory are decoded, and why.
+#include <fmt/format.h>
+
+#include "array/device/read.hpp"
+#include "array/index/leaf.hpp"
+#include "array/read/region_reader.hpp"
+#include "core/settings.hpp"
+#include "core/units.hpp"
+
+namespace penstock {
+namespace {
+
+/// Whether the device decodes, and the reason.
+struct Choice {
+  bool device = false;
+  std::string reason;
+};
+
+/// By what was measured.  nvCOMP takes part when the user has named it.
+Result<Choice> choose(DeviceChain& chain, Device device, std::uint64_t chunks, std::uint64_t threads) {
+  PENSTOCK_ASSIGN(const CodecCosts costs, codec_costs());
+  PENSTOCK_ASSIGN(const std::string library, nvcomp_library());
+  if (!library.empty() && device.type == Device::Type::cuda) {
+    PENSTOCK_ASSIGN_IN(const auto nvcomp, nvcomp::load(library), "PENSTOCK_NVCOMP_LIBRARY");
+    chain.hand_to_nvcomp(nvcomp, &costs, chunks);
+  }
+  const auto on_device = chain.device_seconds(costs, chunks);
+  const auto on_cpu = chain.cpu_seconds(costs, chunks, threads);
+  if (!on_device || !on_cpu) return Choice{false, (on_device ? on_cpu : on_device).error().message()};
+  return Choice{*on_device < *on_cpu,
+                fmt::format("about {} on the device, {} on {} CPU thread{} ({})", format_seconds(*on_device),
+                            format_seconds(*on_cpu), threads, threads == 1 ? "" : "s", costs.text())};
+}
+
+/// As PENSTOCK_DECODE says.
+Result<Choice> forced_choice(CodecPlace wanted, DeviceChain& chain, std::uint64_t chunks) {
+  if (wanted == CodecPlace::cpu) return Choice{false, "PENSTOCK_DECODE=cpu"};
+  if (wanted == CodecPlace::device) return Choice{true, "PENSTOCK_DECODE=device"};
+  PENSTOCK_ASSIGN(const std::string library, nvcomp_library());
+  PENSTOCK_ASSIGN_IN(const auto nvcomp, nvcomp::load(library), "PENSTOCK_DECODE=nvcomp");
+  const bool any = chain.hand_to_nvcomp(nvcomp, nullptr, chunks) > 0;
+  return Choice{true, any ? "PENSTOCK_DECODE=nvcomp" : "PENSTOCK_DECODE=nvcomp, which has no decoder for these codecs"};
+}
+
+}  // namespace
+
+Result<DevicePath> device_path(const Dataset& dataset, const CodecChain& chain, Device device, std::uint64_t chunks,
+                               std::uint64_t threads) {
+  if (dataset.dtype.is_vlen())
+    return Error(ErrorCode::unsupported, "variable-length elements live in host memory only");
+  const CodecChain& inner = innermost(chain);
+  DevicePath path;
+  if (inner.is_uncompressed()) {
+    path.text = "none";
+    path.reason = "the chunks are stored raw";
+    return path;
+  }
+  PENSTOCK_ASSIGN(const CodecPlace wanted, decode_place());
+  path.decode = DevicePath::Decode::on_cpu;
+  path.text = "cpu, " + inner.text();
+  auto able = DeviceChain::make(inner);
+  if (!able) {
+    path.reason = able.error().message() + ": CPU threads, then upload through pinned memory";
+    return path;
+  }
+  PENSTOCK_ASSIGN(Choice choice, wanted == CodecPlace::automatic ? choose(*able, device, chunks, threads)
+                                                                 : forced_choice(wanted, *able, chunks));
+  path.reason = std::move(choice.reason);
+  if (!choice.device) return path;
+  path.decode = DevicePath::Decode::on_device;
+  path.text = device.name() + ", " + able->text();
+  path.chain = *std::move(able);
+  return path;
+}
+
+}  // namespace penstock

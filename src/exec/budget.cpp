@@ -1,0 +1,55 @@
+#include "exec/budget.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/checked.hpp"
+#include "core/settings.hpp"
+#include "core/units.hpp"
+#include "exec/job.hpp"
+
+namespace penstock {
+namespace {
+
+/// Without the buffers that were kept from earlier operations, which count too.
+std::uint64_t free_bytes(std::uint64_t budget_bytes) {
+  return reuse_within(budget_bytes) == Reuse::yes ? budget_bytes - kKeptBufferBytes : budget_bytes;
+}
+
+/// How many times `each_bytes` fit into `bytes`, at least once and at most `most` times.
+std::uint64_t fit(std::uint64_t bytes, std::uint64_t each_bytes, std::uint64_t most) {
+  return std::clamp<std::uint64_t>(bytes / std::max<std::uint64_t>(each_bytes, 1), 1, most);
+}
+
+std::uint64_t less(std::uint64_t bytes, std::uint64_t taken) { return bytes - std::min(bytes, taken); }
+
+}  // namespace
+
+Result<BudgetPlan> plan_budget(const Options& options, std::uint64_t bytes_per_worker) {
+  BudgetPlan a{options.budget_bytes, options.threads, 1};
+  if (a.budget_bytes == 0) {
+    PENSTOCK_ASSIGN(a.budget_bytes, default_budget_bytes());
+  }
+  if (a.threads == 0) {
+    PENSTOCK_ASSIGN(a.threads, default_threads());
+  }
+  if (bytes_per_worker > a.budget_bytes)
+    return Error(ErrorCode::budget_too_small, fmt::format("a memory budget of {} is too small: one chunk needs {}",
+                                                          format_bytes(a.budget_bytes), format_bytes(bytes_per_worker)))
+        .set_hint(fmt::format("Allow at least {} bytes.", bytes_per_worker));
+  const std::uint64_t free = free_bytes(a.budget_bytes);
+  a.workers = fit(free, bytes_per_worker, a.threads);
+  a.spare_bytes = free / a.workers;
+  a.spare_bytes -= std::min(a.spare_bytes, bytes_per_worker);
+  return a;
+}
+
+Result<WriteBudget> plan_write_budget(const Options& options, const WriteNeed& need) {
+  PENSTOCK_ASSIGN(const BudgetPlan a, plan_budget(options, saturating_add(need.thread_bytes, need.object_bytes)));
+  const std::uint64_t free = free_bytes(a.budget_bytes);
+  const std::uint64_t threads = fit(less(free, need.object_bytes), need.thread_bytes, a.threads);
+  return WriteBudget{a.budget_bytes, threads, fit(less(free, threads * need.thread_bytes), need.object_bytes, threads)};
+}
+
+}  // namespace penstock

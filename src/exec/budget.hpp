@@ -1,0 +1,38 @@
+// How many workers fit into a memory budget.
+#pragma once
+#include <cstdint>
+
+#include "penstock/array.hpp"
+
+namespace penstock {
+
+/// Threads and budget of one operation, defaults filled in.
+struct BudgetPlan {
+  std::uint64_t budget_bytes = 0;
+  std::uint64_t threads = 1;
+  std::uint64_t workers = 1;      ///< threads that fit into the budget
+  std::uint64_t spare_bytes = 0;  ///< what each of them may take beyond its need
+};
+
+/// `bytes_per_worker`: working memory of one piece.  Errors: budget_too_small, saying what is needed;
+/// invalid_argument (settings).
+Result<BudgetPlan> plan_budget(const Options& options, std::uint64_t bytes_per_worker);
+
+/// Working memory of a write.
+struct WriteNeed {
+  std::uint64_t thread_bytes = 0;  ///< of each thread
+  std::uint64_t object_bytes = 0;  ///< of each object under way, which many threads may work on; 0: it takes no more
+};
+
+/// Threads and objects of one write.
+struct WriteBudget {
+  std::uint64_t budget_bytes = 0;
+  std::uint64_t threads = 1;
+  std::uint64_t objects = 1;  ///< most under way at once
+};
+
+/// As many threads as the budget has room for beside one object, then as many objects, at most one for each thread.
+/// Errors: those of allow.
+Result<WriteBudget> plan_write_budget(const Options& options, const WriteNeed& need);
+
+}  // namespace penstock

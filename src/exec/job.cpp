@@ -1,0 +1,122 @@
+#include "exec/job.hpp"
+
+#include <oneapi/tbb/info.h>
+
+#include <algorithm>
+
+#include "device/threads.hpp"
+
+namespace penstock {
+
+using Clock = std::chrono::steady_clock;
+constexpr auto kProgressEvery = std::chrono::milliseconds(50);
+
+namespace {
+
+/// Buffers between operations, the last used on top.
+class KeptBuffers {
+ public:
+  static KeptBuffers& get() {
+    static auto* kept = new KeptBuffers;  // never destroyed: threads of other libraries may outlive main
+    return *kept;
+  }
+  WorkerBuffers take() {
+    const std::scoped_lock lock(mutex_);
+    if (items_.empty()) return {};
+    WorkerBuffers buffers = std::move(items_.back());
+    items_.pop_back();
+    bytes_ -= buffers.capacity_bytes();
+    return buffers;
+  }
+  void keep(WorkerBuffers buffers) {
+    const std::uint64_t bytes = buffers.capacity_bytes();
+    const std::scoped_lock lock(mutex_);
+    if (bytes == 0 || bytes > kKeptBufferBytes - bytes_) return;
+    bytes_ += bytes;
+    items_.push_back(std::move(buffers));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<WorkerBuffers> items_;
+  std::uint64_t bytes_ = 0;
+};
+
+}  // namespace
+
+Worker::Worker(Reuse reuse)
+    : WorkerBuffers(reuse == Reuse::yes ? KeptBuffers::get().take() : WorkerBuffers()), reuse_(reuse) {}
+
+Worker::~Worker() {
+  if (reuse_ == Reuse::yes) KeptBuffers::get().keep(std::move(*this));
+}
+
+Job::Job(const Options& options, std::string_view what, std::uint64_t total_bytes, std::uint64_t workers, Reuse reuse)
+    : options_(options),
+      what_(what),
+      total_bytes_(total_bytes),
+      count_(std::clamp<std::uint64_t>(workers, 1, 4096)),
+      workers_([reuse] { return Worker(reuse); }) {
+  const auto usual = static_cast<std::uint64_t>(tbb::info::default_concurrency());
+  if (count_ > usual) more_threads_.emplace(tbb::global_control::max_allowed_parallelism, count_);
+  count_ = usable_threads(count_);
+  // Else the calling thread's own arena, which stands: small reads follow each other faster than threads fall asleep.
+  if (count_ > 1 && count_ != usual) arena_.emplace(static_cast<int>(count_));
+}
+
+Status Job::check() const {
+  if (options_.cancel.cancelled()) return Error(ErrorCode::cancelled, std::string(what_) + " was cancelled");
+  return {};
+}
+
+Status Job::check_ran(std::uint64_t ran, std::uint64_t all) const {
+  if (ran == all) return check();
+  return Error(ErrorCode::cancelled, std::string(what_) + " was stopped: another part of it failed");
+}
+
+void Job::advance(std::uint64_t bytes) {
+  const std::uint64_t done = done_bytes_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  if (!options_.progress) return;
+  const std::unique_lock lock(progress_mutex_, std::try_to_lock);
+  if (!lock) return;
+  const auto now = Clock::now();
+  if (now - last_progress_ < kProgressEvery && done < total_bytes_) return;
+  last_progress_ = now;
+  options_.progress({what_, std::min(done, total_bytes_), total_bytes_});
+}
+
+void Job::add_problem(std::string key, std::string message) {
+  const std::scoped_lock lock(problems_mutex_);
+  problems_.push_back({std::move(key), std::move(message)});
+}
+
+double Job::stage_seconds(Stage stage) const {
+  double sum = 0;
+  for (const Worker& w : workers_) sum += w.seconds[static_cast<std::size_t>(stage)];
+  return sum;
+}
+
+std::uint64_t Job::merged_chunks() const {
+  std::uint64_t sum = 0;
+  for (const Worker& w : workers_) sum += w.merged;
+  return sum;
+}
+
+void Job::fill_report(Report& report) {
+  report.operation = what_;
+  report.wall_seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+  report.threads = count_;
+  report.decoded_bytes = done_bytes_.load();
+  for (const Worker& w : workers_) {
+    report.stored_bytes += w.stored_bytes;
+    report.requests += w.requests;
+    report.chunks += w.chunks;
+    report.absent_chunks += w.absent;
+    report.peak_host_bytes += w.capacity_bytes();  // buffers only grow, so this is their highest sum
+    for (const Bytes& chunk : w.shard_chunks) report.peak_host_bytes += chunk.capacity();
+  }
+  std::sort(problems_.begin(), problems_.end(), [](const auto& a, const auto& b) { return a.key < b.key; });
+  report.problems = std::move(problems_);
+}
+
+}  // namespace penstock
