@@ -10,12 +10,12 @@
 #include <new>
 #include <system_error>
 
-#include "cli/command.hpp"
-#include "cli/help.hpp"
-#include "cli/list.hpp"
-#include "cli/signals.hpp"
-#include "cli/suggest.hpp"
-#include "cli/version.hpp"
+#include "cli/commands.hpp"
+#include "cli/kit/command.hpp"
+#include "cli/kit/help.hpp"
+#include "cli/kit/signals.hpp"
+#include "cli/kit/suggest.hpp"
+#include "cli/kit/version.hpp"
 
 namespace penstock::cli {
 

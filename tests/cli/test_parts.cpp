@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "cli/codec_times.hpp"
-#include "cli/npy.hpp"
-#include "cli/pieces.hpp"
-#include "cli/progress.hpp"
-#include "cli/suggest.hpp"
-#include "cli/table.hpp"
+#include "cli/kit/progress.hpp"
+#include "cli/kit/suggest.hpp"
+#include "cli/kit/table.hpp"
+#include "cli/look/npy.hpp"
+#include "cli/measure/codec_times.hpp"
+#include "cli/nodes/pieces.hpp"
 #include "codec/chain.hpp"
 #include "penstock/report.hpp"
 
