@@ -9,6 +9,7 @@ std::unique_ptr<Command> make_array_path();
 std::unique_ptr<Command> make_bench();
 std::unique_ptr<Command> make_bench_codecs();
 std::unique_ptr<Command> make_cat();
+std::unique_ptr<Command> make_complete();
 std::unique_ptr<Command> make_completion();
 std::unique_ptr<Command> make_copy();
 std::unique_ptr<Command> make_demo();
@@ -18,5 +19,6 @@ std::unique_ptr<Command> make_help();
 std::unique_ptr<Command> make_info();
 std::unique_ptr<Command> make_tree();
 std::unique_ptr<Command> make_verify();
+std::unique_ptr<Command> make_version();
 
 }  // namespace penstock::cli

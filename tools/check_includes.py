@@ -17,6 +17,7 @@ APPLICATIONS = {"oct", "tracto"}
 # The stage that a public header belongs to.
 PUBLIC = {
     "bytes.hpp": "core",
+    "codec.hpp": "codec",
     "dataset.hpp": "core",
     "dtype.hpp": "core",
     "error.hpp": "core",

@@ -5,13 +5,13 @@
 #include <charconv>
 #include <cstdio>
 
-#include "cli/change/codec_text.hpp"
 #include "cli/change/copy_work.hpp"
 #include "cli/commands.hpp"
 #include "cli/kit/command.hpp"
 #include "cli/nodes/target.hpp"
 #include "cli/nodes/walk.hpp"
 #include "core/units.hpp"
+#include "penstock/codec.hpp"
 
 namespace penstock::cli {
 namespace {
@@ -55,10 +55,12 @@ class Copy : public Command {
     usage.option("--chunks", "SHAPE", chunks_, "shape of the chunks, e.g. 64,64,64; one number for all dimensions");
     usage.option("--shards", "SHAPE", shards_,
                  "put chunks together in shards of this shape (zarr v3); none: no shards");
-    usage.option(
-        "--codec", "CODEC", codec_,
-        "how chunks are compressed: zstd:level=3, blosc:cname=lz4,clevel=5, gzip, none, ..., or JSON as in zarr v3 "
-        "metadata");
+    usage
+        .option(
+            "--codec", "CODEC", codec_,
+            "how chunks are compressed: zstd:level=3, blosc:cname=lz4,clevel=5, gzip, none, ..., or JSON as in zarr v3 "
+            "metadata")
+        .suggestions = compressor_names();
     Option& format = usage.option("--zarr-format", "N", format_, "2 or 3");
     format.kind = ValueKind::choice;
     format.choices = {"2", "3"};
@@ -76,6 +78,7 @@ class Copy : public Command {
     usage.flag("--dry-run", dry_run_, "print what would be written, write nothing");
     usage.flag("--json", json_, "print the report as JSON");
     resources_.declare(usage);
+    resources_.declare_talk(usage, "first print, to standard error, what will be written");
     usage.example("penstock copy vol.zarr/0 small.zarr --region 0:100,:,:", "a part");
     usage.example("penstock copy old.zarr new.zarr --zarr-format 3 --chunks 64 --shards 512 --codec zstd:level=3",
                   "from v2 to sharded v3");
@@ -108,6 +111,7 @@ class Copy : public Command {
         session.out.print(plan.text);
       return 0;
     }
+    if (resources_.verbose) std::fputs(plan.text.c_str(), stderr);
     Result<Report> copied = run_copy(job, node, target);
     if (!copied && copied.error().code() == ErrorCode::cancelled && !pyramid_ && !force_ && !to_.ends_with(".zip"))
       copied.error().set_hint("the same command with --resume goes on.");
@@ -115,7 +119,7 @@ class Copy : public Command {
     if (json_) {
       PENSTOCK_ASSIGN(const Json document, parse_json(report.json()));
       session.out.json(document);
-    } else {
+    } else if (!resources_.quiet) {
       session.out.print(report.text());
     }
     return 0;

@@ -1,8 +1,11 @@
 // penstock verify
 #include <fmt/format.h>
 
+#include <cstdio>
+
 #include "cli/commands.hpp"
 #include "cli/kit/command.hpp"
+#include "cli/kit/progress.hpp"
 #include "cli/nodes/describe.hpp"
 #include "cli/nodes/walk.hpp"
 #include "core/units.hpp"
@@ -25,6 +28,7 @@ class Verify : public Command {
     usage.argument("STORE", store_, "array or group");
     usage.flag("--json", json_, "print JSON: a report for each array");
     resources_.declare(usage);
+    resources_.declare_talk(usage, "also print, to standard error, how each array was read");
     usage.example("penstock verify brain.ome.zarr/0", "one array");
     usage.example("penstock verify --json brain.ome.zarr", "all arrays, for a program");
   }
@@ -63,6 +67,11 @@ class Verify : public Command {
       list.push_back(std::move(entry));
       return {};
     }
+    if (resources_.verbose) {
+      progress_done();
+      std::fputs(report.text().c_str(), stderr);
+    }
+    if (resources_.quiet && report.problems.empty()) return {};
     const std::uint64_t bad = std::min<std::uint64_t>(report.problems.size(), report.chunks);
     const std::uint64_t absent = std::min(report.absent_chunks, report.chunks - bad);
     std::string line = fmt::format("{} chunk{}: {} good", format_count(report.chunks), report.chunks == 1 ? "" : "s",

@@ -23,12 +23,13 @@ class Command {
 
 /// A row of the list in main.cpp.
 struct CommandEntry {
+  std::string_view group;  ///< "look", "change", ...: its heading in `penstock help`; empty: not listed
   std::string_view name;
   std::string_view summary;  ///< one line
   std::unique_ptr<Command> (*make)();
 };
 
-/// All commands, in the order of `penstock help`.
+/// All commands, in the order of `penstock help`; those of a group stand together.
 std::span<const CommandEntry> commands();
 /// nullptr when there is no such command.
 const CommandEntry* find_command(std::string_view name);

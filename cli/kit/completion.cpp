@@ -22,8 +22,7 @@ class Completion : public Command {
   Result<int> run(Session& session) override {
     std::vector<CompletionEntry> entries;
     for (const CommandEntry& entry : commands()) {
-      // Scripts know a command by its one word.
-      if (entry.name.starts_with("--") || entry.name.find(' ') != std::string_view::npos) continue;
+      if (entry.group.empty()) continue;
       entries.push_back({std::string(entry.name), std::string(entry.summary), {}});
       entry.make()->usage(entries.back().usage);
     }

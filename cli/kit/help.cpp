@@ -1,13 +1,15 @@
-// penstock help
+// penstock help and penstock version
 #include "cli/kit/help.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
 
 #include "cli/commands.hpp"
 #include "cli/kit/command.hpp"
-#include "cli/kit/table.hpp"
+#include "cli/kit/version.hpp"
 
 namespace penstock::cli {
 namespace {
@@ -19,14 +21,15 @@ Usage usage_of(const CommandEntry& entry) {
 }
 
 class Help : public Command {
-  std::optional<std::string> topic_;
+  std::vector<std::string> topic_;  // "bench codecs" is two words
   bool markdown_ = false;
 
  public:
   void usage(Usage& usage) override {
     Argument& topic = usage.argument("COMMAND", topic_, "the command to explain");
     topic.kind = ValueKind::choice;
-    for (const CommandEntry& entry : commands()) topic.choices.emplace_back(entry.name);
+    for (const CommandEntry& entry : commands())
+      if (!entry.group.empty()) topic.suggestions.emplace_back(entry.name);
     usage.flag("--markdown", markdown_, "the reference of all commands, as docs/reference/commands.md holds it");
     usage.example("penstock help copy", "how to copy");
     usage.example("penstock help --markdown > docs/reference/commands.md", "write the reference page again");
@@ -37,17 +40,35 @@ class Help : public Command {
       session.out.print(reference_page());
       return 0;
     }
-    if (!topic_) {
+    if (topic_.empty()) {
       session.out.print(overview());
       return 0;
     }
-    const CommandEntry& entry = *find_command(*topic_);  // parsing has checked it
-    session.out.print(usage_of(entry).help(entry.name, entry.summary));
+    const std::string name = fmt::format("{}", fmt::join(topic_, " "));
+    const CommandEntry* entry = find_command(name);
+    if (entry == nullptr) {
+      std::vector<std::string> known;
+      for (const CommandEntry& e : commands())
+        if (!e.group.empty()) known.emplace_back(e.name);
+      PENSTOCK_TRY(check_choice("COMMAND", name, known));
+    }
+    session.out.print(usage_of(*entry).help(entry->name, entry->summary));
+    return 0;
+  }
+};
+
+class Version : public Command {
+ public:
+  void usage(Usage& usage) override { usage.example("penstock version", "also --version and -V"); }
+  Result<int> run(Session& session) override {
+    session.out.print(fmt::format("penstock {} ({})\n", version(), commit()));
     return 0;
   }
 };
 
 }  // namespace
+
+std::unique_ptr<Command> make_version() { return std::make_unique<Version>(); }
 
 std::unique_ptr<Command> make_help() { return std::make_unique<Help>(); }
 
@@ -55,12 +76,19 @@ std::string overview() {
   std::string out =
       "penstock: chunked scientific arrays, from storage to the processor and back\n\n"
       "usage: penstock COMMAND [options] ...\n\n";
-  Table table("ll");
-  for (const CommandEntry& entry : commands()) table.row({std::string(entry.name), std::string(entry.summary)});
-  out += table.text("  ");
+  std::size_t width = 0;
+  for (const CommandEntry& entry : commands())
+    if (!entry.group.empty()) width = std::max(width, entry.name.size());
+  std::string_view group;
+  for (const CommandEntry& entry : commands()) {
+    if (entry.group.empty()) continue;
+    if (entry.group != group) out += fmt::format("{}{}:\n", group.empty() ? "" : "\n", entry.group);
+    group = entry.group;
+    out += fmt::format("  {:<{}}  {}\n", entry.name, width, entry.summary);
+  }
   out +=
       "\npenstock COMMAND --help   arguments and examples of a command\n"
-      "penstock --version        version and commit\n";
+      "penstock --version        version and commit (-V)\n";
   return out;
 }
 
@@ -71,7 +99,8 @@ std::string reference_page() {
       "Results go to standard output, everything else to standard error. An error is one line that says what, where "
       "and "
       "why, and where it helps a second one that says what to do.\n";
-  for (const CommandEntry& entry : commands()) out += "\n" + usage_of(entry).markdown(entry.name, entry.summary);
+  for (const CommandEntry& entry : commands())
+    if (!entry.group.empty()) out += "\n" + usage_of(entry).markdown(entry.name, entry.summary);
   out += "\n## Exit codes\n\n| code | meaning |\n|---|---|\n| 0 | done |\n";
   std::map<int, std::string> codes;
 #define PENSTOCK_ERROR(name, meaning, python, exit_code) \

@@ -1,81 +1,138 @@
-// The only file that sees the command line library.
+// Words of the command line into the values that a Usage declares.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
+#include <algorithm>
 
-#include "cli/kit/suggest.hpp"
 #include "cli/kit/usage.hpp"
+#include "core/suggest.hpp"
 
 namespace penstock::cli {
 namespace {
 
-Error usage_error(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
-
-void declare(CLI::App& app, const Argument& a) {
-  std::visit([&](auto* into) { app.add_option(a.name, *into); }, a.into);
-  CLI::Option* option = app.get_option(a.name);
-  if (a.required()) option->required();
+Error mistake(std::string message) {
+  return Error(ErrorCode::invalid_argument, std::move(message)).set_hint("see --help");
 }
 
-void declare(CLI::App& app, const Option& o) {
-  if (bool* const* flag = std::get_if<bool*>(&o.into)) {
-    app.add_flag(o.name, **flag)->disable_flag_override();
-  } else if (auto* const* one = std::get_if<std::optional<std::string>*>(&o.into)) {
-    app.add_option(o.name, **one)->expected(1);
-  } else {
-    app.add_option(o.name, *std::get<std::vector<std::string>*>(o.into))->expected(1)->take_all();
+class Parser {
+ public:
+  Parser(const Usage& usage, std::span<const std::string> words) : usage_(usage), words_(words) {}
+
+  Status parse() {
+    bool only_arguments = false;  // after "--"
+    while (at_ < words_.size()) {
+      const std::string& word = words_[at_++];
+      if (!only_arguments && word == "--")
+        only_arguments = true;
+      else if (only_arguments || word.size() < 2 || word[0] != '-')
+        PENSTOCK_TRY(argument(word));
+      else if (word[1] == '-')
+        PENSTOCK_TRY(long_option(word));
+      else
+        PENSTOCK_TRY(letters(word));
+    }
+    if (next_ < usage_.arguments().size()) {
+      const Argument& missing = usage_.arguments()[next_];
+      if (missing.required() && !(missing.takes_many() && filled_)) return mistake(missing.name + " is missing");
+    }
+    return {};
   }
-}
 
-/// The first word that looks like an option and is none.
-std::optional<std::string> unknown_option(const Usage& usage, const std::vector<std::string>& words) {
-  for (const std::string& word : words) {
-    if (word.size() < 2 || word[0] != '-') continue;
-    std::string name = word.substr(0, word.find('='));
-    bool known = false;
-    for (const Option& o : usage.options()) known = known || o.name == name;
-    if (!known) return name;
+ private:
+  Status argument(const std::string& word) {
+    if (next_ == usage_.arguments().size()) return mistake(fmt::format("'{}' is one argument too many", word));
+    const Argument& a = usage_.arguments()[next_];
+    if (!a.choices.empty()) PENSTOCK_TRY(check_choice(a.name, word, a.choices));
+    if (auto* const* many = std::get_if<std::vector<std::string>*>(&a.into)) {
+      (*many)->push_back(word);
+      filled_ = true;
+      return {};
+    }
+    ++next_;
+    if (auto* const* one = std::get_if<std::string*>(&a.into))
+      **one = word;
+    else
+      *std::get<std::optional<std::string>*>(a.into) = word;
+    return {};
   }
-  return std::nullopt;
-}
+
+  /// "--name", "--name VALUE" or "--name=VALUE"
+  Status long_option(const std::string& word) {
+    const std::size_t equals = word.find('=');
+    const std::string name = word.substr(0, equals);
+    const auto& options = usage_.options();
+    const auto option = std::ranges::find(options, name, &Option::name);
+    if (option == options.end()) return unknown(name);
+    if (equals == std::string::npos) return set(*option, name, std::nullopt);
+    if (option->value.empty()) return mistake(name + " takes no value");
+    return set(*option, name, word.substr(equals + 1));
+  }
+
+  /// "-f", "-fj" (two flags), "-r VALUE", "-rVALUE"
+  Status letters(const std::string& word) {
+    for (std::size_t i = 1; i < word.size(); ++i) {
+      const auto& options = usage_.options();
+      const auto option = std::ranges::find(options, word[i], &Option::letter);
+      const std::string name = fmt::format("-{}", word[i]);
+      if (option == options.end()) return unknown(i == 1 ? word : name);
+      if (!option->value.empty() && i + 1 < word.size()) return set(*option, name, word.substr(i + 1));
+      PENSTOCK_TRY(set(*option, name, std::nullopt));
+      if (!option->value.empty()) break;
+    }
+    return {};
+  }
+
+  Error unknown(const std::string& name) const {
+    std::vector<std::string> known = {"--help"};
+    for (const Option& o : usage_.options()) known.push_back(o.name);
+    return mistake(fmt::format("no option '{}'.{}", name, did_you_mean(name, known)));
+  }
+
+  /// `joined`: a value in the same word; otherwise it is the next one.
+  Status set(const Option& option, const std::string& name, const std::optional<std::string>& joined) {
+    if (bool* const* flag = std::get_if<bool*>(&option.into)) {
+      **flag = true;
+      return {};
+    }
+    if (!joined && (at_ == words_.size() || is_option(words_[at_])))
+      return mistake(fmt::format("{} needs a value: {} {}", name, name, option.value));
+    const std::string& value = joined ? *joined : words_[at_++];
+    if (!option.choices.empty()) PENSTOCK_TRY(check_choice(option.name, value, option.choices));
+    if (auto* const* many = std::get_if<std::vector<std::string>*>(&option.into)) {
+      (*many)->push_back(value);
+      return {};
+    }
+    auto& one = *std::get<std::optional<std::string>*>(option.into);
+    if (one) return mistake(fmt::format("{} is given twice", option.name));
+    one = value;
+    return {};
+  }
+
+  /// Whether a word is an option of this command.  "-1,3" and "-" are not: a value may look like that.
+  [[nodiscard]] bool is_option(const std::string& word) const {
+    if (word == "--") return true;
+    return std::ranges::any_of(usage_.options(), [&](const Option& o) {
+      return word == o.name || word.starts_with(o.name + "=") ||
+             (o.letter != 0 && word.size() == 2 && word[0] == '-' && word[1] == o.letter);
+    });
+  }
+
+  const Usage& usage_;
+  std::span<const std::string> words_;
+  std::size_t at_ = 0;    ///< the next word
+  std::size_t next_ = 0;  ///< the argument that the next word without a dash is
+  bool filled_ = false;   ///< an argument that takes many has one
+};
 
 }  // namespace
 
-Status Usage::parse(std::span<const std::string> words) const {
-  CLI::App app;
-  app.set_help_flag();
-  for (const Argument& a : arguments_) declare(app, a);
-  for (const Option& o : options_) declare(app, o);
-  std::vector<std::string> reversed(words.rbegin(), words.rend());  // the library takes them from the back
-  try {
-    app.parse(reversed);
-  } catch (const CLI::ExtrasError&) {
-    const std::vector<std::string> left = app.remaining();
-    if (const auto name = unknown_option(*this, left)) {
-      std::vector<std::string> known;
-      for (const Option& o : options_) known.push_back(o.name);
-      return usage_error(fmt::format("no option '{}'.{}", *name, did_you_mean(*name, known))).set_hint("see --help");
-    }
-    return usage_error(fmt::format("'{}' is one argument too many", left.empty() ? "" : left.front()))
-        .set_hint("see --help");
-  } catch (const CLI::RequiredError& e) {
-    return usage_error(fmt::format("{} is missing", std::string(e.what()).substr(0, std::string(e.what()).find(' '))))
-        .set_hint("see --help");
-  } catch (const CLI::Error& e) {
-    return usage_error(e.what()).set_hint("see --help");
-  }
-  for (const Option& o : options_) {
-    if (o.choices.empty()) continue;
-    if (auto* const* one = std::get_if<std::optional<std::string>*>(&o.into); one && **one)
-      PENSTOCK_TRY(check_choice(o.name, ***one, o.choices));
-  }
-  for (const Argument& a : arguments_) {
-    if (a.choices.empty()) continue;
-    if (auto* const* one = std::get_if<std::string*>(&a.into)) PENSTOCK_TRY(check_choice(a.name, **one, a.choices));
-    if (auto* const* one = std::get_if<std::optional<std::string>*>(&a.into); one && **one)
-      PENSTOCK_TRY(check_choice(a.name, ***one, a.choices));
-  }
-  return {};
+Status Usage::parse(std::span<const std::string> words) const { return Parser(*this, words).parse(); }
+
+Status check_choice(std::string_view what, std::string_view value, std::span<const std::string> choices) {
+  for (const std::string& choice : choices)
+    if (choice == value) return {};
+  return Error(ErrorCode::invalid_argument, fmt::format("{}: no such value '{}'.{} Known: {}.", what, value,
+                                                        did_you_mean(value, choices), fmt::join(choices, ", ")));
 }
 
 }  // namespace penstock::cli

@@ -14,8 +14,14 @@ void Resources::declare(Usage& usage) {
   usage.option("--threads", "N", threads, "threads; default the CPUs that this process may use");
 }
 
+void Resources::declare_talk(Usage& usage, std::string more) {
+  usage.flag("--quiet", quiet, "no progress, no report: errors only");
+  usage.flag("--verbose", verbose, std::move(more));
+}
+
 Result<Options> Resources::options() const {
   Options options;
+  if (quiet && verbose) return Error(ErrorCode::invalid_argument, "--quiet and --verbose: choose one");
   if (budget) {
     PENSTOCK_ASSIGN_IN(options.budget_bytes, parse_bytes(*budget), "--budget");
   }
@@ -26,14 +32,13 @@ Result<Options> Resources::options() const {
   if (threads && (options.threads == 0 || options.threads > 4096))
     return Error(ErrorCode::invalid_argument, fmt::format("--threads {}: must be from 1 to 4096", *threads));
   options.cancel = cancel_on_signal();
-  options.progress = progress_to_stderr();
+  if (!quiet) options.progress = progress_to_stderr();
   return options;
 }
 
-Result<Region> region_option(const std::optional<std::string>& text, const Shape& shape) {
-  if (!text) return whole(shape);
-  PENSTOCK_ASSIGN_IN(Region region, parse_region(*text, shape), "--region");
-  return region;
+Result<Selection> region_option(const std::optional<std::string>& text, const Shape& shape) {
+  PENSTOCK_ASSIGN_IN(Selection selection, parse_selection(text.value_or("..."), shape), "--region");
+  return selection;
 }
 
 ProgressEnd::~ProgressEnd() { progress_done(); }

@@ -5,6 +5,7 @@
 
 #include "cli/kit/output.hpp"
 #include "cli/kit/usage.hpp"
+#include "core/selection.hpp"
 #include "penstock/array.hpp"
 
 namespace penstock::cli {
@@ -17,14 +18,17 @@ struct Session {
 /// --budget and --threads.
 struct Resources {
   std::optional<std::string> budget, threads;
+  bool quiet = false, verbose = false;
   void declare(Usage& usage);
-  /// Options for the library: sizes parsed, progress on standard error, cancelled by Ctrl-C.
+  /// --quiet and --verbose, for commands whose work has a report; `more`: what --verbose prints.
+  void declare_talk(Usage& usage, std::string more);
+  /// Options for the library: sizes parsed, progress on standard error (unless --quiet), cancelled by Ctrl-C.
   /// Errors: invalid_argument naming the option.
   [[nodiscard]] Result<Options> options() const;
 };
 
 /// What --region says of an array of this shape; all of it when it is not given.
-Result<Region> region_option(const std::optional<std::string>& text, const Shape& shape);
+Result<Selection> region_option(const std::optional<std::string>& text, const Shape& shape);
 
 /// Ends the progress display when a piece of work ends, however it ends.
 struct ProgressEnd {

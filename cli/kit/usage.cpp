@@ -1,15 +1,20 @@
 #include "cli/kit/usage.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include "cli/kit/suggest.hpp"
 #include "cli/kit/table.hpp"
 
 namespace penstock::cli {
 namespace {
 
-std::string shown(const Option& o) { return o.value.empty() ? o.name : o.name + " " + o.value; }
+/// The letters, the same in every command.
+constexpr std::pair<std::string_view, char> kLetters[] = {{"--force", 'f'},  {"--output", 'o'},  {"--quiet", 'q'},
+                                                          {"--region", 'r'}, {"--threads", 'j'}, {"--verbose", 'v'}};
+
+std::string shown(const Option& o) {
+  const std::string name = o.letter == 0 ? o.name : fmt::format("-{}, {}", o.letter, o.name);
+  return o.value.empty() ? name : name + " " + o.value;
+}
 
 /// Two columns, the second wrapped to the width of a terminal.
 std::string two_columns(const std::vector<std::pair<std::string, std::string>>& rows) {
@@ -33,31 +38,51 @@ std::string two_columns(const std::vector<std::pair<std::string, std::string>>& 
 
 }  // namespace
 
+template <class Into>
+Argument& Usage::add_argument(std::string name, Into& into, std::string help) {
+  Argument& added = arguments_.emplace_back();
+  added.name = std::move(name);
+  added.help = std::move(help);
+  added.into = &into;
+  return added;
+}
+template <class Into>
+Option& Usage::add_option(std::string name, std::string value, Into& into, std::string help) {
+  Option& added = options_.emplace_back();
+  added.name = std::move(name);
+  added.value = std::move(value);
+  added.help = std::move(help);
+  added.into = &into;
+  for (const auto& [known, letter] : kLetters)
+    if (known == added.name) added.letter = letter;
+  return added;
+}
+
 Argument& Usage::argument(std::string name, std::string& into, std::string help) {
-  return arguments_.emplace_back(Argument{std::move(name), std::move(help), &into, ValueKind::path, {}});
+  return add_argument(std::move(name), into, std::move(help));
 }
 Argument& Usage::argument(std::string name, std::optional<std::string>& into, std::string help) {
-  return arguments_.emplace_back(Argument{std::move(name), std::move(help), &into, ValueKind::path, {}});
+  return add_argument(std::move(name), into, std::move(help));
 }
 Argument& Usage::argument(std::string name, std::vector<std::string>& into, std::string help) {
-  return arguments_.emplace_back(Argument{std::move(name), std::move(help), &into, ValueKind::path, {}});
+  return add_argument(std::move(name), into, std::move(help));
 }
 Option& Usage::flag(std::string name, bool& into, std::string help) {
-  return options_.emplace_back(Option{std::move(name), "", std::move(help), &into, ValueKind::text, {}});
+  return add_option(std::move(name), "", into, std::move(help));
 }
 Option& Usage::option(std::string name, std::string value, std::optional<std::string>& into, std::string help) {
-  return options_.emplace_back(Option{std::move(name), std::move(value), std::move(help), &into, ValueKind::text, {}});
+  return add_option(std::move(name), std::move(value), into, std::move(help));
 }
 Option& Usage::option(std::string name, std::string value, std::vector<std::string>& into, std::string help) {
-  return options_.emplace_back(Option{std::move(name), std::move(value), std::move(help), &into, ValueKind::text, {}});
+  return add_option(std::move(name), std::move(value), into, std::move(help));
 }
 
 std::string Usage::line(std::string_view command) const {
   std::string text = fmt::format("penstock {}", command);
   if (!options_.empty()) text += " [options]";
   for (const Argument& a : arguments_) {
-    const bool many = std::holds_alternative<std::vector<std::string>*>(a.into);
-    text += fmt::format(fmt::runtime(a.required() ? " {}" : many ? " [{}...]" : " [{}]"), a.name);
+    const std::string shown = a.name + (a.takes_many() ? "..." : "");
+    text += a.required() ? " " + shown : " [" + shown + "]";
   }
   return text;
 }
@@ -104,13 +129,6 @@ std::string Usage::markdown(std::string_view command, std::string_view summary) 
     out += "```\n";
   }
   return out;
-}
-
-Status check_choice(std::string_view what, std::string_view value, std::span<const std::string> choices) {
-  for (const std::string& choice : choices)
-    if (choice == value) return {};
-  return Error(ErrorCode::invalid_argument, fmt::format("{}: no such value '{}'.{} Known: {}.", what, value,
-                                                        did_you_mean(value, choices), fmt::join(choices, ", ")));
 }
 
 }  // namespace penstock::cli

@@ -14,24 +14,29 @@ namespace penstock::cli {
 /// What a value is, for shell completion.
 enum class ValueKind : std::uint8_t { text, path, choice };
 
-/// A positional argument.
+/// A positional argument.  One that takes many is the last.
 struct Argument {
   std::string name;  ///< "STORE"
   std::string help;
   std::variant<std::string*, std::optional<std::string>*, std::vector<std::string>*> into;
   ValueKind kind = ValueKind::path;
-  std::vector<std::string> choices;
-  [[nodiscard]] bool required() const { return std::holds_alternative<std::string*>(into); }
+  std::vector<std::string> choices;      ///< no other value is taken
+  std::vector<std::string> suggestions;  ///< what completion offers besides
+  bool at_least_one = false;             ///< of one that takes many
+  [[nodiscard]] bool takes_many() const { return std::holds_alternative<std::vector<std::string>*>(into); }
+  [[nodiscard]] bool required() const { return at_least_one || std::holds_alternative<std::string*>(into); }
 };
 
-/// "--name VALUE", or a flag without value.
+/// "--name VALUE", or a flag without value.  A letter means the same in every command.
 struct Option {
   std::string name;   ///< "--region"
   std::string value;  ///< "R"; empty: a flag
   std::string help;
   std::variant<bool*, std::optional<std::string>*, std::vector<std::string>*> into;
   ValueKind kind = ValueKind::text;
-  std::vector<std::string> choices;
+  std::vector<std::string> choices;      ///< no other value is taken
+  std::vector<std::string> suggestions;  ///< what completion offers besides
+  char letter = 0;                       ///< 'r' for -r, by the name; 0: none
 };
 
 struct Example {
@@ -68,6 +73,10 @@ class Usage {
   [[nodiscard]] Status parse(std::span<const std::string> words) const;
 
  private:
+  template <class Into>
+  Argument& add_argument(std::string name, Into& into, std::string help);
+  template <class Into>
+  Option& add_option(std::string name, std::string value, Into& into, std::string help);
   std::string about_;
   std::vector<Argument> arguments_;
   std::vector<Option> options_;

@@ -23,8 +23,8 @@ class ArrayPath : public Command {
     PENSTOCK_ASSIGN(const Array array, open_array(path_));
     const Dataset dataset = array.dataset();
     ElementWriter writer(session.out, Layout::lines, dataset.dtype, dataset.shape);
-    PENSTOCK_TRY(read_in_pieces(array, whole(dataset.shape), Device{}, Options{},
-                                [&](const Region&, ByteView elements) { return writer.write(elements); }));
+    PENSTOCK_TRY(read_in_slices(array, whole(dataset.shape), Device{}, Options{},
+                                [&](ByteView elements) { return writer.write(elements); }));
     writer.finish();
     return 0;
   }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <filesystem>
 
 #include "cli/commands.hpp"
@@ -27,7 +28,8 @@ class Cat : public Command {
     usage.about(
         "Writes the elements of a region in C order. Formats: npy (NumPy), raw (bytes of this machine's order), text "
         "(a "
-        "line for each row), json (nested arrays). Works in bounded memory, however large the region is.");
+        "line for each row), json (nested arrays). As in NumPy an index such as 5 drops its dimension, 5:6 keeps it. "
+        "Works in bounded memory, however large the region is.");
     usage.argument("STORE", store_, "array: a directory, a zip, or a path into one");
     usage.option("--region", "R", region_, "what to read, with NumPy's rules: 0:10,5,::2,...; default all");
     Option& format =
@@ -39,7 +41,8 @@ class Cat : public Command {
     usage.flag("--force", force_, "replace an existing FILE");
     usage.option("--device", "D", device_, "decode on cpu, cuda, cuda:1 or auto; default cpu");
     resources_.declare(usage);
-    usage.example("penstock cat vol.zarr/0 --region 100,:,: --output slice.npy", "one plane for NumPy");
+    resources_.declare_talk(usage, "also print, to standard error, how the elements were read");
+    usage.example("penstock cat vol.zarr/0 -r 100,:,: -o plane.npy", "one plane for NumPy");
     usage.example("penstock cat vol.zarr/0 --region 0:2,0:4,0:4", "a look at some voxels");
     usage.example("penstock cat vol.zarr/0 --format raw | sha256sum", "a checksum of all elements");
   }
@@ -53,20 +56,22 @@ class Cat : public Command {
     const ProgressEnd end;
     PENSTOCK_ASSIGN(const Array array, open_array(store_));
     const Dataset dataset = array.dataset();
-    PENSTOCK_ASSIGN(const Region region, region_option(region_, dataset.shape));
+    PENSTOCK_ASSIGN(const Selection selection, region_option(region_, dataset.shape));
     Device device;
     if (device_) {
       PENSTOCK_ASSIGN_IN(device, Device::parse(*device_), "--device");
     }
     if (!output_) {
-      PENSTOCK_TRY(emit(session.out, format, array, region, device, options));
+      PENSTOCK_ASSIGN(const Report report, emit(session.out, format, array, selection, device, options));
+      say(report);
       return 0;
     }
     PENSTOCK_ASSIGN(OutFile file, OutFile::create(*output_, force_));
     Output out(file.fd());
-    PENSTOCK_TRY_IN(emit(out, format, array, region, device, options), *output_);
+    PENSTOCK_ASSIGN_IN(const Report report, emit(out, format, array, selection, device, options), *output_);
     PENSTOCK_TRY_IN(out.flush(), *output_);
     PENSTOCK_TRY(file.commit());
+    say(report);
     return 0;
   }
 
@@ -84,10 +89,16 @@ class Cat : public Command {
         .set_hint("cat knows .npy, .raw, .bin, .txt and .json; with another name, --format says which it is.");
   }
 
-  static Status emit(Output& out, const std::string& format, const Array& array, const Region& region, Device device,
-                     const Options& options) {
+  void say(const Report& report) const {
+    if (!resources_.verbose) return;
+    progress_done();
+    std::fputs(report.text().c_str(), stderr);
+  }
+
+  static Result<Report> emit(Output& out, const std::string& format, const Array& array, const Selection& selection,
+                             Device device, const Options& options) {
     const Dataset dataset = array.dataset();
-    const Shape shape = shape_of(region);
+    const Shape shape = selection.shape();
     if (format == "npy") {
       PENSTOCK_ASSIGN(const std::string header, npy_header(dataset.dtype, shape));
       out.print(header);
@@ -96,15 +107,16 @@ class Cat : public Command {
       return Error(ErrorCode::unsupported, fmt::format("{} elements have no raw form", dataset.dtype.name()))
           .set_hint("use --format text or json.");
     if (format == "npy" || format == "raw")
-      return read_in_pieces(array, region, device, options, [&](const Region&, ByteView elements) {
+      return read_in_slices(array, selection.region, device, options, [&](ByteView elements) {
         out.write(elements);
         return out.status();
       });
     ElementWriter writer(out, format == "json" ? Layout::json : Layout::text, dataset.dtype, shape);
-    PENSTOCK_TRY(read_in_pieces(array, region, device, options,
-                                [&](const Region&, ByteView elements) { return writer.write(elements); }));
+    PENSTOCK_ASSIGN(Report report, read_in_slices(array, selection.region, device, options,
+                                                  [&](ByteView elements) { return writer.write(elements); }));
     writer.finish();
-    return out.status();
+    PENSTOCK_TRY(out.status());
+    return report;
   }
 };
 

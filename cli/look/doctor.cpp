@@ -9,11 +9,11 @@
 #include "cli/kit/table.hpp"
 #include "cli/kit/version.hpp"
 #include "codec/cost/costs.hpp"
-#include "codec/list.hpp"
 #include "codec/nvcomp/library.hpp"
 #include "core/config.hpp"
 #include "core/settings.hpp"
 #include "core/units.hpp"
+#include "penstock/codec.hpp"
 
 namespace penstock::cli {
 namespace {
@@ -70,7 +70,7 @@ class Doctor : public Command {
     Table table("lll");
     for (const Finding& f : findings)
       table.row({f.name, f.detail, f.verdict == "ok" ? colored("ok", "32", session.color) : f.verdict});
-    session.out.print(table.text());
+    session.out.print(table.text(" ", terminal_width()));
     return 0;
   }
 
@@ -86,7 +86,7 @@ class Doctor : public Command {
     if (json_)
       session.out.json(document);
     else
-      session.out.print(table.text() + config_line());
+      session.out.print(table.text(" ", terminal_width()) + config_line());
     return 0;
   }
 
@@ -140,8 +140,8 @@ class Doctor : public Command {
   }
 
   static Finding codecs() {
-    std::vector<std::string_view> names;
-    for (const CodecEntry& entry : codec_list()) names.push_back(entry.name);
+    std::vector<std::string> names;
+    for (const CodecNames& codec : codec_names()) names.push_back(codec.name);
     return {"codecs", fmt::format("{}", fmt::join(names, " ")), "ok", {{"names", names}}};
   }
 

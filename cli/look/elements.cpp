@@ -4,16 +4,14 @@
 
 #include <cstring>
 
+#include "cli/look/datetime.hpp"
 #include "format/format.hpp"
 
 namespace penstock::cli {
 namespace {
 
 /// Numbers that JSON has no word for are quoted there; people read them without.
-bool quotes_are_noise(const DType& dtype) {
-  return dtype.kind == Kind::floating || dtype.kind == Kind::bfloat || dtype.kind == Kind::datetime ||
-         dtype.kind == Kind::timedelta;
-}
+bool quotes_are_noise(const DType& dtype) { return dtype.kind == Kind::floating || dtype.kind == Kind::bfloat; }
 
 /// The shortest text that is this float32 and no other; JSON has the digits of the double that is equal to it.
 std::string float32_text(const std::byte* element) {
@@ -22,6 +20,14 @@ std::string float32_text(const std::byte* element) {
   std::string text = fmt::format("{}", value);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
   return text;
+}
+
+/// A time as people write it; a span of time is a number of units, or none.
+std::string time_text(const DType& dtype, const std::byte* element) {
+  std::int64_t value = 0;
+  std::memcpy(&value, element, sizeof value);
+  if (dtype.kind == Kind::datetime) return datetime_text(dtype, value);
+  return value == INT64_MIN ? "NaT" : std::to_string(value);
 }
 
 Result<std::string> element_json(const DType& dtype, const std::byte* element) {
@@ -51,6 +57,11 @@ Status ElementWriter::write(ByteView elements) {
 }
 
 Result<std::string> ElementWriter::text_of(const std::byte* element) const {
+  if (layout_ != Layout::lines && (dtype_.kind == Kind::datetime || dtype_.kind == Kind::timedelta)) {
+    const std::string time = time_text(dtype_, element);
+    const bool number = dtype_.kind == Kind::timedelta && time != "NaT";
+    return layout_ == Layout::text || number ? time : "\"" + time + "\"";
+  }
   PENSTOCK_ASSIGN(std::string value, element_json(dtype_, element));
   if (layout_ != Layout::text) return value;
   if (quotes_are_noise(dtype_) && value.size() > 2 && value.front() == '"') return value.substr(1, value.size() - 2);

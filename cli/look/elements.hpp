@@ -15,8 +15,8 @@ enum class Layout : std::uint8_t {
   lines,  ///< one JSON value a line
 };
 
-/// Writes the elements of an array of `shape` that come piece by piece in C order.  Values are JSON as zarr v3 writes
-/// fill values; in `text` numbers have no quotes (NaN, Infinity).
+/// Writes the elements of an array of `shape` that come slice by slice in C order.  Values are JSON as zarr v3 writes
+/// fill values, but points in time are ISO 8601 in `text` and `json`; in `text` numbers have no quotes (NaN, Infinity).
 class ElementWriter {
  public:
   ElementWriter(Output& out, Layout layout, DType dtype, Shape shape);

@@ -31,9 +31,9 @@ class Explain : public Command {
     const ProgressEnd end;
     PENSTOCK_ASSIGN(const Array array, open_array(store_));
     const Dataset dataset = array.dataset();
-    PENSTOCK_ASSIGN(const Region region, region_option(region_, dataset.shape));
+    PENSTOCK_ASSIGN(const Selection selection, region_option(region_, dataset.shape));
     PENSTOCK_ASSIGN_IN(const Device device, Device::parse(device_.value_or("auto")), "--device");
-    PENSTOCK_ASSIGN(const Plan plan, array.plan(region, device, options));
+    PENSTOCK_ASSIGN(const Plan plan, array.plan(selection.region, device, options));
     if (json_) {
       PENSTOCK_ASSIGN(const Json document, parse_json(plan.json()));
       session.out.json(document);

@@ -49,7 +49,7 @@ std::string creator(const std::string& attributes) {
 }
 
 class Info : public Command {
-  std::string store_;
+  std::vector<std::string> stores_;
   bool size_ = false;
   bool json_ = false;
 
@@ -58,25 +58,44 @@ class Info : public Command {
     usage.about(
         "Shows shape, type, chunks, codecs and fill value of an array, the levels of an OME-NGFF image, or the members "
         "of a group. The stored size is shown for up to 1,000 objects.");
-    usage.argument("STORE", store_, "array or group: a directory, a zip, or a path into one (vol.zarr/0)");
+    usage.argument("STORE", stores_, "array or group: a directory, a zip, or a path into one (vol.zarr/0)")
+        .at_least_one = true;
     usage.flag("--size", size_, "count the stored objects however long it takes");
-    usage.flag("--json", json_, "print JSON");
+    usage.flag("--json", json_, "print JSON; of several a list");
     usage.example("penstock info brain.ome.zarr", "an image and its levels");
+    usage.example("penstock info *.zarr", "a block for each");
     usage.example("penstock info --json vol.zarr/0 | jq .shape", "for a program");
   }
 
   Result<int> run(Session& session) override {
-    PENSTOCK_ASSIGN(const Node node, open_node(store_));
-    Status done;
-    if (const auto* array = std::get_if<Array>(&node))
-      done = json_ ? array_json(session, *array) : array_text(session, *array);
-    else
-      done = group(session, std::get<Group>(node));
-    if (!done) return done.error();
-    return 0;
+    Json list = Json::array();
+    int exit_code = 0;  // that of the last one that cannot be read; the others are shown
+    for (const std::string& store : stores_) {
+      if (!json_ && &store != &stores_.front()) session.out.print("\n");
+      const Status done = one(session, list, store);
+      if (done) continue;
+      if (stores_.size() == 1) return done.error();
+      exit_code = error_exit_code(done.error().code());
+      if (json_)
+        list.push_back({{"path", store}, {"error", done.error().message()}});
+      else
+        session.out.print(fmt::format("{}    cannot be read: {}\n", store, done.error().message()));
+    }
+    if (json_) session.out.json(stores_.size() == 1 ? list[0] : list);
+    return exit_code;
   }
 
  private:
+  Status one(Session& session, Json& list, const std::string& store) const {
+    PENSTOCK_ASSIGN(const Node node, open_node(store));
+    const auto* array = std::get_if<Array>(&node);
+    if (!json_) return array ? array_text(session, store, *array) : group_text(session, store, std::get<Group>(node));
+    PENSTOCK_ASSIGN(Json document, array ? with_stored(*array) : group_json(std::get<Group>(node)));
+    if (stores_.size() > 1) document["path"] = store;
+    list.push_back(std::move(document));
+    return {};
+  }
+
   Result<std::optional<Stored>> stored(const Array& array) const {
     return count_stored(*array.store_ptr(), array.path(), size_ ? kPatient : kQuick);
   }
@@ -89,13 +108,7 @@ class Info : public Command {
     return document;
   }
 
-  Status array_json(Session& session, const Array& array) const {
-    PENSTOCK_ASSIGN(const Json document, with_stored(array));
-    session.out.json(document);
-    return {};
-  }
-
-  Status array_text(Session& session, const Array& array) const {
+  Status array_text(Session& session, const std::string& store, const Array& array) const {
     const Dataset dataset = array.dataset();
     PENSTOCK_ASSIGN(const std::string chunks, chunks_text(dataset));
     PENSTOCK_ASSIGN(const auto counted, stored(array));
@@ -112,16 +125,15 @@ class Info : public Command {
     table.row({"stored", counted ? stored_text(*counted, dataset) : "not counted; --size counts"});
     if (const auto attributes = parse_json(dataset.attributes); attributes && !attributes->empty())
       table.row({"attributes", dump_json(*attributes)});
-    session.out.print(fmt::format("{}    Zarr v{} array\n", store_, dataset.zarr_format));
+    session.out.print(fmt::format("{}    Zarr v{} array\n", store, dataset.zarr_format));
     session.out.print(table.text());
     return {};
   }
 
-  Status group(Session& session, const Group& group) const {
+  Status group_text(Session& session, const std::string& store, const Group& group) const {
     PENSTOCK_ASSIGN(const auto images, group.multiscales());
-    if (json_) return group_json(session, group, images);
-    if (images.empty()) return plain_group_text(session, group);
-    for (const Multiscale& image : images) PENSTOCK_TRY(image_text(session, group, image));
+    if (images.empty()) return plain_group_text(session, store, group);
+    for (const Multiscale& image : images) PENSTOCK_TRY(image_text(session, store, group, image));
     PENSTOCK_ASSIGN(const auto members, group.members());
     for (const Group::Member& member : members) {
       if (member.is_array || member.name != "labels") continue;
@@ -132,8 +144,8 @@ class Info : public Command {
     return {};
   }
 
-  Status image_text(Session& session, const Group& group, const Multiscale& image) const {
-    session.out.print(fmt::format("{}    OME-NGFF {}, {} level{}{}\n", store_, image.version, image.levels.size(),
+  Status image_text(Session& session, const std::string& store, const Group& group, const Multiscale& image) const {
+    session.out.print(fmt::format("{}    OME-NGFF {}, {} level{}{}\n", store, image.version, image.levels.size(),
                                   image.levels.size() == 1 ? "" : "s", creator(group.info().attributes)));
     for (const ImageLevel& level : image.levels) {
       PENSTOCK_ASSIGN_IN(const Array array, Array::open(group.store_ptr(), joined(group.path(), level.path)),
@@ -150,9 +162,9 @@ class Info : public Command {
     return {};
   }
 
-  Status plain_group_text(Session& session, const Group& group) const {
+  Status plain_group_text(Session& session, const std::string& store, const Group& group) const {
     PENSTOCK_ASSIGN(const auto members, group.members());
-    session.out.print(fmt::format("{}    Zarr v{} group, {} member{}\n", store_, group.info().zarr_format,
+    session.out.print(fmt::format("{}    Zarr v{} group, {} member{}\n", store, group.info().zarr_format,
                                   members.size(), members.size() == 1 ? "" : "s"));
     Table table("llll");
     for (const Group::Member& member : members) {
@@ -172,7 +184,8 @@ class Info : public Command {
     return {};
   }
 
-  Status group_json(Session& session, const Group& group, const std::vector<Multiscale>& images) const {
+  Result<Json> group_json(const Group& group) const {
+    PENSTOCK_ASSIGN(const auto images, group.multiscales());
     PENSTOCK_ASSIGN(const auto members, group.members());
     PENSTOCK_ASSIGN_IN(Json attributes, parse_json(group.info().attributes), "attributes");
     Json document = {{"node_type", "group"},
@@ -198,8 +211,7 @@ class Info : public Command {
       }
       document["images"].push_back(std::move(shown));
     }
-    session.out.json(document);
-    return {};
+    return document;
   }
 };
 

@@ -78,7 +78,8 @@ class Bench : public Command {
     const Dataset dataset = array.dataset();
     if (dataset.dtype.is_vlen())
       return Error(ErrorCode::unsupported, "bench compares bytes; elements of variable length have none of their own");
-    PENSTOCK_ASSIGN(const Region region, region_option(region_, dataset.shape));
+    PENSTOCK_ASSIGN(const Selection selection, region_option(region_, dataset.shape));
+    const Region& region = selection.region;
     PENSTOCK_ASSIGN_IN(const Device device, Device::parse(device_.value_or("cpu")), "--device");
     PENSTOCK_ASSIGN(const std::uint64_t count, element_count(shape_of(region)));
     PENSTOCK_ASSIGN(const std::uint64_t bytes, checked_mul(count, dataset.dtype.size_bytes));

@@ -42,14 +42,17 @@ class BenchCodecs : public Command {
         "from seeds: a u16 volume as a microscope makes it, the same with its bytes shuffled, labels. Every decoded "
         "byte is checked. The table is kept where the setting codec_costs says; by it reads into device memory choose "
         "where each array's chunks are decoded. Takes a minute or two.");
-    usage.option("--out", "FILE", out_, "write the table there, not where the setting codec_costs says").kind =
+    usage.option("--output", "FILE", out_, "write the table there, not where the setting codec_costs says").kind =
         ValueKind::path;
-    usage.option("--codec", "NAME", codecs_,
-                 "only this one, e.g. zstd or 'blosc(lz4)'; may be repeated. Then nothing is written without --out");
+    Option& codec = usage.option(
+        "--codec", "NAME", codecs_,
+        "only this one, e.g. zstd or 'blosc(lz4)'; may be repeated. Then nothing is written without --output");
+    for (const CodecCase& known : codec_cases())
+      if (known.name.find_first_of(" (") == std::string::npos) codec.suggestions.push_back(known.name);
     usage.flag("--json", json_, "print the table as it is written");
     resources_.declare(usage);
     usage.example("penstock bench codecs", "measure this machine, once");
-    usage.example("penstock bench codecs --codec zstd --codec lz4 --out zstd-lz4.json", "some, to look at");
+    usage.example("penstock bench codecs --codec zstd --codec lz4 --output zstd-lz4.json", "some, to look at");
   }
 
   Result<int> run(Session& session) override {

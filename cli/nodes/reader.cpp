@@ -2,14 +2,14 @@
 
 #include <chrono>
 
-#include "cli/nodes/pieces.hpp"
+#include "cli/nodes/slices.hpp"
 #include "core/checked.hpp"
 #include "core/settings.hpp"
 
 namespace penstock::cli {
 namespace {
 
-/// Memory of a device that a piece is read into before it comes to the host; nothing for the CPU.
+/// Memory of a device that a slice is read into before it comes to the host; nothing for the CPU.
 struct Staging {
   Device device;
   Stream stream;
@@ -23,22 +23,34 @@ struct Staging {
   }
 };
 
-Status read_piece(const Array& array, const Region& piece, const Staging& staging, const Options& options,
-                  ByteSpan into, Arena* arena) {
-  if (staging.device.type == Device::Type::cpu) {
-    PENSTOCK_TRY(array.read(piece, {into.data(), {}, {}, {}}, options, arena));
-    return {};
-  }
+Result<Report> read_slice(const Array& array, const Region& slice, const Staging& staging, const Options& options,
+                          ByteSpan into, Arena* arena) {
+  if (staging.device.type == Device::Type::cpu) return array.read(slice, {into.data(), {}, {}, {}}, options, arena);
   PENSTOCK_ASSIGN(const Buffer buffer, staging.memory->allocate(into.size(), 256, staging.stream));
-  PENSTOCK_TRY(array.read(piece, {buffer.data(), {}, staging.device, staging.stream}, options, arena));
+  PENSTOCK_ASSIGN(Report report,
+                  array.read(slice, {buffer.data(), {}, staging.device, staging.stream}, options, arena));
   PENSTOCK_TRY(copy_async(into.data(), Device{}, buffer.data(), staging.device, into.size(), staging.stream));
-  return staging.stream.synchronize();
+  PENSTOCK_TRY(staging.stream.synchronize());
+  return report;
+}
+
+constexpr std::uint64_t kMinSliceBytes = std::uint64_t{64} << 20;
+
+/// Large enough that no chunk is decoded twice and every thread has one; small otherwise.
+Result<std::uint64_t> slice_bytes(const Slices& slices, const Dataset& dataset, std::uint64_t threads) {
+  if (threads == 0) {
+    PENSTOCK_ASSIGN(threads, default_threads());
+  }
+  PENSTOCK_ASSIGN(const std::uint64_t chunk_count, element_count(dataset.chunk_shape));
+  const auto chunk_bytes = checked_mul(chunk_count, dataset.dtype.size_bytes);
+  const auto a_chunk_each = chunk_bytes ? checked_mul(*chunk_bytes, threads) : chunk_bytes;
+  return std::max({kMinSliceBytes, slices.chunk_row_bytes(), a_chunk_each ? *a_chunk_each : UINT64_MAX});
 }
 
 }  // namespace
 
-Status read_in_pieces(const Array& array, const Region& region, Device device, const Options& options,
-                      const PieceFn& take) {
+Result<Report> read_in_slices(const Array& array, const Region& region, Device device, const Options& options,
+                              const SliceFn& take) {
   const Dataset dataset = array.dataset();
   std::uint64_t budget = options.budget_bytes;
   if (budget == 0) {
@@ -50,24 +62,31 @@ Status read_in_pieces(const Array& array, const Region& region, Device device, c
   Options each = options;
   each.budget_bytes = budget;
   PENSTOCK_ASSIGN(const Plan plan, array.plan(region, device, each));
-  each.budget_bytes = std::max(budget - budget / 2, plan.need_bytes);  // what is left is the piece itself
+  each.budget_bytes = std::max(budget - budget / 2, plan.need_bytes);  // what is left is the slice itself
   std::uint64_t done = 0;
   if (options.progress)
     each.progress = [&](const Progress& p) {
       options.progress({p.what, done + p.done_bytes, std::max(total, done + p.total_bytes)});
     };
-  Pieces pieces(region, dataset, budget - each.budget_bytes);
+  Slices slices(region, dataset);
+  PENSTOCK_ASSIGN(const std::uint64_t wanted, slice_bytes(slices, dataset, options.threads));
+  const std::uint64_t max_bytes = std::min(wanted, budget - each.budget_bytes);
+  Report all;
+  all.operation = "read";
   Bytes elements;
-  while (const auto piece = pieces.next()) {
+  auto slice = slices.next(std::min(kMinSliceBytes, max_bytes));
+  for (; slice; slice = slices.next(max_bytes)) {
     Arena arena;
-    PENSTOCK_ASSIGN(const std::uint64_t count, element_count(shape_of(*piece)));
+    PENSTOCK_ASSIGN(const std::uint64_t count, element_count(shape_of(*slice)));
     PENSTOCK_ASSIGN(const std::uint64_t bytes, checked_mul(count, dataset.dtype.size_bytes));
     PENSTOCK_TRY(elements.resize_discard(bytes));
-    PENSTOCK_TRY(read_piece(array, *piece, staging, each, elements.span(), &arena));
+    PENSTOCK_ASSIGN(const Report report, read_slice(array, *slice, staging, each, elements.span(), &arena));
+    all.wall_seconds += report.wall_seconds;
+    all.merge(report);
     done += bytes;
-    PENSTOCK_TRY(take(*piece, elements.view()));
+    PENSTOCK_TRY(take(elements.view()));
   }
-  return {};
+  return all;
 }
 
 Result<TimedRead> read_timed(const Array& array, const Region& region, Device device, const Options& options,

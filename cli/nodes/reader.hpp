@@ -1,4 +1,4 @@
-// Reading regions of any size into host memory, piece by piece.
+// Reading regions of any size into host memory, slice by slice.
 #pragma once
 #include <functional>
 
@@ -6,12 +6,13 @@
 
 namespace penstock::cli {
 
-/// Takes the elements of one piece, C order, native byte order.
-using PieceFn = std::function<Status(const Region& piece, ByteView elements)>;
-/// Reads `region` on `device` in pieces that share the budget with the read itself, and hands them on in C order of the
-/// region.  Errors: budget_too_small, those of reading, those of `take`.
-Status read_in_pieces(const Array& array, const Region& region, Device device, const Options& options,
-                      const PieceFn& take);
+/// Takes the elements of one slice, C order, native byte order.
+using SliceFn = std::function<Status(ByteView elements)>;
+/// Reads `region` on `device` in slices that share the budget with the read itself, and hands them on in C order of the
+/// region.  The first is small, so that whoever waits for it need not wait long.  The report sums up all slices.
+/// Errors: budget_too_small, those of reading, those of `take`.
+Result<Report> read_in_slices(const Array& array, const Region& region, Device device, const Options& options,
+                              const SliceFn& take);
 
 /// One read of a whole region on a device, timed without the way back to the host.
 struct TimedRead {

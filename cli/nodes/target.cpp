@@ -22,12 +22,12 @@ bool is_chunk_part(std::string_view name) {
          (!name.empty() && name.find_first_not_of("0123456789.") == std::string_view::npos);
 }
 
+}  // namespace
+
 std::string local_path(const std::string& url) {
   constexpr std::string_view scheme = "file://";
   return url.starts_with(scheme) ? url.substr(scheme.size()) : url;
 }
-
-}  // namespace
 
 TargetNode split_target(const std::string& url) {
   const std::size_t inside = url.find(".zip/");

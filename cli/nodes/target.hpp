@@ -14,6 +14,8 @@ struct TargetNode {
   std::string path;
 };
 TargetNode split_target(const std::string& url);
+/// The path of a URL of local files: without "file://".
+std::string local_path(const std::string& url);
 
 /// What is at the target now.
 enum class Occupant : std::uint8_t {

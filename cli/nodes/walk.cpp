@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/nodes/describe.hpp"
+#include "cli/nodes/missing.hpp"
 
 namespace penstock::cli {
 namespace {
@@ -49,19 +50,18 @@ Status walk_below(const Walk& w, const Group& group, const std::string& name, in
 
 Result<Node> open_node(const std::string& url) {
   auto node = open(url, StoreMode::read);
-  if (!node && node.error().code() == ErrorCode::not_found && node.error().hint().empty())
-    node.error().set_hint("a store is a directory with zarr.json, .zarray or .zgroup in it, or a zip of one.");
+  if (!node && node.error().code() == ErrorCode::not_found && !url.starts_with("memory://")) return nothing_at(url);
   return node;
 }
 
 Result<Array> open_array(const std::string& url) {
   PENSTOCK_ASSIGN(Node node, open_node(url));
   if (auto* array = std::get_if<Array>(&node)) return std::move(*array);
-  std::string names;
+  std::vector<std::string> names;
   if (const auto members = std::get<Group>(node).members())
-    for (const Group::Member& m : *members) names += (names.empty() ? "" : ", ") + m.name;
+    for (const Group::Member& m : *members) names.push_back(m.name);
   return Error(ErrorCode::invalid_argument, fmt::format("{} is a group; name an array in it", url))
-      .set_hint(names.empty() ? "the group is empty." : "it holds: " + names);
+      .set_hint(names.empty() ? "the group is empty." : "it holds: " + some_names(names));
 }
 
 Status walk(const Group& group, int max_depth, const Visit& visit, const Broken& broken) {

@@ -1,12 +1,12 @@
-#include "cli/change/codec_text.hpp"
-
+// Codecs as people write them.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "cli/kit/suggest.hpp"
 #include "codec/list.hpp"
+#include "core/suggest.hpp"
+#include "penstock/codec.hpp"
 
-namespace penstock::cli {
+namespace penstock {
 namespace {
 
 Error bad(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
@@ -48,12 +48,17 @@ const CodecEntry* find_any(const std::string& name) {
   return entry != nullptr ? entry : find_codec_v2(name);
 }
 
+std::vector<std::string> short_names() {
+  std::vector<std::string> names = {"none"};
+  for (const CodecEntry& e : codec_list()) names.emplace_back(e.v2_id.empty() ? e.name : e.v2_id);
+  return names;
+}
+
 /// The codec by any of its names, with all its parameters written out.
 Result<CodecSpec> complete(const CodecSpec& given, const DType& dtype) {
   const CodecEntry* entry = find_any(given.name);
   if (entry == nullptr) {
-    std::vector<std::string> known = {"none"};
-    for (const CodecEntry& e : codec_list()) known.emplace_back(e.v2_id.empty() ? e.name : e.v2_id);
+    const std::vector<std::string> known = short_names();
     return bad(fmt::format("no such codec.{} Known: {}.", did_you_mean(given.name, known), fmt::join(known, ", ")));
   }
   PENSTOCK_ASSIGN(const Json configuration, parse_json(given.configuration));
@@ -94,4 +99,17 @@ Result<std::vector<CodecSpec>> parse_codecs(const std::string& text, const DType
   return std::move(error.set_hint(codecs.error().hint()));
 }
 
-}  // namespace penstock::cli
+std::vector<CodecNames> codec_names() {
+  std::vector<CodecNames> names;
+  for (const CodecEntry& e : codec_list())
+    names.push_back({std::string(e.name), {e.aliases.begin(), e.aliases.end()}, std::string(e.v2_id)});
+  return names;
+}
+
+std::vector<std::string> compressor_names() {
+  std::vector<std::string> names = short_names();
+  std::erase_if(names, [](const std::string& name) { return !parse(name, DType::uint8()); });
+  return names;
+}
+
+}  // namespace penstock

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace penstock::cli {
+namespace penstock {
 
 /// Least number of inserted, removed, changed or swapped letters that turns `a` into `b`.
 std::size_t edit_distance(std::string_view a, std::string_view b);
@@ -14,4 +14,4 @@ std::optional<std::string> nearest(std::string_view word, std::span<const std::s
 /// " Did you mean X?", or nothing.
 std::string did_you_mean(std::string_view word, std::span<const std::string> known);
 
-}  // namespace penstock::cli
+}  // namespace penstock

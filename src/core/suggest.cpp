@@ -1,9 +1,9 @@
-#include "cli/kit/suggest.hpp"
+#include "core/suggest.hpp"
 
 #include <algorithm>
 #include <vector>
 
-namespace penstock::cli {
+namespace penstock {
 
 // Optimal string alignment: https://en.wikipedia.org/wiki/Damerau-Levenshtein_distance
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -41,4 +41,4 @@ std::string did_you_mean(std::string_view word, std::span<const std::string> kno
   return near ? " Did you mean " + *near + "?" : std::string();
 }
 
-}  // namespace penstock::cli
+}  // namespace penstock
