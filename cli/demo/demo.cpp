@@ -75,8 +75,8 @@ class Demo : public Command {
     PENSTOCK_ASSIGN_IN(const Device device, Device::parse(device_.value_or("auto")), "--device");
     const Dataset dataset = source.array.dataset();
     if (dataset.rank() < 3 || dataset.rank() > 5)
-      return Error(ErrorCode::invalid_argument,
-                   fmt::format("{} has {} dimensions; the demo takes 3 to 5", source.url, dataset.rank()));
+      return Error(ErrorCode::invalid_argument, fmt::format("{} has {} dimension{}; the demo takes 3 to 5", source.url,
+                                                            dataset.rank(), dataset.rank() == 1 ? "" : "s"));
     const std::size_t axis = dataset.rank() - 3;
     const auto if_exists = force_ ? Array::IfExists::overwrite : Array::IfExists::fail;
 

@@ -42,6 +42,7 @@ class Parser {
   Status argument(const std::string& word) {
     if (next_ == usage_.arguments().size()) return mistake(fmt::format("'{}' is one argument too many", word));
     const Argument& a = usage_.arguments()[next_];
+    if (word.empty()) return mistake(a.name + " is empty");
     if (!a.choices.empty()) PENSTOCK_TRY(check_choice(a.name, word, a.choices));
     if (auto* const* many = std::get_if<std::vector<std::string>*>(&a.into)) {
       (*many)->push_back(word);
@@ -97,6 +98,7 @@ class Parser {
     if (!joined && (at_ == words_.size() || is_option(words_[at_])))
       return mistake(fmt::format("{} needs a value: {} {}", name, name, option.value));
     const std::string& value = joined ? *joined : words_[at_++];
+    if (value.empty()) return mistake(fmt::format("{} is empty: {} {}", name, name, option.value));
     if (!option.choices.empty()) PENSTOCK_TRY(check_choice(option.name, value, option.choices));
     if (auto* const* many = std::get_if<std::vector<std::string>*>(&option.into)) {
       (*many)->push_back(value);

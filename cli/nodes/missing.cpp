@@ -47,6 +47,15 @@ std::vector<std::string> siblings(const std::string& url) {
   return names;
 }
 
+/// The name that was meant; endings tell nothing: "b.zarr" is not near "a.zarr", and "a" is.
+std::optional<std::string> meant(const std::string& typed, const std::vector<std::string>& names) {
+  std::vector<std::string> stems;
+  for (const std::string& name : names) stems.push_back(fs::path(name).stem().string());
+  const auto near = nearest(fs::path(typed).stem().string(), stems);
+  if (!near) return std::nullopt;
+  return names[static_cast<std::size_t>(std::ranges::find(stems, *near) - stems.begin())];
+}
+
 }  // namespace
 
 std::string some_names(std::span<const std::string> names) {
@@ -60,6 +69,10 @@ Error nothing_at(const std::string& url) {
   while (trimmed.size() > 1 && trimmed.ends_with('/')) trimmed.pop_back();
   const fs::path path = local_path(trimmed);
   std::error_code ignored;
+  if (const auto file = file_in(trimmed); file && fs::path(*file).extension() != ".zip")
+    return Error(ErrorCode::unsupported, *file == path ? fmt::format("{}: a file, not a store", url)
+                                                       : fmt::format("{}: {} is a file, not a store", url, *file))
+        .set_hint("a store is a directory with zarr.json, .zarray or .zgroup in it, or a zip of one.");
   if (fs::is_directory(path, ignored)) {
     const auto stores = names_in(path, true);
     return Error(ErrorCode::not_found, fmt::format("{}: a folder, but no zarr array or group", url))
@@ -70,7 +83,7 @@ Error nothing_at(const std::string& url) {
   const std::string parent = slash == std::string::npos ? "." : slash == 0 ? "/" : trimmed.substr(0, slash);
   const auto beside = siblings(parent);
   Error error(ErrorCode::not_found, fmt::format("{}: no such file or directory", url));
-  if (const auto near = nearest(trimmed.substr(slash + 1), beside))
+  if (const auto near = meant(trimmed.substr(slash + 1), beside))
     error.set_hint(fmt::format("did you mean {}?", slash == std::string::npos ? *near : parent + "/" + *near));
   else if (!beside.empty() && slash != std::string::npos)
     error.set_hint(fmt::format("{} holds: {}", parent, some_names(beside)));

@@ -37,6 +37,15 @@ TargetNode split_target(const std::string& url) {
   return {url.substr(0, inside + 4), path};
 }
 
+std::optional<std::string> file_in(const std::string& url) {
+  std::error_code ignored;
+  for (fs::path path = local_path(url); !path.empty(); path = path.parent_path()) {
+    if (fs::is_regular_file(path, ignored)) return path.string();
+    if (fs::exists(path, ignored) || path == path.parent_path()) break;
+  }
+  return std::nullopt;
+}
+
 Result<Occupant> occupant(const TargetNode& target) {
   if (target.store_url.starts_with("memory://")) return Occupant::nothing;
   const fs::path path = local_path(target.store_url);
@@ -66,6 +75,8 @@ Status check_target_name(const TargetNode& target) {
   constexpr std::string_view others[] = {".tif", ".tiff", ".png",  ".jpg", ".jpeg", ".npy", ".npz", ".raw", ".bin",
                                          ".txt", ".csv",  ".json", ".h5",  ".hdf5", ".nc",  ".nii", ".mrc", ".tar"};
   if (target.store_url.starts_with("memory://")) return {};
+  if (const auto file = file_in(target.store_url); file && *file != local_path(target.store_url))
+    return Error(ErrorCode::invalid_argument, target.store_url + ": " + *file + " is a file, not a folder");
   const std::string ending = fs::path(local_path(target.store_url)).extension().string();
   if (target.store_url != "-" && std::ranges::find(others, ending) == std::end(others)) return {};
   return Error(ErrorCode::invalid_argument, target.store_url + ": copy writes a directory of zarr, or a .zip")

@@ -17,6 +17,9 @@ TargetNode split_target(const std::string& url);
 /// The path of a URL of local files: without "file://".
 std::string local_path(const std::string& url);
 
+/// The file that stands where `url` needs a directory, or `url` itself if that is one.
+std::optional<std::string> file_in(const std::string& url);
+
 /// What is at the target now.
 enum class Occupant : std::uint8_t {
   nothing,

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
+
 #include "cli/nodes/describe.hpp"
 #include "cli/nodes/missing.hpp"
 
@@ -50,8 +52,9 @@ Status walk_below(const Walk& w, const Group& group, const std::string& name, in
 
 Result<Node> open_node(const std::string& url) {
   auto node = open(url, StoreMode::read);
-  if (!node && node.error().code() == ErrorCode::not_found && !url.starts_with("memory://")) return nothing_at(url);
-  return node;
+  if (node || url.starts_with("memory://")) return node;
+  const bool nothing = node.error().code() == ErrorCode::not_found || node.error().system_errno() == ENOTDIR;
+  return nothing ? nothing_at(url) : node;
 }
 
 Result<Array> open_array(const std::string& url) {

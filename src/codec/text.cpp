@@ -58,7 +58,7 @@ std::vector<std::string> short_names() {
 Result<CodecSpec> complete(const CodecSpec& given, const DType& dtype) {
   const CodecEntry* entry = find_any(given.name);
   if (entry == nullptr) {
-    const std::vector<std::string> known = short_names();
+    const std::vector<std::string> known = compressor_names();
     return bad(fmt::format("no such codec.{} Known: {}.", did_you_mean(given.name, known), fmt::join(known, ", ")));
   }
   PENSTOCK_ASSIGN(const Json configuration, parse_json(given.configuration));
