@@ -96,12 +96,13 @@ TEST(Table, NarrowsItsWidestColumnsToATerminal) {
   table.row({"codecs", "one two three four five six seven eight nine ten", "ok"});
   table.row({"disk", "ext4", "read only for this user of the machine"});
   EXPECT_EQ(table.text(" ", 44),
-            " codecs  one two three four  ok\n"
-            "         five six seven\n"
-            "         eight nine ten\n"
-            " disk    ext4                read only for\n"
-            "                             this user of\n"
-            "                             the machine\n");
+            " codecs  one two three     ok\n"
+            "         four five six\n"
+            "         seven eight nine\n"
+            "         ten\n"
+            " disk    ext4              read only for\n"
+            "                           this user of the\n"
+            "                           machine\n");
   EXPECT_EQ(table.text(" ", 200), table.text()) << "nothing is folded that fits";
 }
 
