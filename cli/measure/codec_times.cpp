@@ -143,15 +143,15 @@ Result<double> CodecTimes::batch_seconds(ChainBatch& batch, const Chunks& chunks
 }
 
 Status CodecTimes::add_device_points(const DeviceChain& chain, const Chunks& chunks, CostRow& row) const {
-  const std::uint64_t most = kBatchBytes / chunks.bytes;
-  for (std::uint64_t count = 1;; count = std::min(count * kCountStep, most)) {
+  const std::uint64_t max_count = kBatchBytes / chunks.bytes;
+  for (std::uint64_t count = 1;; count = std::min(count * kCountStep, max_count)) {
     if (options_.cancel.cancelled()) return Error(ErrorCode::cancelled, "stopped");
     ChainBatch batch(chain);
     for (std::uint64_t i = 0; i < count; ++i) batch.add(chunks.encoded[i % kVariety].size());
     if (batch.device_bytes() > options_.device_bytes) return {};
     PENSTOCK_ASSIGN(const double seconds, batch_seconds(batch, chunks));
     row.points.push_back({chunks.bytes, count, seconds});
-    if (count == most) return {};
+    if (count == max_count) return {};
   }
 }
 
