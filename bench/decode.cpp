@@ -18,7 +18,7 @@ namespace {
 
 struct Entry {
   const char* name;
-  Data data;
+  Sample data;
   std::vector<CodecSpec> codecs;  // after "bytes"
   std::vector<BatchShape> shapes;
 };
@@ -33,7 +33,7 @@ double seconds_of(const ChainBatch& batch, const Stream& stream) {
 }
 
 Status measure(const Entry& entry, const BatchShape& shape) {
-  const DType dtype = entry.data == Data::labels ? DType::uint32() : DType::uint16();
+  const DType dtype = sample_dtype(entry.data);
   const ChunkSpec chunk{{shape.chunk_bytes / dtype.size_bytes}, dtype, {}};
   std::vector<CodecSpec> specs = {{"bytes", R"({"endian":"little"})"}};
   specs.insert(specs.end(), entry.codecs.begin(), entry.codecs.end());
@@ -44,7 +44,7 @@ Status measure(const Entry& entry, const BatchShape& shape) {
   ScratchBuffers scratch;
   std::uint64_t encoded_bytes = 0;
   for (unsigned i = 0; i < kVariety; ++i) {
-    raw.push_back(make(entry.data, shape.chunk_bytes, i));
+    raw.push_back(make_sample(entry.data, shape.chunk_bytes, i));
     PENSTOCK_TRY(chain.encode(raw.back(), encoded[i], scratch));
     encoded_bytes += encoded[i].size();
   }
@@ -89,22 +89,22 @@ std::vector<Entry> entries() {
         "blosc", std::string(R"({"typesize":2,"cname":")") + cname + R"(","clevel":5,"shuffle":")" + shuffle + R"("})"};
   };
   const CodecSpec lz4{"numcodecs.lz4", "{}"}, gzip{"gzip", R"({"level":5})"}, zlib{"numcodecs.zlib", R"({"level":1})"};
-  return {{"lz4, shuffled u16", Data::shuffled_u16, {lz4}, all},
-          {"lz4, u16", Data::u16, {lz4}, large},
-          {"lz4, labels", Data::labels, {lz4}, large},
-          {"shuffle + lz4, u16", Data::u16, {{"numcodecs.shuffle", R"({"elementsize":2})"}, lz4}, large},
-          {"gzip 5, u16", Data::u16, {gzip}, all},
-          {"zlib 1, u16", Data::u16, {zlib}, large},
-          {"gzip 5, labels", Data::labels, {gzip}, large},
-          {"blosc lz4 shuffle, u16", Data::u16, {blosc("lz4", "shuffle")}, large},
-          {"blosc lz4 bitshuffle, u16", Data::u16, {blosc("lz4", "bitshuffle")}, large},
-          {"blosc zstd shuffle, u16", Data::u16, {blosc("zstd", "shuffle")}, large},
-          {"blosc zlib shuffle, u16", Data::u16, {blosc("zlib", "shuffle")}, large},
-          {"zstd 3, u16", Data::u16, {{"zstd", R"({"level":3})"}}, large},
-          {"crc32c, u16", Data::u16, {{"crc32c", "{}"}}, large},
-          {"adler32, u16", Data::u16, {{"numcodecs.adler32", "{}"}}, large},
-          {"fletcher32, u16", Data::u16, {{"numcodecs.fletcher32", "{}"}}, large},
-          {"shuffle, u16", Data::u16, {{"numcodecs.shuffle", R"({"elementsize":2})"}}, large}};
+  return {{"lz4, shuffled u16", Sample::shuffled_u16, {lz4}, all},
+          {"lz4, u16", Sample::u16, {lz4}, large},
+          {"lz4, labels", Sample::labels, {lz4}, large},
+          {"shuffle + lz4, u16", Sample::u16, {{"numcodecs.shuffle", R"({"elementsize":2})"}, lz4}, large},
+          {"gzip 5, u16", Sample::u16, {gzip}, all},
+          {"zlib 1, u16", Sample::u16, {zlib}, large},
+          {"gzip 5, labels", Sample::labels, {gzip}, large},
+          {"blosc lz4 shuffle, u16", Sample::u16, {blosc("lz4", "shuffle")}, large},
+          {"blosc lz4 bitshuffle, u16", Sample::u16, {blosc("lz4", "bitshuffle")}, large},
+          {"blosc zstd shuffle, u16", Sample::u16, {blosc("zstd", "shuffle")}, large},
+          {"blosc zlib shuffle, u16", Sample::u16, {blosc("zlib", "shuffle")}, large},
+          {"zstd 3, u16", Sample::u16, {{"zstd", R"({"level":3})"}}, large},
+          {"crc32c, u16", Sample::u16, {{"crc32c", "{}"}}, large},
+          {"adler32, u16", Sample::u16, {{"numcodecs.adler32", "{}"}}, large},
+          {"fletcher32, u16", Sample::u16, {{"numcodecs.fletcher32", "{}"}}, large},
+          {"shuffle, u16", Sample::u16, {{"numcodecs.shuffle", R"({"elementsize":2})"}}, large}};
 }
 
 }  // namespace

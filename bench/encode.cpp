@@ -22,11 +22,11 @@ namespace {
 
 struct Entry {
   const char* name;
-  Data data;
+  Sample data;
   std::vector<CodecSpec> codecs;  // after "bytes"
 };
 
-DType dtype_of(const Entry& entry) { return entry.data == Data::labels ? DType::uint32() : DType::uint16(); }
+DType dtype_of(const Entry& entry) { return sample_dtype(entry.data); }
 
 std::vector<CodecSpec> specs_of(const Entry& entry) {
   std::vector<CodecSpec> specs = {{"bytes", R"({"endian":"little"})"}};
@@ -46,7 +46,7 @@ Status measure(const Entry& entry, const BatchShape& shape) {
   std::vector<std::uint64_t> words(run.host_bytes() / 8 + 64);
   auto* const host = reinterpret_cast<std::byte*>(words.data());
   std::vector<Raw> raw;
-  for (unsigned i = 0; i < kVariety; ++i) raw.push_back(make(entry.data, shape.chunk_bytes, i));
+  for (unsigned i = 0; i < kVariety; ++i) raw.push_back(make_sample(entry.data, shape.chunk_bytes, i));
   for (std::uint32_t i = 0; i < shape.count; ++i)
     PENSTOCK_TRY(
         copy_async(kept.data() + i * shape.chunk_bytes, kGpu, raw[i % kVariety].data(), {}, shape.chunk_bytes, stream));
@@ -113,7 +113,7 @@ Status write_whole(const Entry& entry, const std::string& folder) {
   PENSTOCK_ASSIGN(const Buffer source, memory->allocate(kChunks * kBytes, 256, stream));
   for (unsigned i = 0; i < kChunks; ++i) {
     static std::vector<Raw> raw;
-    if (raw.size() < kVariety) raw.push_back(make(Data::u16, kBytes, i));
+    if (raw.size() < kVariety) raw.push_back(make_sample(Sample::u16, kBytes, i));
     PENSTOCK_TRY(copy_async(source.data() + i * kBytes, kGpu, raw[i % kVariety].data(), {}, kBytes, stream));
   }
   PENSTOCK_TRY(stream.synchronize());
@@ -153,14 +153,14 @@ Status write_whole(const Entry& entry, const std::string& folder) {
 std::vector<Entry> entries() {
   const CodecSpec shuffle{"numcodecs.shuffle", R"({"elementsize":2})"}, lz4{"numcodecs.lz4", "{}"},
       zstd{"zstd", R"({"level":3})"}, crc{"crc32c", "{}"};
-  return {{"shuffle + lz4, u16", Data::u16, {shuffle, lz4}},
-          {"shuffle + zstd 3, u16", Data::u16, {shuffle, zstd}},
-          {"lz4, u16", Data::u16, {lz4}},
-          {"zstd 3, u16", Data::u16, {zstd}},
-          {"lz4, labels", Data::labels, {lz4}},
-          {"zstd 3, labels", Data::labels, {zstd}},
-          {"crc32c, u16", Data::u16, {crc}},
-          {"shuffle, u16", Data::u16, {shuffle}}};
+  return {{"shuffle + lz4, u16", Sample::u16, {shuffle, lz4}},
+          {"shuffle + zstd 3, u16", Sample::u16, {shuffle, zstd}},
+          {"lz4, u16", Sample::u16, {lz4}},
+          {"zstd 3, u16", Sample::u16, {zstd}},
+          {"lz4, labels", Sample::labels, {lz4}},
+          {"zstd 3, labels", Sample::labels, {zstd}},
+          {"crc32c, u16", Sample::u16, {crc}},
+          {"shuffle, u16", Sample::u16, {shuffle}}};
 }
 
 }  // namespace

@@ -10,30 +10,32 @@
 #include <new>
 #include <system_error>
 
-#include "cli/command.hpp"
-#include "cli/help.hpp"
-#include "cli/list.hpp"
-#include "cli/signals.hpp"
-#include "cli/suggest.hpp"
-#include "cli/version.hpp"
+#include "cli/commands.hpp"
+#include "cli/kit/command.hpp"
+#include "cli/kit/help.hpp"
+#include "cli/kit/signals.hpp"
+#include "core/suggest.hpp"
 
 namespace penstock::cli {
 
 std::span<const CommandEntry> commands() {
   static constexpr CommandEntry list[] = {
-      {"info", "what an array, a group or an image is", make_info},
-      {"tree", "the arrays and groups below a node", make_tree},
-      {"cat", "the elements of a region, to a file or to standard output", make_cat},
-      {"copy", "copy a part or all: other chunks, shards, codecs or version, into a zip, with a pyramid", make_copy},
-      {"verify", "decode every chunk and list the bad ones", make_verify},
-      {"explain", "what a read would do, and why", make_explain},
-      {"bench", "time reading and writing, with every byte checked", make_bench},
-      {"bench codecs", "time every decoder, for the table by which reads choose one", make_bench_codecs},
-      {"demo", "the main job on one store: read, project, write a pyramid, with pictures", make_demo},
-      {"doctor", "what this machine offers and what penstock makes of it", make_doctor},
-      {"completion", "a completion script for the shell", make_completion},
-      {"help", "this list, the page of a command, or the reference of all", make_help},
-      {"--array_path", "all elements of an array, as the Zarr conformance tests want them", make_array_path},
+      {"look", "info", "what arrays, groups and images are", make_info},
+      {"look", "tree", "the arrays and groups below a node", make_tree},
+      {"look", "cat", "the elements of a region, to a file or to standard output", make_cat},
+      {"look", "explain", "what a read would do, and why", make_explain},
+      {"look", "doctor", "what this machine offers and what penstock makes of it", make_doctor},
+      {"change", "copy", "copy a part or all: other chunks, shards, codecs or version, into a zip, with a pyramid",
+       make_copy},
+      {"check", "verify", "decode every chunk and list the bad ones", make_verify},
+      {"measure", "bench", "time reading and writing, with every byte checked", make_bench},
+      {"measure", "bench codecs", "time every decoder, for the table by which reads choose one", make_bench_codecs},
+      {"measure", "demo", "the main job on one store: read, project, write a pyramid, with pictures", make_demo},
+      {"help", "help", "this list, the page of a command, or the reference of all", make_help},
+      {"help", "completion", "a completion script for the shell", make_completion},
+      {"help", "version", "version and commit", make_version},
+      {"", "--array_path", "all elements of an array, as the Zarr conformance tests want them", make_array_path},
+      {"", "--complete", "what a path into a store can go on with, for completion scripts", make_complete},
   };
   return list;
 }
@@ -72,12 +74,22 @@ int finish(std::string_view command, Session& session, const Result<int>& result
   return *result;
 }
 
-int no_such_command(std::string_view name) {
-  std::vector<std::string> known;
-  for (const CommandEntry& entry : commands()) known.emplace_back(entry.name);
-  fmt::print(stderr, "penstock: no command '{}'.{}\n  penstock help lists the commands.\n", name,
-             did_you_mean(name, known));
+int usage_error(const std::string& message, std::string_view hint) {
+  fmt::print(stderr, "penstock: {}\n  {}\n", message, hint);
   return kUsageError;
+}
+
+int no_such_command(const std::string& name) {
+  if (name.starts_with('-')) {
+    const std::vector<std::string> known = {"--help", "--version"};
+    return usage_error(fmt::format("no option '{}' before a command.{}", name, did_you_mean(name, known)),
+                       "options of a command stand behind it: penstock COMMAND [options] ...");
+  }
+  std::vector<std::string> known;
+  for (const CommandEntry& entry : commands())
+    if (!entry.group.empty()) known.emplace_back(entry.name);
+  return usage_error(fmt::format("no command '{}'.{}", name, did_you_mean(name, known)),
+                     "penstock help lists the commands.");
 }
 
 int run(std::vector<std::string> words) {
@@ -86,14 +98,8 @@ int run(std::vector<std::string> words) {
     std::fputs(overview().c_str(), stderr);
     return kUsageError;
   }
-  if (words[0] == "--version") {
-    session.out.print(fmt::format("penstock {} ({})\n", version(), commit()));
-    return finish("", session, 0);
-  }
-  if (words[0] == "--help" || words[0] == "-h") {
-    session.out.print(overview());
-    return finish("", session, 0);
-  }
+  if (words[0] == "--version" || words[0] == "-V") words[0] = "version";
+  if (words[0] == "--help" || words[0] == "-h") words[0] = "help";
   if (const std::size_t equals = words[0].find('='); words[0].starts_with("--array_path=")) {
     words.insert(words.begin() + 1, words[0].substr(equals + 1));
     words[0].resize(equals);

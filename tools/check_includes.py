@@ -18,6 +18,7 @@ APPLICATIONS = {"oct", "tracto"}
 PUBLIC = {
     "bytes.hpp": "core",
     "control.hpp": "core",
+    "codec.hpp": "codec",
     "dataset.hpp": "core",
     "dtype.hpp": "core",
     "error.hpp": "core",

@@ -207,8 +207,9 @@ Result<std::string> string_member(const Json& object, std::string_view key) {
 Result<std::int64_t> int_member(const Json& object, std::string_view key, std::int64_t low, std::int64_t high) {
   PENSTOCK_ASSIGN(const Json* value, member(object, key));
   const auto wrong = [&] {
-    return bad(fmt::format("\"{}\" must be a whole number from {} to {}, is {}", key, low, high,
-                           dump_json(*value).substr(0, 40)));
+    const std::string range =
+        low == high ? std::to_string(low) : fmt::format("a whole number from {} to {}", low, high);
+    return bad(fmt::format("\"{}\" must be {}, is {}", key, range, dump_json(*value).substr(0, 40)));
   };
   if (value->is_number_unsigned() && value->get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX))
     return wrong();

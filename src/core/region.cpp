@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "core/checked.hpp"
+#include "core/selection.hpp"
 
 namespace penstock {
 namespace {
@@ -136,7 +137,7 @@ Status check_region(const Region& region, std::span<const std::uint64_t> shape) 
   return {};
 }
 
-Result<Region> parse_region(std::string_view text, std::span<const std::uint64_t> shape) {
+Result<Selection> parse_selection(std::string_view text, std::span<const std::uint64_t> shape) {
   std::vector<std::string_view> parts;
   for (std::string_view rest = trim(text); !rest.empty();) {
     const std::size_t comma = rest.find(',');
@@ -152,7 +153,8 @@ Result<Region> parse_region(std::string_view text, std::span<const std::uint64_t
   if (given > shape.size())
     return Error(ErrorCode::out_of_range,
                  fmt::format("region '{}' has {} dimensions, the array {}", text, given, shape.size()));
-  Region region;
+  Selection selection;
+  Region& region = selection.region;
   for (const std::string_view part : parts) {
     if (part == "...") {
       for (std::size_t k = given; k < shape.size(); ++k) region.push_back({0, shape[region.size()], 1});
@@ -162,9 +164,24 @@ Result<Region> parse_region(std::string_view text, std::span<const std::uint64_t
     if (!parse_slice(part, slice)) return syntax(text, part);
     PENSTOCK_ASSIGN(const Range range, resolve(slice, shape[region.size()], region.size()));
     region.push_back(range);
+    selection.is_index.resize(region.size(), false);
+    selection.is_index.back() = slice.is_index;
   }
   while (region.size() < shape.size()) region.push_back({0, shape[region.size()], 1});
-  return region;
+  selection.is_index.resize(region.size(), false);
+  return selection;
+}
+
+Result<Region> parse_region(std::string_view text, std::span<const std::uint64_t> shape) {
+  PENSTOCK_ASSIGN(Selection selection, parse_selection(text, shape));
+  return std::move(selection.region);
+}
+
+Shape Selection::shape() const {
+  Shape kept;
+  for (std::size_t d = 0; d < region.size(); ++d)
+    if (!is_index[d]) kept.push_back(region[d].count);
+  return kept;
 }
 
 std::string to_string(std::span<const std::uint64_t> shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }

@@ -11,4 +11,5 @@ assert (10 + length) % 64 == 0 and data[9 + length] == ord("\n")
 header = ast.literal_eval(data[10 : 10 + length].decode())
 body = data[10 + length :]
 letter = {"<u2": "H", "<i4": "i"}[header["descr"]]
-print(header, list(struct.unpack("<4" + letter, body[: 4 * struct.calcsize(letter)])), len(body), "bytes")
+count = min(4, len(body) // struct.calcsize(letter))
+print(header, list(struct.unpack_from(f"<{count}{letter}", body)), len(body), "bytes")

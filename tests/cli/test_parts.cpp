@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
-#include "cli/codec_times.hpp"
-#include "cli/npy.hpp"
-#include "cli/pieces.hpp"
-#include "cli/progress.hpp"
-#include "cli/suggest.hpp"
-#include "cli/table.hpp"
+#include "cli/kit/progress.hpp"
+#include "cli/kit/table.hpp"
+#include "cli/look/datetime.hpp"
+#include "cli/look/npy.hpp"
+#include "cli/measure/codec_times.hpp"
+#include "cli/nodes/slices.hpp"
 #include "codec/chain.hpp"
+#include "core/suggest.hpp"
 #include "penstock/report.hpp"
 
 using namespace penstock;
@@ -88,6 +89,47 @@ TEST(Table, WrapsAtWords) {
   EXPECT_EQ(wrap("one two three", 7), (std::vector<std::string>{"one two", "three"}));
   EXPECT_EQ(wrap("a\n\nb", 7), (std::vector<std::string>{"a", "", "b"}));
   EXPECT_EQ(wrap("unbreakable", 3), (std::vector<std::string>{"unbreakable"})) << "a long word is kept whole";
+}
+
+TEST(Table, NarrowsItsWidestColumnsToATerminal) {
+  Table table("lll");
+  table.row({"codecs", "one two three four five six seven eight nine ten", "ok"});
+  table.row({"disk", "ext4", "read only for this user of the machine"});
+  EXPECT_EQ(table.text(" ", 44),
+            " codecs  one two three     ok\n"
+            "         four five six\n"
+            "         seven eight nine\n"
+            "         ten\n"
+            " disk    ext4              read only for\n"
+            "                           this user of the\n"
+            "                           machine\n");
+  EXPECT_EQ(table.text(" ", 200), table.text()) << "nothing is folded that fits";
+}
+
+TEST(Table, ColoursHaveNoWidth) { EXPECT_EQ(text_width("\x1b[32mok\x1b[0m"), 2u); }
+
+TEST(Datetime, AsNumPyPrintsThem) {
+  const auto text = [](const char* unit, std::int64_t value, std::uint32_t count = 1) {
+    DType dtype{Kind::datetime, 8, unit, count, {}};
+    return datetime_text(dtype, value);
+  };
+  EXPECT_EQ(text("s", 1577836800), "2020-01-01T00:00:00");
+  EXPECT_EQ(text("s", INT64_MIN), "NaT");
+  EXPECT_EQ(text("ns", 1577836800123456789), "2020-01-01T00:00:00.123456789");
+  EXPECT_EQ(text("ns", -1), "1969-12-31T23:59:59.999999999");
+  EXPECT_EQ(text("ms", 1), "1970-01-01T00:00:00.001");
+  EXPECT_EQ(text("us", 1, 25), "1970-01-01T00:00:00.000025");
+  EXPECT_EQ(text("m", 61), "1970-01-01T01:01");
+  EXPECT_EQ(text("h", 25), "1970-01-02T01");
+  EXPECT_EQ(text("D", 18321), "2020-02-29");
+  EXPECT_EQ(text("D", -719468), "0000-03-01");
+  EXPECT_EQ(text("W", 1), "1970-01-08");
+  EXPECT_EQ(text("M", -1), "1969-12");
+  EXPECT_EQ(text("Y", 54), "2024");
+  EXPECT_EQ(text("as", 1), "1970-01-01T00:00:00.000000000000000001");
+  EXPECT_EQ(text("s", INT64_MAX), "292277026596-12-04T15:30:07");
+  EXPECT_EQ(text("W", INT64_MAX).substr(0, 5), "17676");
+  EXPECT_EQ(text("generic", 7), "7");
 }
 
 TEST(Npy, HeaderIsPaddedTo64AndEndsInNewline) {
@@ -198,38 +240,54 @@ Dataset small_dataset(Shape shape, Shape chunks) {
 
 }  // namespace
 
-TEST(Pieces, FollowOneAnotherInCOrderWithinTheLimit) {
+TEST(Slices, FollowOneAnotherInCOrderWithinTheLimit) {
   const Dataset dataset = small_dataset({7, 5, 6}, {2, 3, 4});
   for (const char* text : {"...", "1:6,::2,::-1", "::-2,4:0:-1,3", "6,:,:", "2:5,1:2,1:3"}) {
     const Region region = parse_region(text, dataset.shape).value();
-    for (std::uint64_t most = 1; most < 450; most += 7) {
-      Pieces pieces(region, dataset, most);
-      std::vector<std::uint64_t> got;
-      while (const auto piece = pieces.next()) {
-        ASSERT_TRUE(check_region(*piece, dataset.shape)) << text << " " << most;
-        const auto some = positions(*piece, dataset.shape);
-        EXPECT_LE(some.size() * 2, std::max<std::uint64_t>(most, 2)) << text << " " << most;
-        got.insert(got.end(), some.begin(), some.end());
+    for (std::uint64_t max_bytes = 1; max_bytes < 450; max_bytes += 7) {
+      for (const std::uint64_t first_bytes : {max_bytes, std::uint64_t{2}, std::uint64_t{26}}) {
+        Slices slices(region, dataset);
+        std::vector<std::uint64_t> got;
+        std::uint64_t limit = first_bytes;  // of the first slice: the others may be larger
+        while (const auto slice = slices.next(limit)) {
+          ASSERT_TRUE(check_region(*slice, dataset.shape)) << text << " " << max_bytes;
+          const auto some = positions(*slice, dataset.shape);
+          EXPECT_LE(some.size() * 2, std::max<std::uint64_t>(limit, 2)) << text << " " << max_bytes;
+          got.insert(got.end(), some.begin(), some.end());
+          limit = max_bytes;
+        }
+        ASSERT_EQ(got, positions(region, dataset.shape)) << text << " " << max_bytes << " after " << first_bytes;
       }
-      ASSERT_EQ(got, positions(region, dataset.shape)) << text << " " << most;
     }
   }
 }
 
-TEST(Pieces, EndAtChunkBorders) {
+TEST(Slices, EndAtChunkBorders) {
   const Dataset dataset = small_dataset({100, 4}, {10, 4});
-  Pieces pieces(parse_region("3:100", dataset.shape).value(), dataset, 25 * 8);  // 25 rows fit
+  Slices slices(parse_region("3:100", dataset.shape).value(), dataset);
   std::vector<std::uint64_t> ends;
-  while (const auto piece = pieces.next()) ends.push_back(piece->front().start + piece->front().count);
+  while (const auto slice = slices.next(25 * 8))  // 25 rows fit
+    ends.push_back(slice->front().start + slice->front().count);
   EXPECT_EQ(ends, (std::vector<std::uint64_t>{20, 40, 60, 80, 100}));
 }
 
-TEST(Pieces, ScalarsAndNothing) {
-  Pieces scalar({}, small_dataset({}, {}), 1);
-  EXPECT_EQ(scalar.next(), Region{});
-  EXPECT_EQ(scalar.next(), std::nullopt);
-  Pieces nothing({{0, 0, 1}, {0, 4, 1}}, small_dataset({100, 4}, {10, 4}), 100);
-  EXPECT_EQ(nothing.next(), std::nullopt);
+TEST(Slices, ARowOfChunksIsAsTallAsAChunkOrTheRegion) {
+  const Dataset dataset = small_dataset({100, 40, 4}, {10, 20, 4});
+  const auto row_bytes = [&](const char* text) {
+    return Slices(parse_region(text, dataset.shape).value(), dataset).chunk_row_bytes();
+  };
+  EXPECT_EQ(row_bytes("..."), 10u * 40 * 4 * 2);
+  EXPECT_EQ(row_bytes("0:3"), 3u * 40 * 4 * 2);
+  EXPECT_EQ(row_bytes("5"), 20u * 4 * 2) << "of one index the next dimension counts";
+  const Dataset huge = small_dataset({100, std::uint64_t{1} << 40, std::uint64_t{1} << 40}, {10, 20, 4});
+  EXPECT_EQ(Slices(whole(huge.shape), huge).chunk_row_bytes(), UINT64_MAX);
+}
+TEST(Slices, ScalarsAndNothing) {
+  Slices scalar({}, small_dataset({}, {}));
+  EXPECT_EQ(scalar.next(1), Region{});
+  EXPECT_EQ(scalar.next(1), std::nullopt);
+  Slices nothing({{0, 0, 1}, {0, 4, 1}}, small_dataset({100, 4}, {10, 4}));
+  EXPECT_EQ(nothing.next(100), std::nullopt);
 }
 
 TEST(CodecTimes, EveryCaseIsOfTheDecoderWhoseNameItHasAndTheBuiltInTableKnowsIt) {

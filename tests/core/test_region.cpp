@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "core/selection.hpp"
 #include "penstock/region.hpp"
 
 using namespace penstock;
@@ -8,6 +9,20 @@ namespace {
 const Shape kShape = {10, 20, 30};
 Range one(const char* text) { return parse_region(text, Shape{10}).value().at(0); }
 }  // namespace
+
+TEST(Region, KnowsWhichDimensionsNumpyDrops) {
+  const std::uint64_t shape[] = {5, 6, 7};
+  const auto kept = [&](const char* text) { return parse_selection(text, shape).value().shape(); };
+  EXPECT_EQ(kept("..."), (Shape{5, 6, 7}));
+  EXPECT_EQ(kept(""), (Shape{5, 6, 7}));
+  EXPECT_EQ(kept("2"), (Shape{6, 7}));
+  EXPECT_EQ(kept("2:3"), (Shape{1, 6, 7}));
+  EXPECT_EQ(kept("...,-1"), (Shape{5, 6}));
+  EXPECT_EQ(kept("1,...,2:4"), (Shape{6, 2}));
+  EXPECT_EQ(kept("4,5,6"), Shape{});
+  EXPECT_EQ(parse_selection("1,...,2:4", shape).value().region, parse_region("1,...,2:4", shape).value());
+  EXPECT_EQ(parse_selection("5", shape).error().code(), ErrorCode::out_of_range);
+}
 
 TEST(Region, ParsesAsNumpySlices) {
   EXPECT_EQ(one("2:5"), (Range{2, 3, 1}));

@@ -56,7 +56,7 @@ TEST(BadZarr3, EveryErrorNamesTheMember) {
       {R"("shape": [4, 5],)", R"("shape": [4, 5], "shape": [4, 5],)", kInvalid, "\"shape\" is there twice"},
       {R"("attributes": {})", R"("attributes": )" + std::string(70, '[') + std::string(70, ']'), kInvalid,
        "nested deeper than 64"},
-      {R"("zarr_format": 3)", R"("zarr_format": 2)", kInvalid, "\"zarr_format\" must be a whole number from 3 to 3"},
+      {R"("zarr_format": 3)", R"("zarr_format": 2)", kInvalid, "\"zarr_format\" must be 3"},
       {R"("zarr_format": 3)", R"("zarr_format": "3")", kInvalid, "\"zarr_format\""},
       {R"("node_type": "array")", R"("node_type": "table")", kInvalid, "node_type: must be \"array\" or \"group\""},
       {R"("node_type": "array", )", "", kInvalid, "the member \"node_type\" is missing"},

@@ -1,0 +1,46 @@
+#include "cli/kit/session.hpp"
+
+#include <fmt/format.h>
+
+#include "cli/kit/progress.hpp"
+#include "cli/kit/signals.hpp"
+#include "core/units.hpp"
+
+namespace penstock::cli {
+
+void Resources::declare(Usage& usage) {
+  usage.option("--budget", "SIZE", budget,
+               "working memory beyond the output, e.g. 512MiB, 2GiB; default a quarter of free memory");
+  usage.option("--threads", "N", threads, "threads; default the CPUs that this process may use");
+}
+
+void Resources::declare_talk(Usage& usage, std::string more) {
+  usage.flag("--quiet", quiet, "no progress, no report: errors only");
+  usage.flag("--verbose", verbose, std::move(more));
+}
+
+Result<Options> Resources::options() const {
+  Options options;
+  if (quiet && verbose) return Error(ErrorCode::invalid_argument, "--quiet and --verbose: choose one");
+  if (budget) {
+    PENSTOCK_ASSIGN_IN(options.budget_bytes, parse_bytes(*budget), "--budget");
+  }
+  if (threads) {
+    PENSTOCK_ASSIGN_IN(options.threads, parse_count(*threads), "--threads");
+  }
+  if (budget && options.budget_bytes == 0) return Error(ErrorCode::invalid_argument, "--budget: must be more than 0");
+  if (threads && (options.threads == 0 || options.threads > 4096))
+    return Error(ErrorCode::invalid_argument, fmt::format("--threads {}: must be from 1 to 4096", *threads));
+  options.cancel = cancel_on_signal();
+  if (!quiet) options.progress = progress_to_stderr();
+  return options;
+}
+
+Result<Selection> region_option(const std::optional<std::string>& text, const Shape& shape) {
+  PENSTOCK_ASSIGN_IN(Selection selection, parse_selection(text.value_or("..."), shape), "--region");
+  return selection;
+}
+
+ProgressEnd::~ProgressEnd() { progress_done(); }
+
+}  // namespace penstock::cli

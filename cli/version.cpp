@@ -1,8 +1,0 @@
-#include "cli/version.hpp"
-
-namespace penstock::cli {
-
-std::string_view version() { return PENSTOCK_VERSION; }
-std::string_view commit() { return PENSTOCK_COMMIT; }
-
-}  // namespace penstock::cli
