@@ -39,6 +39,10 @@ TENSORSTORE = {"zstd", "gzip", "blosc", "crc32c"}
 TENSORSTORE_V2 = {"zstd", "blosc", "numcodecs.zlib", "numcodecs.bz2"}
 
 
+def opened(path: pathlib.Path, mode: Any = "r") -> Any:
+    return penstock.open(path, mode)
+
+
 def read_with_zarrs(path: pathlib.Path) -> Any:
     with support.zarrs_pipeline():
         return support.read_with_zarr(path)
@@ -146,10 +150,10 @@ def test_delta_in_the_other_byte_order_gives_what_was_written(
 
     values = np.arange(10).astype(dtype) + 5
     assert same(write(values)[...], values)
-    assert same(penstock.open(tmp_path / "a")[...], values)
+    assert same(opened(tmp_path / "a")[...], values)
     values = sample(dtype, (10,))  # zarr-python does not read these back, but they are there
     write(values)
-    a = penstock.open(tmp_path / "a", "r+")
+    a = opened(tmp_path / "a", "r+")
     assert same(a[...], values)
     with pytest.raises(penstock.UnsupportedError, match=rf"'{order}'.*read, not written"):
         a[...] = values
@@ -196,7 +200,7 @@ def test_other_filters_in_the_other_byte_order_are_refused(
     a[...] = values
     assert not same(a[...], values), "zarr-python reads it back: there is no reason to refuse it"
     with pytest.raises(penstock.UnsupportedError, match=f'"{member}" is .*other byte order'):
-        penstock.open(tmp_path / "a")
+        opened(tmp_path / "a")
 
 
 # Stores of others.
@@ -221,7 +225,7 @@ def test_structures_with_bytes_among_swapped_fields(tmp_path: pathlib.Path, comp
     a[...] = values
     document = json.loads((tmp_path / "a" / ".zarray").read_text())
     assert document["dtype"] == [["a", "<i4"], ["b", ">f8"], ["c", "|S3"]]
-    ours = penstock.open(tmp_path / "a", "r+")
+    ours = opened(tmp_path / "a", "r+")
     assert same(ours[...], values)
     ours[1:7] = values[::-1][1:7]
     assert same(np.asarray(a[...])[1:7], values[::-1][1:7])
@@ -232,13 +236,13 @@ def test_structures_with_bytes_among_swapped_fields(tmp_path: pathlib.Path, comp
 def test_a_list_is_no_fill_value_of_a_number(tmp_path: pathlib.Path, dtype: str, fill: Any) -> None:
     path = write_v2(tmp_path / "a", dtype=dtype, fill_value=fill)
     with pytest.raises(penstock.MetadataError, match="fill_value: must be"):
-        penstock.open(path)
+        opened(path)
 
 
 @pytest.mark.parametrize("fill", [0, 7, -3, 1.5, "", "x", None])
 def test_fill_values_of_text_are_those_of_zarr_python(tmp_path: pathlib.Path, fill: Any) -> None:
     path = write_v2(tmp_path / "a", dtype="|O", filters=[{"id": "vlen-utf8"}], fill_value=fill)
-    assert same(penstock.open(path)[...], support.read_with_zarr(path))
+    assert same(opened(path)[...], support.read_with_zarr(path))
 
 
 @pytest.mark.parametrize(("name", "dtype"), [("complex_float32", "c8"), ("complex_float64", "c16"), ("binary", object)])
@@ -248,7 +252,7 @@ def test_second_names_of_data_types(tmp_path: pathlib.Path, name: str, dtype: An
     ours[...] = values
     document = support.metadata(tmp_path / "a")
     (tmp_path / "a" / "zarr.json").write_text(json.dumps({**document, "data_type": name}))
-    again = penstock.open(tmp_path / "a", "r+")
+    again = opened(tmp_path / "a", "r+")
     assert same(again[...], values) and again.data_type == ours.data_type
     again.set_attributes({"k": 1})
     assert support.metadata(tmp_path / "a")["data_type"] == name
@@ -261,7 +265,7 @@ def test_metadata_that_are_not_utf8(tmp_path: pathlib.Path, where: str) -> None:
     path = tmp_path / "a" / where
     path.write_bytes(path.read_bytes().replace(b"shape", b"sh\xe4pe").replace(b"Gruesse", b"Gr\xfc\xdfe"))
     with pytest.raises(penstock.MetadataError, match=rf"{where}: not JSON at byte \d+.*\\x(e4|fc)"):
-        penstock.open(tmp_path / "a")
+        opened(tmp_path / "a")
 
 
 @pytest.mark.parametrize("exponent", [40, 58, 62])
@@ -282,10 +286,10 @@ def test_more_than_memory_holds_is_named(tmp_path: pathlib.Path, exponent: int) 
 @pytest.mark.parametrize("zarr_format", [2, 3])
 def test_attributes_of_an_older_handle_keep_the_newer_shape(tmp_path: pathlib.Path, zarr_format: Any) -> None:
     older = penstock.create(tmp_path / "a", shape=(4,), dtype="u1", chunks=(4,), zarr_format=zarr_format)
-    newer = penstock.open(tmp_path / "a", "r+")
+    newer = opened(tmp_path / "a", "r+")
     newer.resize((8,))
     newer[...] = np.arange(8, dtype="u1")
     older.set_attributes({"k": 1})
-    again = penstock.open(tmp_path / "a")
+    again = opened(tmp_path / "a")
     assert again.shape == (8,) and again.attrs == {"k": 1}
     assert again[...].tolist() == list(range(8))
