@@ -24,7 +24,7 @@ class Verify : public Command {
   void usage(Usage& usage) override {
     usage.about(
         "Decodes every chunk of an array, or of all arrays below a group, and lists the bad ones by key and byte. "
-        "Checksums are checked where the codecs have some. Exit code 65 when something is bad.");
+        "Checksums are checked where the codecs, or a zip, have some. Exit code 65 when something is bad.");
     usage.argument("STORE", store_, "array or group");
     usage.flag("--json", json_, "print JSON: a report for each array");
     resources_.declare(usage);

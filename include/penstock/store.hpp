@@ -32,6 +32,9 @@ class Object : public ObjectPin {
   [[nodiscard]] virtual std::uint64_t version() const { return 0; }
   /// Many ranges at once; a store with latency has them all under way together.
   [[nodiscard]] virtual Status read_many(std::span<const ReadRange> ranges) const;
+  /// Reads all of it and compares it with the checksum that the store keeps of it (zip: crc32); a store that keeps none
+  /// has nothing to do.  Errors: corrupt_data, io_error.
+  [[nodiscard]] virtual Status check() const { return {}; }
   /// The bytes without a copy where the store has them in memory already, else nullopt.  Valid while the Object lives.
   [[nodiscard]] virtual std::optional<ByteView> view(std::uint64_t offset_bytes, std::uint64_t count) const;
 };

@@ -121,18 +121,20 @@ class ArraySpec:
         kinds = _core.codec_kinds(given, self.chunks, self.dtype)
         if "array_bytes" not in kinds:
             at = sum(kind == "array_array" for kind in kinds)
-            given = [*given[:at], self._array_to_bytes(), *given[at:]]
+            given = [*given[:at], self._array_to_bytes(given[:at]), *given[at:]]
         if self.order == "F":
             reverse = {"order": list(range(len(self.shape)))[::-1]}
             given = [("transpose", json.dumps(reverse)), *given]
         return given
 
-    def _array_to_bytes(self) -> tuple[str, str]:
+    def _array_to_bytes(self, filters: Sequence[tuple[str, str]]) -> tuple[str, str]:
         if self.dtype.kind == "vlen_utf8":
             return "vlen-utf8", "{}"
         if self.dtype.kind == "vlen_bytes":
             return "vlen-bytes", "{}"
-        return "bytes", json.dumps({"endian": self.byte_order})
+        # In v3 zarr-python hands elements to filters in the order in which they are stored, which must be the machine's.
+        native = self.zarr_format == 3 and any(name != "transpose" for name, _ in filters)
+        return "bytes", json.dumps({"endian": "little" if native else self.byte_order})
 
     def dataset(self) -> _core.Dataset:
         codecs = self.chain()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import math
+import sys
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,12 +40,8 @@ class Read:
     def _to_host(self) -> None:
         array = self.array
         if self._new:
-            try:
+            with new_memory(array, self.region.shape, "memory"):
                 memory = _memory.new(self.region.shape, array.dtype)
-            except MemoryError:
-                asked = f"{self.region.shape} of the array's {array.shape}, data type {array.data_type}"
-                cure = "read a region, or use dask.array.from_array(a, chunks=a.chunks)"
-                raise MemoryError(f"{asked}: more than memory holds; {cure}") from None
             self.result = memory.keep
         elif array._vlen and not isinstance(self.result, np.ndarray):
             name = type(self.result).__name__
@@ -57,7 +56,8 @@ class Read:
         queue = _memory.own_stream(index) if own else _memory.callers_stream(stream, index)
         shape, dtype = self.region.shape, self.array.dtype
         if self._new:
-            made = _memory.DeviceArray(shape, dtype, index, queue, stream)
+            with new_memory(self.array, shape, f"cuda:{index}"):
+                made = _memory.DeviceArray(shape, dtype, index, queue, stream)
             memory = _memory.Memory(made.address, shape, _memory.c_strides(shape, dtype.itemsize), made)
             self.result = made
         else:
@@ -137,7 +137,26 @@ def _add_plain(job: _core.ReadJob, array: Array, selection: Selection) -> Any:
     """
     if array._vlen:
         return None
-    return job.add_slices(array._core, array.shape, selection, np.empty, array.dtype, _memory.ALIGN_FROM_BYTES)
+    try:
+        return job.add_slices(array._core, array.shape, selection, np.empty, array.dtype, _memory.ALIGN_FROM_BYTES)
+    except (MemoryError, ValueError):
+        return None  # a Read says what was asked for
+
+
+@contextlib.contextmanager
+def new_memory(array: Array, shape: tuple[int, ...], place: str) -> Iterator[None]:
+    """Memory for elements is made in it: when there is not so much, the error says for what and how much was asked."""
+    nbytes = math.prod(shape) * array.dtype.itemsize
+    why = None
+    if nbytes <= sys.maxsize:
+        try:
+            yield
+            return
+        except (MemoryError, ValueError) as error:  # NumPy's ValueError: more than any machine has
+            why = error
+    text = f"{array.url}: {nbytes} bytes for {shape} of the array's {array.shape}, data type {array.data_type}"
+    cure = "read a region, or use dask.array.from_array(a, chunks=a.chunks)"
+    raise MemoryError(f"{text}: more than {place} holds; {cure}") from why
 
 
 def fitting(

@@ -40,6 +40,13 @@ std::string without_name(const std::string& message, const std::string& filename
   return message;
 }
 
+/// Messages quote what was read, which need not be UTF-8.
+nb::str text_of(const std::string& message) {
+  PyObject* text = PyUnicode_DecodeUTF8(message.data(), static_cast<Py_ssize_t>(message.size()), "backslashreplace");
+  if (text == nullptr) throw nb::python_error();
+  return nb::steal<nb::str>(text);
+}
+
 }  // namespace
 
 void raise(const Error& error, const std::string& filename) {
@@ -47,13 +54,13 @@ void raise(const Error& error, const std::string& filename) {
   nb::object value;
   if (PyObject_IsSubclass(type.ptr(), PyExc_OSError) == 1) {
     const int number = error.system_errno() ? error.system_errno() : default_errno(error.code());
-    value = filename.empty() ? type(number, error.message())
-                             : type(number, without_name(error.message(), filename), filename);
+    value = filename.empty() ? type(number, text_of(error.message()))
+                             : type(number, text_of(without_name(error.message(), filename)), filename);
   } else {
-    value = type(error.message());
+    value = type(text_of(error.message()));
   }
   value.attr("code") = std::string(error_name(error.code()));
-  if (!error.hint().empty()) value.attr("add_note")(error.hint());
+  if (!error.hint().empty()) value.attr("add_note")(text_of(error.hint()));
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(value.ptr())), value.ptr());
   throw nb::python_error();
 }

@@ -29,6 +29,14 @@ Result<std::shared_ptr<const ArrayView>> bind(Dataset dataset) {
   return std::make_shared<const ArrayView>(ArrayView{std::move(dataset), std::move(chain)});
 }
 
+/// The same for an array that is to be created: its codecs are written with all their members.
+Result<std::shared_ptr<const ArrayView>> bind_new(Dataset dataset) {
+  const ChunkSpec chunk{dataset.chunk_shape, dataset.dtype, dataset.fill};
+  PENSTOCK_ASSIGN(CodecChain chain, CodecChain::make(dataset.codecs, chunk));
+  PENSTOCK_ASSIGN(dataset.codecs, chain.complete(dataset.codecs, dataset.zarr_format));
+  return std::make_shared<const ArrayView>(ArrayView{std::move(dataset), std::move(chain)});
+}
+
 /// Makes room at `path`, or says what is there.  Gives the consolidated metadata that are no longer true.
 Result<Consolidated> clear_place(Store& store, const std::string& path, Array::IfExists if_exists) {
   const auto there = read_node(store, path);
@@ -134,7 +142,7 @@ Result<Array> Array::prepare(std::shared_ptr<Store> store, std::string_view path
   if (!store->writable())
     return Error(ErrorCode::permission_denied, fmt::format("{} is open for reading only", store->url()));
   // Everything that can be wrong with the dataset is found before anything is touched.
-  PENSTOCK_ASSIGN_IN(auto view, bind(std::move(dataset)), display(*store, where));
+  PENSTOCK_ASSIGN_IN(auto view, bind_new(std::move(dataset)), display(*store, where));
   if (view->dataset.zarr_format == 2) {
     PENSTOCK_TRY_IN(write_zarr2(view->dataset), display(*store, where));
   } else {

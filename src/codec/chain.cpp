@@ -43,6 +43,14 @@ Error wrong_size(std::uint64_t expected, std::uint64_t found) {
   return corrupt(fmt::format("{} bytes expected, {} found", expected, found));
 }
 
+/// In any order.
+bool same_members(const Json& a, const Json& b) {
+  if (a.size() != b.size()) return false;
+  for (const auto& [name, value] : a.items())
+    if (!b.contains(name) || b.at(name) != value) return false;
+  return true;
+}
+
 bool is_permutation_only(const ArrayToArray& codec) { return !codec.permutation().empty(); }
 
 }  // namespace
@@ -138,6 +146,24 @@ std::string CodecChain::text() const {
   append(*a2b_);
   for (const auto& codec : b2b_) append(*codec);
   return text;
+}
+
+Result<std::vector<CodecSpec>> CodecChain::complete(std::span<const CodecSpec> specs, int zarr_format) const {
+  std::vector<CodecSpec> full;
+  const auto append = [&](const Codec& codec) { full.push_back(codec.spec()); };
+  for (const auto& codec : a2a_) append(*codec);
+  append(*a2b_);
+  for (const auto& codec : b2b_) append(*codec);
+  if (full.size() != specs.size()) return Error(ErrorCode::internal, "a chain completed from other specs");
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    // Another schema under another name ("numcodecs.blosc"), whose members all have defaults.
+    const bool of_numcodecs = specs[i].name != full[i].name && specs[i].name.starts_with("numcodecs.");
+    PENSTOCK_ASSIGN(const Json given, configuration_of(specs[i]));
+    PENSTOCK_ASSIGN(const Json made, configuration_of(full[i]));
+    if ((of_numcodecs && zarr_format == 3) || (specs[i].name == full[i].name && same_members(given, made)))
+      full[i] = specs[i];
+  }
+  return full;
 }
 
 /// Undoes the bytes->bytes codecs.  The result lies in `in`, in a scratch buffer, or in `*direct` when it is given and

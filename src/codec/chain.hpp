@@ -48,6 +48,10 @@ class CodecChain {
   [[nodiscard]] std::span<const std::unique_ptr<ArrayToArray>> array_codecs() const { return a2a_; }
   /// "bytes + zstd + crc32c", for reports.
   [[nodiscard]] std::string text() const;
+  /// The specs that this chain was made of, with every member that a codec has, spelled as the metadata of a zarr
+  /// version have it, so that programs without the same defaults read them.  The v3 names of numcodecs stay as they
+  /// are. Errors: invalid_metadata.
+  [[nodiscard]] Result<std::vector<CodecSpec>> complete(std::span<const CodecSpec> specs, int zarr_format) const;
 
   /// Layout of what decode_to_layout makes.
   [[nodiscard]] const ChunkLayout& chunk_layout() const { return layout_; }

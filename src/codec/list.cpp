@@ -139,7 +139,9 @@ Result<Json> codecs_to_json(std::span<const CodecSpec> specs) {
     PENSTOCK_ASSIGN_IN(Json configuration, configuration_of(spec), "codec " + spec.name);
     Json item = Json::object();
     item["name"] = spec.name;
-    if (!configuration.empty()) item["configuration"] = std::move(configuration);
+    // zarr-python asks for the member, also empty, except where it leaves it out itself.
+    if (!configuration.empty() || (spec.name != "bytes" && spec.name != "crc32c"))
+      item["configuration"] = std::move(configuration);
     list.push_back(std::move(item));
   }
   return list;

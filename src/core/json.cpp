@@ -25,6 +25,19 @@ constexpr Word kWords[] = {{"NaN", std::numeric_limits<double>::quiet_NaN()},
                            {"Infinity", std::numeric_limits<double>::infinity()},
                            {"-Infinity", -std::numeric_limits<double>::infinity()}};
 
+/// What is no ASCII as \xNN: of a text that is not UTF-8 nothing else can be shown.
+std::string printable(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x80)
+      out += c;
+    else
+      out += fmt::format("\\x{:02x}", byte);
+  }
+  return out;
+}
+
 /// A text whose bare words have become strings of the same length, so that every byte keeps its place.
 struct QuotedWords {
   struct Place {
@@ -100,7 +113,8 @@ class StrictBuilder : public nlohmann::detail::json_sax_dom_parser<Json> {
   // NOLINTEND(bugprone-derived-method-shadowing-base-method)
   template <class E>
   bool parse_error(std::size_t position, const std::string& token, const E& error) {
-    if (problem.empty()) problem = fmt::format("not JSON at byte {} (near '{}')", position, token.substr(0, 20));
+    if (problem.empty())
+      problem = fmt::format("not JSON at byte {} (near '{}')", position, printable(token.substr(0, 20)));
     (void)error;
     return false;
   }

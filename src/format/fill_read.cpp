@@ -25,10 +25,9 @@ void append_low_bytes(Element& out, std::uint64_t bits, std::size_t count) {
   out.insert(out.end(), bytes, bytes + count);  // native order; penstock runs on little-endian machines
 }
 
-/// NCZarr writes numbers as strings and one number as a list; both mean the number.
+/// NCZarr writes numbers as strings.
 Json plain_number(const Json& value, const FillStyle& style) {
   if (style.zarr_format != 2) return value;
-  if (value.is_array() && value.size() == 1) return plain_number(Json(value.front()), style);
   if (!value.is_string()) return value;
   const auto& text = value.get_ref<const std::string&>();
   const char* end = text.data() + text.size();
@@ -151,6 +150,13 @@ Result<Element> read_text(const DType& dtype, const Json& value) {
   return out;
 }
 
+/// As Python's str() writes it.
+Element read_text_of_number(const Json& value) {
+  const std::string text = dump_json(value);
+  const ByteView bytes = as_bytes(text);
+  return {bytes.begin(), bytes.end()};
+}
+
 Result<Element> read_time(const Json& value) {
   const Json count = value == "NaT" ? Json(INT64_MIN) : value;
   auto bits = read_integer(count, 8, true);
@@ -200,7 +206,7 @@ Result<std::vector<std::byte>> fill_from(const DType& dtype, const Json& value, 
   const Json number = plain_number(value, style);
   // Zarr v2 writers put 0 or "" where a text or bytes type has no fill value of its own.
   if (style.zarr_format == 2 && (value == 0 || value == "")) {
-    if (dtype.is_vlen()) return out;
+    if (dtype.kind == Kind::vlen_bytes) return out;
     if (dtype.kind == Kind::opaque || dtype.kind == Kind::bytes || dtype.kind == Kind::utf32 ||
         dtype.kind == Kind::structure)
       return Element(dtype.size_bytes);
@@ -231,6 +237,8 @@ Result<std::vector<std::byte>> fill_from(const DType& dtype, const Json& value, 
     case Kind::timedelta: return read_time(number);
     case Kind::structure: return read_structure(dtype, value, style);
     case Kind::vlen_utf8: {
+      // Objects of v2 may have a number; zarr-python reads it as its text.
+      if (style.zarr_format == 2 && value.is_number()) return read_text_of_number(value);
       if (!value.is_string()) return wrong(value, "a string");
       const ByteView text = as_bytes(value.get_ref<const std::string&>());
       return Element(text.begin(), text.end());

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "codec/chain.hpp"
 #include "format/format.hpp"
 #include "format/support.hpp"
 
@@ -98,6 +99,31 @@ TEST(Zarr2, StructuresOfEveryOrder) {
   expect_round_trip(d);
 }
 
+TEST(Zarr2, StructuresWithByteStringsAmongSwappedFields) {
+  // 1 as ">i2", 2 as "<f4" bits, "abc".
+  Dataset d = parse(zarray(R"([["a", ">i2"], ["b", "<f4"], ["c", "|S3"]])", R"("AAECAAAAYWJj")"));
+  EXPECT_EQ(d.codecs[0], (CodecSpec{"bytes", R"({"endian":["big","little",null]})"}));
+  EXPECT_EQ(d.fill, bytes_of_text(std::string("\1\0\2\0\0\0abc", 9)));
+  expect_round_trip(d);
+  const CodecChain chain = CodecChain::make(d.codecs, {{1}, d.dtype, {}}).value();
+  std::vector<std::byte> out(9);
+  ScratchBuffers scratch;
+  ASSERT_TRUE(chain.decode(bytes_of_text(std::string("\0\1\2\0\0\0abc", 9)), out, scratch, {}));
+  EXPECT_EQ(out, d.fill);
+}
+
+TEST(Zarr2, FiltersOfBigEndianArrays) {
+  const Dataset d = parse(zarray(R"(">i4")", "0", R"([{"id": "delta", "dtype": ">i4", "astype": ">i4"}])"));
+  EXPECT_EQ(d.codecs[0], (CodecSpec{"numcodecs.delta", R"({"dtype":"<i4","astype":"<i4"})"}));
+  EXPECT_EQ(d.codecs[1], (CodecSpec{"bytes", R"({"endian":"big"})"}));
+  expect_round_trip(d);
+  Dataset swapped = d;
+  swapped.codecs[0].configuration = R"({"dtype":">i4","astype":">i4"})";
+  const auto written = write_zarr2(swapped);
+  ASSERT_FALSE(written);
+  EXPECT_NE(written.error().message().find("codecs[0]: dtype"), std::string::npos) << written.error().message();
+}
+
 TEST(Zarr2, GapsOfAlignedStructures) {
   const Dataset d = parse(zarray(R"([["a", "|u1"], ["", "|V3"], ["b", "<i4"], ["", "|V2"]])"));
   ASSERT_EQ(d.dtype.fields.size(), 2U);
@@ -108,7 +134,7 @@ TEST(Zarr2, GapsOfAlignedStructures) {
 
 TEST(Zarr2, TolerancesOfReaders) {
   const Dataset d = parse(R"({"zarr_format": 2.0, "shape": [0, 3], "chunks": [0, 2], "dtype": "|u1", "order": "C",
-                              "fill_value": [3], "_nczarr_array": {"x": 1}, "dimension_separator": "/"})");
+                              "fill_value": "3", "_nczarr_array": {"x": 1}, "dimension_separator": "/"})");
   EXPECT_EQ(d.chunk_shape, (Shape{1, 2}));
   EXPECT_EQ(d.grid_shape(), (Shape{0, 2}));
   EXPECT_EQ(d.fill, bytes_of<std::uint8_t>(3));

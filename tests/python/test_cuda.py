@@ -350,6 +350,14 @@ def test_what_does_not_fit(array: penstock.Array, tmp_path: pathlib.Path) -> Non
     assert same(array[...], VALUES)
 
 
+@pytest.mark.parametrize("exponent", [40, 58, 62])
+def test_more_than_the_device_holds_is_named(tmp_path: pathlib.Path, exponent: int) -> None:
+    a = penstock.create(tmp_path / "big", shape=(2**exponent, 2), dtype="f8", chunks=(2**20, 2))
+    asked = rf"big: {2**exponent * 16} bytes for \({2**exponent}, 2\) of the array's .*: more than cuda:0 holds"
+    with pytest.raises(MemoryError, match=asked):
+        a.read(device="cuda")
+
+
 def test_budgets(array: penstock.Array) -> None:
     memory = array.read(device="cuda")
     with pytest.raises(penstock.BudgetError, match="needs"):

@@ -25,6 +25,7 @@ CHANGES = {
     "v2": ["--zarr-format", "2"],
     "v3": ["--zarr-format", "3"],
     "shards": ["--zarr-format", "3", "--chunks", "3", "--shards", "6"],
+    "all": ["--zarr-format", "3", "--chunks", "4", "--shards", "8", "--codec", "blosc"],
     "zip": [],
 }
 
@@ -46,6 +47,9 @@ def dataset() -> xr.Dataset:
         "packed": ("x", gaps),
         "flags": ("x", numbers % 3 == 0),
         "when": ("x", pd.date_range("2000-01-01", periods=n)),
+        "some_time": ("x", np.where(numbers % 4 == 1, np.datetime64("NaT"), np.datetime64("2001-02-03T04:05:06"))),
+        "lag": ("x", np.where(numbers % 4 == 1, np.timedelta64("NaT", "ns"), np.timedelta64(90, "s"))),
+        "marked": ("x", gaps),
         "text": ("x", np.array(words)),
         "objects": ("x", np.array(words, object)),
         "bytes": ("x", np.array([b"", b"a", b"bc"] * 4)),
@@ -55,7 +59,10 @@ def dataset() -> xr.Dataset:
     return xr.Dataset(variables, coords={"x": numbers * 10}, attrs={"title": "Grüße"})
 
 
-ENCODING = {"packed": {"dtype": "int16", "scale_factor": 0.1, "add_offset": 2.0, "_FillValue": -32767}}
+ENCODING = {
+    "packed": {"dtype": "int16", "scale_factor": 0.1, "add_offset": 2.0, "_FillValue": -32767},
+    "marked": {"dtype": "float32", "_FillValue": -9999.0},
+}
 
 
 def penstock_copy(source: pathlib.Path, target: pathlib.Path, *options: str) -> None:
@@ -232,7 +239,7 @@ def test_dask_reads_and_stores(tmp_path: pathlib.Path, zarr_format: Any) -> None
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("zarr_format", [2, 3])
 def test_xarray_and_dask_over_our_pipeline(tmp_path: pathlib.Path, zarr_format: Any) -> None:
-    data = dataset()[["floats", "packed", "when", "doubles", "scalar"]]
+    data = dataset()[["floats", "packed", "marked", "when", "doubles", "scalar"]]
     with zarr.config.set({"codec_pipeline.path": "penstock.zarr.CodecPipeline"}):
         data.chunk(x=4).to_zarr(tmp_path / "s.zarr", zarr_format=zarr_format, encoding=ENCODING)
         more = data.drop_vars("scalar").assign_coords(x=data.x + 120)

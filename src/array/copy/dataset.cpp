@@ -83,6 +83,26 @@ Status take_one_byte_order(std::vector<CodecSpec>& codecs) {
   return {};
 }
 
+/// Filters are written with types of little-endian order.  In zarr v3 so are their elements: zarr-python hands them to
+/// a filter in the order in which they are stored, and would take big-endian ones for others.
+Status take_order_of_filters(std::vector<CodecSpec>& codecs, int zarr_format) {
+  bool typed = false;
+  for (CodecSpec& codec : codecs) {
+    PENSTOCK_ASSIGN(Json configuration, parse_json(codec.configuration));
+    for (const char* key : {"dtype", "astype", "encode_dtype", "decode_dtype"}) {
+      if (!configuration.contains(key) || !configuration[key].is_string()) continue;
+      typed = true;
+      auto text = configuration[key].get<std::string>();
+      if (!text.starts_with('>')) continue;
+      configuration[key] = text.replace(0, 1, "<");
+      codec.configuration = dump_json(configuration);
+    }
+    if (typed && zarr_format == 3 && codec.name == "bytes" && configuration.value("endian", Json()) == "big")
+      codec.configuration = R"({"endian":"little"})";
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Dataset> copied_dataset(const Dataset& from, const CopyChanges& changes) {
@@ -100,6 +120,7 @@ Result<Dataset> copied_dataset(const Dataset& from, const CopyChanges& changes) 
     if (to.zarr_format == 3) PENSTOCK_TRY(take_one_byte_order(layers.codecs));
     PENSTOCK_TRY(translate_xarray(to));
   }
+  PENSTOCK_TRY(take_order_of_filters(layers.codecs, to.zarr_format));
   if (changes.dimension_separator) {
     if (*changes.dimension_separator != "." && *changes.dimension_separator != "/")
       return Error(ErrorCode::invalid_argument, "the dimension separator is \".\" or \"/\"");

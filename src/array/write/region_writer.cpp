@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "array/assemble/place.hpp"
+#include "array/read/encoded_chunk.hpp"
 #include "array/read/region_reader.hpp"
 #include "array/write/chunk_blocks.hpp"
 #include "core/checked.hpp"
@@ -34,6 +35,18 @@ bool same_element(const DType& dtype, const std::byte* a, const std::byte* b) {
   return x.size == y.size && (x.size == 0 || std::memcmp(x.data, y.data, x.size) == 0);
 }
 
+constexpr const char* kNotReadable = "the chunk is to be changed in part, and what it holds cannot be read";
+
+/// The encoded chunk as it was; false when there is none.
+Result<bool> read_old(const Store& store, const std::string& key, const CodecChain& chain, Bytes& out) {
+  PENSTOCK_ASSIGN(const auto object, store.open(key));
+  if (!object) return false;
+  PENSTOCK_TRY_IN(check_encoded_size(chain, object->size_bytes()), kNotReadable);
+  PENSTOCK_TRY(out.resize_discard(object->size_bytes()));
+  PENSTOCK_TRY(object->read(0, out.span()));
+  return true;
+}
+
 }  // namespace
 
 /// What a shard held before, for the parts that stay.
@@ -57,9 +70,10 @@ struct RegionWriter::OldShard {
     return old;
   }
   /// The encoded chunk as it was; empty when absent.
-  Status read(std::uint64_t linear, Bytes& out) const {
+  Status read(const CodecChain& chain, std::uint64_t linear, Bytes& out) const {
     out.clear();
     if (!object || entries[linear].absent()) return {};
+    PENSTOCK_TRY_IN(check_encoded_size(chain, entries[linear].size), fmt::format("inner chunk {}", linear));
     PENSTOCK_TRY(out.resize_discard(entries[linear].size));
     return object->read(entries[linear].offset, out.span());
   }
@@ -239,12 +253,12 @@ Status RegionWriter::write_chunk(Job& job, const std::string& key, std::span<con
   bool have_old = false;
   if (!covered) {
     const StageClock clock(worker, Stage::fetch);
-    PENSTOCK_ASSIGN(have_old, store.get(key, worker.encoded));
+    PENSTOCK_ASSIGN(have_old, read_old(store, key, chain, worker.encoded));
     worker.requests += 1;
     PENSTOCK_TRY(worker.decoded.resize_discard(chain.decoded_size()));
     if (have_old)
       PENSTOCK_TRY_IN(chain.decode(worker.encoded, worker.decoded.span(), worker.scratch, {&old_elements}),
-                      "the chunk is to be changed in part, and what it holds cannot be read");
+                      kNotReadable);
   }
   PENSTOCK_ASSIGN(const std::optional<ByteView> encoded,
                   encode_chunk(worker, encoder(), segments, from, have_old, job.options().store_fill_chunks));
@@ -285,7 +299,7 @@ Status RegionWriter::encode_inner(Worker& worker, const OldShard& old, std::uint
   Arena old_elements;
   bool have_old = false;
   if (!covers(segments, sharding.inner_shape(), origin, view_->dataset.shape)) {
-    PENSTOCK_TRY(old.read(linear, worker.encoded));
+    PENSTOCK_TRY(old.read(chain, linear, worker.encoded));
     have_old = !worker.encoded.empty();
     PENSTOCK_TRY(worker.decoded.resize_discard(chain.decoded_size()));
     if (have_old) PENSTOCK_TRY(chain.decode(worker.encoded, worker.decoded.span(), worker.scratch, {&old_elements}));
@@ -380,7 +394,7 @@ Status RegionWriter::write_shard(Job& job, const std::string& key, std::span<con
   if (old.object) {
     const auto keep = [&](std::uint64_t linear) -> Status {
       if (touched[linear]) return {};
-      return old.read(linear, chunks[linear]);
+      return old.read(sharding.inner(), linear, chunks[linear]);
     };
     PENSTOCK_TRY(job.for_each(chunks.size(), true, keep));
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "core/checked.hpp"
 #include "core/numpy_dtype.hpp"
@@ -23,6 +24,8 @@ Result<FilterType> filter_type(const Json& configuration, std::string_view key, 
     PENSTOCK_ASSIGN(out.text, string_member(configuration, key));
     PENSTOCK_ASSIGN_IN(NumpyDType parsed, parse_numpy_dtype(out.text), fmt::format("\"{}\"", key));
     if (parsed.is_object) return Error(ErrorCode::unsupported, fmt::format("\"{}\": filters take no objects", key));
+    out.foreign_order =
+        parsed.dtype.swap_unit() > 1 && parsed.big_endian == (std::endian::native == std::endian::little);
     out.dtype = std::move(parsed.dtype);
   }
   // np.view('<M8[ns]') and the like are integers to a filter.
@@ -65,6 +68,15 @@ Result<ChunkSpec> with_dtype(const ChunkSpec& chunk, const DType& type) {
   out.fill.resize(type.size_bytes);
   cast_function(from->number, to->number)(chunk.fill.data(), out.fill.data(), from->count);
   return out;
+}
+
+Status need_native_order(const FilterType& type, std::string_view key) {
+  if (!type.foreign_order) return {};
+  return Error(ErrorCode::unsupported,
+               fmt::format("\"{}\" is '{}', of the other byte order than the elements: zarr-python does not read back "
+                           "what it stores so",
+                           key, type.text))
+      .set_hint("a filter's types are of the machine's order; how the chunk is stored is said by \"bytes\"");
 }
 
 Status expect_size(std::uint64_t found, std::uint64_t expected) {

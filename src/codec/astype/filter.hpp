@@ -17,7 +17,8 @@ inline constexpr std::size_t kFilterBlock = 1024;
 struct FilterType {
   DType dtype;
   Scalars scalars;
-  std::string text;  ///< NumPy type string as given ("<f4"), or made from the default
+  std::string text;            ///< NumPy type string as given ("<f4"), or made from the default
+  bool foreign_order = false;  ///< units of several bytes, in the order that is not the machine's
 };
 
 /// The type as devices convert it.
@@ -33,6 +34,10 @@ Result<ChunkSpec> view_as(const ChunkSpec& chunk, const DType& type);
 /// The chunk with elements of `type`, in number as before.  The fill value is converted.
 /// Errors: unsupported (a fill value that cannot be).
 Result<ChunkSpec> with_dtype(const ChunkSpec& chunk, const DType& type);
+/// unsupported when the type is of the other byte order: chunks of zarr v3 reach a filter in the machine's order, and
+/// zarr-python does not read back what it writes by way of another.  (In v2 the order is part of the array's type;
+/// there it is taken out before a filter is made.)
+Status need_native_order(const FilterType& type, std::string_view key);
 /// corrupt_data unless the sizes are equal.
 Status expect_size(std::uint64_t found, std::uint64_t expected);
 

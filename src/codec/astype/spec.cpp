@@ -8,7 +8,7 @@
 //                type.  It may differ from the array's type when the bytes can be seen so (an int64 filter on times).
 // Deviations     complex to real (NumPy drops the imaginary part with a warning) is refused.  Floats that do not fit
 //                into the integer type give what NumPy 2 gives on x86-64 (number.hpp); NumPy leaves it to the machine.
-//                The byte order in "encode_dtype" is kept, not applied: the array->bytes codec decides.
+//                Types of the other byte order are refused in v3: zarr-python does not read back what it stores so.
 #include "codec/astype/astype.hpp"
 
 #include <fmt/format.h>
@@ -54,6 +54,8 @@ Result<AnyCodec> make(const Json& configuration, const ChunkSpec& chunk) {
   PENSTOCK_TRY(member(configuration, "encode_dtype"));
   PENSTOCK_ASSIGN(FilterType encode, filter_type(configuration, "encode_dtype", chunk.dtype));
   PENSTOCK_ASSIGN(FilterType decode, filter_type(configuration, "decode_dtype", chunk.dtype));
+  PENSTOCK_TRY(need_native_order(encode, "encode_dtype"));
+  PENSTOCK_TRY(need_native_order(decode, "decode_dtype"));
   if (encode.scalars.count != decode.scalars.count)
     return Error(ErrorCode::unsupported,
                  fmt::format("conversion between real and complex numbers ({} and {})", decode.text, encode.text));

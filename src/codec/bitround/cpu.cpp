@@ -32,10 +32,6 @@ std::uint32_t mantissa_bits(const DType& dtype) {
 
 void bitround(std::uint32_t size_bytes, std::uint32_t mantissa, std::uint32_t keepbits, const std::byte* in,
               std::byte* out, std::size_t count) {
-  if (keepbits == mantissa) {
-    if (count > 0) std::memcpy(out, in, count * size_bytes);
-    return;
-  }
   switch (size_bytes) {
     case 2: return round_all<std::uint16_t>(mantissa, keepbits, in, out, count);
     case 4: return round_all<std::uint32_t>(mantissa, keepbits, in, out, count);

@@ -5,7 +5,8 @@
 // Names          v3 "bitround", "numcodecs.bitround"; v2 "bitround"
 // Example        {"name": "bitround", "configuration": {"keepbits": 10}}
 // Limits         writing: float16 (0 to 10 bits), bfloat16 (7), float32 (23), float64 (52), complex (each part).
-//                Reading: also integers and times, which others may have rounded.
+//                Reading: also integers and times, which others may have rounded.  More bits than the type has: nothing
+//                is rounded away.
 // Deviations     a NaN stays a NaN: numcodecs adds to its bits and can make zero or infinity of it.  Integers are not
 //                written: the specification leaves open how they are rounded.
 #include "codec/bitround/bitround.hpp"
@@ -20,6 +21,20 @@
 namespace penstock {
 namespace {
 
+/// Bits of the type that rounding can take away; 0: it rounds no such type.
+std::uint32_t rounded_bits(const DType& type) {
+  switch (type.kind) {
+    case Kind::floating:
+    case Kind::bfloat:
+    case Kind::complex: return mantissa_bits(type);
+    case Kind::signed_int:
+    case Kind::unsigned_int:
+    case Kind::datetime:
+    case Kind::timedelta: return type.size_bytes * 8;
+    default: return 0;
+  }
+}
+
 class BitroundCodec final : public ArrayToArray {
  public:
   BitroundCodec(std::uint32_t keepbits, ChunkSpec chunk) : keepbits_(keepbits), chunk_(std::move(chunk)) {}
@@ -31,6 +46,7 @@ class BitroundCodec final : public ArrayToArray {
   [[nodiscard]] const ChunkSpec& encoded() const override { return chunk_; }
   [[nodiscard]] Status encode(ByteView in, ByteSpan out) const override {
     const DType& type = chunk_.dtype;
+    if (keepbits_ >= rounded_bits(type)) return decode(in, out);
     if (type.kind != Kind::floating && type.kind != Kind::bfloat && type.kind != Kind::complex)
       return Error(ErrorCode::unsupported, "bitround writes floats only, not " + type.name());
     PENSTOCK_TRY(expect_size(in.size(), out.size()));
@@ -51,19 +67,9 @@ class BitroundCodec final : public ArrayToArray {
 
 Result<AnyCodec> make(const Json& configuration, const ChunkSpec& chunk) {
   PENSTOCK_TRY(only_members(configuration, {"keepbits"}));
-  const DType& type = chunk.dtype;
-  std::int64_t most = 0;
-  switch (type.kind) {
-    case Kind::floating:
-    case Kind::bfloat:
-    case Kind::complex: most = mantissa_bits(type); break;
-    case Kind::signed_int:
-    case Kind::unsigned_int:
-    case Kind::datetime:
-    case Kind::timedelta: most = std::int64_t{type.size_bytes} * 8; break;
-    default: return Error(ErrorCode::unsupported, "bitround takes numbers, not " + type.name());
-  }
-  PENSTOCK_ASSIGN(const std::int64_t keepbits, int_member(configuration, "keepbits", 0, most));
+  if (rounded_bits(chunk.dtype) == 0)
+    return Error(ErrorCode::unsupported, "bitround takes numbers, not " + chunk.dtype.name());
+  PENSTOCK_ASSIGN(const std::int64_t keepbits, int_member(configuration, "keepbits", 0, INT32_MAX));
   return AnyCodec(std::make_unique<BitroundCodec>(static_cast<std::uint32_t>(keepbits), chunk));
 }
 

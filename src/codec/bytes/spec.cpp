@@ -4,8 +4,9 @@
 // Names          v3 "bytes", alias "endian" (2022 drafts); v2: none, the byte order is part of the data type
 // Example        {"name": "bytes", "configuration": {"endian": "little"}}
 // Limits         fixed-size elements.  "endian" may be left out where it means nothing (one-byte types).
-// Deviations     "endian" may be a list of "little"/"big", one per field, for v2 structures of mixed byte order (a
-//                nested structure has a list in the list).  It is for reading v2; do not write it into v3 metadata.
+// Deviations     "endian" may be a list of "little"/"big" (null: it means nothing), one per field, for v2 structures
+//                of mixed byte order (a nested structure has a list in the list).  It is for reading v2; do not write
+//                it into v3 metadata.
 #include <fmt/format.h>
 
 #include <bit>
@@ -70,6 +71,7 @@ Result<bool> is_foreign(const Json& endian) {
 
 /// The type with all that is stored in native order made raw, so that swapping it swaps just the rest.
 Result<DType> swapped_type(const Json& endian, const DType& dtype) {
+  if (endian.is_null() && !has_byte_order(dtype)) return without_order(dtype);
   if (!endian.is_array()) {
     PENSTOCK_ASSIGN(const bool foreign, is_foreign(endian));
     return foreign ? dtype : without_order(dtype);

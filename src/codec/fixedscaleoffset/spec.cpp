@@ -13,6 +13,7 @@
 // Deviations     bool and complex are refused.  Floats that do not fit into the integer type give what NumPy 2 gives on
 //                x86-64 (astype/number.hpp).  scale 0 is refused.  Where NumPy 2 raises because an integer of the
 //                configuration does not fit into the array's type, writing is refused and reading works, as in NumPy.
+//                Types of the other byte order are refused in v3, as in astype.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -100,6 +101,8 @@ Result<AnyCodec> make(const Json& configuration, const ChunkSpec& chunk) {
   PENSTOCK_TRY(only_members(configuration, {"offset", "scale", "dtype", "astype"}));
   PENSTOCK_ASSIGN(FilterType dtype, filter_type(configuration, "dtype", chunk.dtype));
   PENSTOCK_ASSIGN(FilterType astype, filter_type(configuration, "astype", dtype.dtype));
+  PENSTOCK_TRY(need_native_order(dtype, "dtype"));
+  PENSTOCK_TRY(need_native_order(astype, "astype"));
   for (const FilterType* type : {&dtype, &astype})
     if (type->scalars.number == Number::b1 || type->scalars.count != 1)
       return Error(ErrorCode::unsupported, fmt::format("fixedscaleoffset on '{}'", type->text))

@@ -5,8 +5,8 @@
 // Names          v3 "packbits"; v2: none
 // Example        {"name": "packbits",
 //                 "configuration": {"padding_encoding": "first_byte", "first_bit": 0, "last_bit": 11}}
-// Limits         bool (1 bit), integers, bfloat16, float32, float64, complex.  Types of less than a byte (int4, ...)
-//                are no types of penstock.
+// Limits         bool (1 bit), integers, floats, complex, times.  Types of less than a byte (int4, ...) are no types of
+//                penstock.
 // Bit order      the first element's lowest bit is the lowest bit of the first byte.  The specification does not say
 //                it; it follows from its demand that whole integers give the bytes of the "bytes" codec, and zarrs does
 //                so.  (It calls first_byte compatible with numcodecs: that holds for the padding byte only.)
@@ -154,8 +154,8 @@ Result<std::uint32_t> component_bits(const DType& dtype) {
   switch (dtype.kind) {
     case Kind::boolean: return 1U;
     case Kind::floating:
-      if (dtype.size_bytes == 2) break;
-      return dtype.size_bytes * 8;
+    case Kind::datetime:
+    case Kind::timedelta:
     case Kind::signed_int:
     case Kind::unsigned_int:
     case Kind::bfloat:
@@ -163,7 +163,7 @@ Result<std::uint32_t> component_bits(const DType& dtype) {
     default: break;
   }
   return Error(ErrorCode::unsupported,
-               "packbits packs bool, integers, bfloat16, float32 and float64, not " + dtype.name());
+               "packbits packs bool, integers, floats, complex numbers and times, not " + dtype.name());
 }
 
 Result<AnyCodec> make(const Json& configuration, const ChunkSpec& chunk) {
@@ -176,7 +176,8 @@ Result<AnyCodec> make(const Json& configuration, const ChunkSpec& chunk) {
   field.size_bytes = chunk.dtype.swap_unit();
   field.first_bit = static_cast<std::uint32_t>(first);
   field.bits = static_cast<std::uint32_t>(last - first + 1);
-  field.sign_extend = chunk.dtype.kind == Kind::signed_int;
+  field.sign_extend =
+      chunk.dtype.kind == Kind::signed_int || chunk.dtype.kind == Kind::datetime || chunk.dtype.kind == Kind::timedelta;
   PENSTOCK_ASSIGN(const std::uint64_t bytes, chunk.size_bytes());
   const std::uint64_t words = bytes / field.size_bytes;
   PENSTOCK_ASSIGN(const std::uint64_t bits, checked_mul(words, field.bits));

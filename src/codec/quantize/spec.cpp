@@ -8,6 +8,7 @@
 //                "dtype" may be left out: the array's type.
 // Deviations     where the step is too fine for the type (float16 from 5 digits on), numcodecs stores infinities and
 //                NaN; here writing is refused.  Reading is the same: it only converts the type.
+//                Types of the other byte order are refused in v3, as in astype.
 #include "codec/quantize/quantize.hpp"
 
 #include <fmt/format.h>
@@ -79,6 +80,8 @@ Result<AnyCodec> make(const Json& configuration, const ChunkSpec& chunk) {
   PENSTOCK_ASSIGN(const std::int64_t digits, int_member(configuration, "digits", -300, 300));
   PENSTOCK_ASSIGN(FilterType dtype, filter_type(configuration, "dtype", chunk.dtype));
   PENSTOCK_ASSIGN(FilterType astype, filter_type(configuration, "astype", dtype.dtype));
+  PENSTOCK_TRY(need_native_order(dtype, "dtype"));
+  PENSTOCK_TRY(need_native_order(astype, "astype"));
   for (const FilterType* type : {&dtype, &astype})
     if (!is_float(type->scalars.number) || type->scalars.count != 1)
       return Error(ErrorCode::invalid_metadata, fmt::format("quantize takes floats, not '{}'", type->text));

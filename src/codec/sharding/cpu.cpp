@@ -106,6 +106,8 @@ Result<std::unique_ptr<ShardingCodec>> IndexedShard::make(ShardParts parts) {
   PENSTOCK_ASSIGN(shard->count_, element_count(grid));
   PENSTOCK_ASSIGN(shard->shard_strides_, c_strides(shape, parts.shard.dtype.size_bytes));
   PENSTOCK_ASSIGN(shard->inner_strides_, c_strides(parts.inner_shape, parts.shard.dtype.size_bytes));
+  PENSTOCK_ASSIGN(parts.inner_specs, shard->inner_.complete(parts.inner_specs, 3));
+  PENSTOCK_ASSIGN(parts.index_specs, shard->index_.complete(parts.index_specs, 3));
   PENSTOCK_ASSIGN(shard->configuration_, configuration_text(parts));
   shard->contiguous_ = is_contiguous(parts.inner_shape, shape);
   shard->grid_ = std::move(grid);

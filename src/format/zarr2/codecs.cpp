@@ -90,6 +90,18 @@ Status follow_order(const Json& filter, Json& endian) {
   return {};
 }
 
+/// Refuses a filter's types of big-endian order in a chain that is to be written: the order is that of `bytes`.
+Status need_little(const Json& filter) {
+  for (const std::string_view key : {"dtype", "decode_dtype", "astype", "encode_dtype"}) {
+    if (!filter.contains(key) || !filter.at(std::string(key)).is_string()) continue;
+    PENSTOCK_ASSIGN(const Json order, order_of(filter, key));
+    if (order == "big")
+      return unsupported(key, fmt::format("{}; give it little-endian, zarr v2 stores it in the order of \"bytes\"",
+                                          shown(filter.at(std::string(key)))));
+  }
+  return {};
+}
+
 /// Gives the types in a filter's configuration another byte order.
 Status set_order(Json& filter, const Json& endian) {
   for (const char* key : {"dtype", "decode_dtype", "astype", "encode_dtype"}) {
@@ -116,14 +128,12 @@ class Chain {
     if (!stored.is_object())
       return Error(ErrorCode::invalid_metadata, fmt::format("must be an object with an id, is {}", shown(stored)));
     PENSTOCK_ASSIGN(CodecSpec spec, codec_from_v2(stored, walk_.chunk().dtype));
+    // From here on the order is said by `bytes` alone.
+    PENSTOCK_ASSIGN(Json config, parse_json(spec.configuration));
+    PENSTOCK_TRY(set_order(config, "little"));
+    spec.configuration = dump_json(config);
     PENSTOCK_ASSIGN(const Walk::Kind kind, walk_.step(spec));
-    if (kind == Walk::Kind::elements) {
-      PENSTOCK_TRY(follow_order(stored, endian_));
-      // From here on the order is said by `bytes` alone.
-      PENSTOCK_ASSIGN(Json config, parse_json(spec.configuration));
-      PENSTOCK_TRY(set_order(config, "little"));
-      spec.configuration = dump_json(config);
-    }
+    if (kind == Walk::Kind::elements) PENSTOCK_TRY(follow_order(stored, endian_));
     if (kind == Walk::Kind::bytes) PENSTOCK_TRY(finish_elements());
     specs_.push_back(std::move(spec));
     return {};
@@ -201,7 +211,10 @@ Result<StoredCodecs> write_codecs(const Dataset& dataset) {
     }
     if (is_codec(spec, "bytes")) continue;
     PENSTOCK_ASSIGN_IN(Json item, codec_to_v2(spec, before.dtype), where);
-    if (kind == Walk::Kind::elements) PENSTOCK_TRY_IN(set_order(item, stored.endian), where);
+    if (kind == Walk::Kind::elements) {
+      PENSTOCK_TRY_IN(need_little(item), where);
+      PENSTOCK_TRY_IN(set_order(item, stored.endian), where);
+    }
     last_makes_bytes = kind == Walk::Kind::bytes;
     list.push_back(std::move(item));
   }

@@ -17,6 +17,17 @@ constexpr std::string_view kUnits[] = {"generic", "Y",  "M",  "W",  "D",  "h",  
                                        "s",       "ms", "us", "ns", "ps", "fs", "as"};
 constexpr std::int64_t kMaxElementBytes = INT32_MAX;
 
+/// Second names of types, as other programs write them.
+struct OtherName {
+  std::string_view registered, ours;
+};
+constexpr OtherName kOtherNames[] = {
+    {"variable_length_bytes", "bytes"},
+    {"binary", "bytes"},
+    {"complex_float32", "complex64"},
+    {"complex_float64", "complex128"},
+};
+
 Result<DType> sized(Kind kind, const Json& config, std::int64_t unit) {
   PENSTOCK_TRY(only_members(config, {"length_bytes"}));
   PENSTOCK_ASSIGN(const std::int64_t size, int_member(config, "length_bytes", 1, kMaxElementBytes));
@@ -120,7 +131,8 @@ Result<DType> parse_dtype(const Json& value, std::string_view where) {
     return structure(named.configuration, config_where);
   else {
     PENSTOCK_TRY_IN(only_members(named.configuration, {}), config_where);
-    dtype = parse_dtype_name(named.name == "variable_length_bytes" ? "bytes" : named.name);
+    const auto* other = std::ranges::find(kOtherNames, named.name, &OtherName::registered);
+    dtype = parse_dtype_name(other == std::end(kOtherNames) ? std::string_view(named.name) : other->ours);
     if (!dtype) return unsupported(where, fmt::format("penstock does not know the data type \"{}\"", named.name));
     if (dtype->size_bytes > kMaxElementBytes) return invalid(where, "an element is over 2 GiB");
     return dtype;

@@ -1,6 +1,7 @@
 // Dataset, GroupInfo -> zarr.json, with members in the order and indentation of zarr-python.
 #include <fmt/format.h>
 
+#include "codec/list.hpp"
 #include "format/members.hpp"
 #include "format/zarr3/zarr3.hpp"
 
@@ -43,21 +44,16 @@ Result<Json> fill_value(const Dataset& dataset, const Json& data_type_json) {
 }
 
 Result<Json> codecs_json(const Dataset& dataset) {
-  Json list = Json::array();
-  for (const CodecSpec& codec : dataset.codecs) {
-    const std::string where = fmt::format("codecs[{}]", list.size());
-    PENSTOCK_ASSIGN(Json config, parse_object(codec.configuration, where + ".configuration"));
+  for (std::size_t i = 0; i < dataset.codecs.size(); ++i) {
+    const CodecSpec& codec = dataset.codecs[i];
+    const std::string where = fmt::format("codecs[{}]", i);
+    PENSTOCK_ASSIGN(const Json config, parse_object(codec.configuration, where + ".configuration"));
     if (const auto place = find_listed_order(codec.name, config, where))
       return metadata::unsupported(*place,
                                    "zarr v3 has no structures of mixed byte order; use one order for all fields");
-    Json item = Json::object();
-    item["name"] = codec.name;
-    // zarr-python asks for the member, also empty, except where it leaves it out itself.
-    if (!config.empty() || (codec.name != "bytes" && codec.name != "crc32c")) item["configuration"] = std::move(config);
-    list.push_back(std::move(item));
   }
-  if (list.empty()) return metadata::invalid("codecs", "an array needs one codec or more");
-  return list;
+  if (dataset.codecs.empty()) return metadata::invalid("codecs", "an array needs one codec or more");
+  return codecs_to_json(dataset.codecs);
 }
 
 void append_extra(Json& document, const Json& extra) {

@@ -208,12 +208,28 @@ Status read_member_unnamed(const Source& source, const Member& member, std::uint
   return check_crc(member, out);
 }
 
+Status compare_crc(const Member& member, std::uint32_t crc32) {
+  if (crc32 == member.crc32) return {};
+  return corrupt("has a wrong crc32: its bytes were changed");
+}
+
 }  // namespace
 
 Status check_crc(const Member& member, ByteView bytes) {
   // A null pointer would ask libdeflate for the initial value, which is that of no bytes too.
-  if (libdeflate_crc32(0, bytes.data(), bytes.size()) == member.crc32) return {};
-  return corrupt("has a wrong crc32: its bytes were changed");
+  return compare_crc(member, libdeflate_crc32(0, bytes.data(), bytes.size()));
+}
+
+Status check_stored(const Source& source, const Member& member, std::uint64_t data_offset) {
+  constexpr std::uint64_t kPieceBytes = 1 << 20;
+  Bytes piece;
+  std::uint32_t crc32 = 0;
+  for (std::uint64_t at = 0; at < member.size_bytes; at += piece.size()) {
+    PENSTOCK_TRY(piece.resize_discard(std::min(kPieceBytes, member.size_bytes - at)));
+    PENSTOCK_TRY(source.read(data_offset + at, piece.span()));
+    crc32 = libdeflate_crc32(crc32, piece.data(), piece.size());
+  }
+  return compare_crc(member, crc32);
 }
 
 std::string member_text(const Source& source, std::string_view name) {

@@ -49,6 +49,8 @@ Status read_member(const Source& source, std::string_view name, const Member& me
 
 /// Errors: corrupt_data when `bytes` are not what the archive's maker put in.
 Status check_crc(const Member& member, ByteView bytes);
+/// The same for the data of a stored member, read piece by piece.  Errors: corrupt_data, io_error.
+Status check_stored(const Source& source, const Member& member, std::uint64_t data_offset);
 
 /// "archive.zip: member 'name'"
 std::string member_text(const Source& source, std::string_view name);

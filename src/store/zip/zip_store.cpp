@@ -49,7 +49,8 @@ class ZipObject : public Object {
   const std::uint64_t version_;
 };
 
-/// A stored member: ranges are read where they lie.  Its checksum is verified only when all of it is read at once.
+/// A stored member: ranges are read where they lie.  Its checksum is verified when all of it is read at
+/// once, and by check().
 class StoredObject final : public ZipObject {
  public:
   using ZipObject::ZipObject;
@@ -60,12 +61,17 @@ class StoredObject final : public ZipObject {
     PENSTOCK_TRY_IN(zip::check_crc(found_.member, into), text());
     return {};
   }
+  Status check() const override {
+    PENSTOCK_TRY_IN(zip::check_stored(*found_.source, found_.member, data_offset_), text());
+    return {};
+  }
 };
 
 /// A deflated member: decoded once, when the first byte is wanted.
 class DeflatedObject final : public ZipObject {
  public:
   using ZipObject::ZipObject;
+  Status check() const override { return decode(); }
   Status read(std::uint64_t offset_bytes, ByteSpan into) const override {
     if (!holds(offset_bytes, into.size())) return past_the_end(offset_bytes, into.size());
     PENSTOCK_TRY(decode());
