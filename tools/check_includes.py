@@ -26,7 +26,10 @@ PUBLIC = {
     "task.hpp": "core",
     "device.hpp": "device",
     "store.hpp": "store",
+    "ngff.hpp": "format",
     "array.hpp": "array",
+    "pyramid.hpp": "array",
+    "copy.hpp": "array",
     "ops.hpp": "ops",
 }
 
