@@ -25,6 +25,7 @@ std::span<const CommandEntry> commands() {
       {"tree", "the arrays and groups below a node", make_tree},
       {"cat", "the elements of a region, to a file or to standard output", make_cat},
       {"copy", "copy a part or all: other chunks, shards, codecs or version, into a zip, with a pyramid", make_copy},
+      {"consolidate", "write the metadata of all that is below a group into the group's own", make_consolidate},
       {"verify", "decode every chunk and list the bad ones", make_verify},
       {"explain", "what a read would do, and why", make_explain},
       {"bench", "time reading and writing, with every byte checked", make_bench},

@@ -47,8 +47,8 @@ Status walk_below(const Walk& w, const Group& group, const std::string& name, in
 
 }  // namespace
 
-Result<Node> open_node(const std::string& url) {
-  auto node = open(url, StoreMode::read);
+Result<Node> open_node(const std::string& url, StoreMode mode) {
+  auto node = open(url, mode);
   if (!node && node.error().code() == ErrorCode::not_found && node.error().hint().empty())
     node.error().set_hint("a store is a directory with zarr.json, .zarray or .zgroup in it, or a zip of one.");
   return node;
