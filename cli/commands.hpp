@@ -11,6 +11,7 @@ std::unique_ptr<Command> make_bench_codecs();
 std::unique_ptr<Command> make_cat();
 std::unique_ptr<Command> make_complete();
 std::unique_ptr<Command> make_completion();
+std::unique_ptr<Command> make_consolidate();
 std::unique_ptr<Command> make_copy();
 std::unique_ptr<Command> make_demo();
 std::unique_ptr<Command> make_doctor();

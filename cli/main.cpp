@@ -27,6 +27,8 @@ std::span<const CommandEntry> commands() {
       {"look", "doctor", "what this machine offers and what penstock makes of it", make_doctor},
       {"change", "copy", "copy a part or all: other chunks, shards, codecs or version, into a zip, with a pyramid",
        make_copy},
+      {"change", "consolidate", "write the metadata of all that is below a group into the group's own",
+       make_consolidate},
       {"check", "verify", "decode every chunk and list the bad ones", make_verify},
       {"measure", "bench", "time reading and writing, with every byte checked", make_bench},
       {"measure", "bench codecs", "time every decoder, for the table by which reads choose one", make_bench_codecs},

@@ -29,7 +29,10 @@ PUBLIC = {
     "options.hpp": "exec",
     "fetch.hpp": "store",
     "store.hpp": "store",
+    "ngff.hpp": "format",
     "array.hpp": "array",
+    "pyramid.hpp": "array",
+    "copy.hpp": "array",
     "ops.hpp": "ops",
 }
 

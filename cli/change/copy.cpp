@@ -5,13 +5,15 @@
 #include <charconv>
 #include <cstdio>
 
-#include "cli/change/copy_work.hpp"
 #include "cli/commands.hpp"
 #include "cli/kit/command.hpp"
+#include "cli/nodes/describe.hpp"
 #include "cli/nodes/target.hpp"
 #include "cli/nodes/walk.hpp"
+#include "core/json.hpp"
 #include "core/units.hpp"
 #include "penstock/codec.hpp"
+#include "penstock/copy.hpp"
 
 namespace penstock::cli {
 namespace {
@@ -47,8 +49,9 @@ class Copy : public Command {
     usage.about(
         "Copies an array, or a group with all that is below it, in bounded memory. What is not asked for stays as it "
         "is. "
-        "Objects appear whole and the metadata comes last: a copy that is stopped leaves no array that looks complete, "
-        "and --resume goes on with it.");
+        "Objects appear whole and the metadata comes last: a copy that is stopped opens as nothing, and --resume goes "
+        "on "
+        "with it.");
     usage.argument("FROM", from_, "array or group");
     usage.argument("TO", to_, "a new directory, or a new file that ends in .zip");
     usage.option("--region", "R", region_, "only this region of an array, with NumPy's rules");
@@ -73,8 +76,10 @@ class Copy : public Command {
     downsample.kind = ValueKind::choice;
     downsample.choices = {"mean", "nearest"};
     usage.option("--levels", "N", levels_, "with --pyramid: how many levels; default until 256 or less");
-    usage.flag("--resume", resume_, "go on with a copy that was stopped");
-    usage.flag("--force", force_, "replace an array or group at TO");
+    usage.flag("--resume", resume_,
+               "go on with the same copy that was stopped; of one that is complete, compare every element");
+    usage.flag("--force", force_,
+               "replace an array or group at TO, once the copy that was written beside it is complete");
     usage.flag("--dry-run", dry_run_, "print what would be written, write nothing");
     usage.flag("--json", json_, "print the report as JSON");
     resources_.declare(usage);
@@ -91,30 +96,30 @@ class Copy : public Command {
     PENSTOCK_ASSIGN(const Options options, resources_.options());
     const ProgressEnd end;
     PENSTOCK_ASSIGN(const Node node, open_node(from_));
-    CopyJob job;
-    job.force = force_ ? Array::IfExists::overwrite : Array::IfExists::fail;
-    job.resume = resume_ ? Resume::yes : Resume::no;
-    job.options = options;
-    job.changes = [this](const Dataset& dataset) { return changes_for(dataset); };
-    if (format_) job.zarr_format = *format_ == "2" ? 2 : 3;
-    PENSTOCK_TRY(set_pyramid(job));
+    CopyOptions how;
+    how.if_exists = force_ ? Array::IfExists::overwrite : Array::IfExists::fail;
+    how.resume = resume_ ? Resume::yes : Resume::no;
+    how.changes = [this](const Dataset& dataset) { return changes_for(dataset); };
+    if (format_) how.zarr_format = *format_ == "2" ? 2 : 3;
+    PENSTOCK_TRY(set_pyramid(how));
     if (std::holds_alternative<Group>(node) && region_ && !pyramid_)
       return Error(ErrorCode::invalid_argument, "--region: a region is of one array; name one inside the group");
     PENSTOCK_TRY(check_target());
-    const TargetNode target = split_target(to_);
-    PENSTOCK_ASSIGN(const CopyPlan plan, plan_copy(job, node));  // also: nothing is begun that cannot be done
-    std::fputs(plan.losses.c_str(), stderr);
+    // Also: nothing is begun that cannot be done.
+    PENSTOCK_ASSIGN(const std::vector<PlannedArray> plan, plan_copy(node, how));
+    for (const PlannedArray& array : plan)
+      if (!array.lost.empty())
+        fmt::print(stderr, "penstock copy: {}: {}\n", array.path.empty() ? from_ : array.path, array.lost);
     if (dry_run_) {
-      if (json_)
-        session.out.json(plan.json);
-      else
-        session.out.print(plan.text);
+      PENSTOCK_TRY(print_plan(session, plan));
       return 0;
     }
-    if (resources_.verbose) std::fputs(plan.text.c_str(), stderr);
-    Result<Report> copied = run_copy(job, node, target);
-    if (!copied && copied.error().code() == ErrorCode::cancelled && !pyramid_ && !force_ && !to_.ends_with(".zip"))
-      copied.error().set_hint("the same command with --resume goes on.");
+    if (resources_.verbose) PENSTOCK_TRY(tell_plan(plan));
+    const TargetNode target = split_target(to_);
+    Result<Report> copied = copy(node, target.store_url, target.path, how, options);
+    if (!copied && copied.error().code() == ErrorCode::cancelled)
+      copied.error().set_hint(target.store_url.ends_with(".zip") ? "a zip is written as a whole: nothing has changed."
+                                                                 : "the same command with --resume goes on.");
     PENSTOCK_ASSIGN(const Report report, std::move(copied));
     if (json_) {
       PENSTOCK_ASSIGN(const Json document, parse_json(report.json()));
@@ -129,19 +134,55 @@ class Copy : public Command {
   [[nodiscard]] Status check_options() const {
     const auto refuse = [](std::string text) { return Error(ErrorCode::invalid_argument, std::move(text)); };
     if (!pyramid_ && (downsample_ || levels_)) return refuse("--downsample and --levels go with --pyramid");
-    if (resume_ && pyramid_) return refuse("--resume and --pyramid: copy first, then write the pyramid of the copy");
-    if (resume_ && force_) return refuse("--resume keeps what is there, --force replaces it: choose one");
     return {};
   }
 
-  [[nodiscard]] Status set_pyramid(CopyJob& job) const {
+  /// A line for each array of the copy.
+  [[nodiscard]] static Result<std::string> plan_text(const std::vector<PlannedArray>& plan) {
+    std::string text;
+    for (const PlannedArray& array : plan) {
+      const Dataset& dataset = array.dataset;
+      PENSTOCK_ASSIGN(const std::string chunks, chunks_text(dataset));
+      PENSTOCK_ASSIGN(const std::uint64_t bytes, decoded_bytes(dataset));
+      PENSTOCK_ASSIGN(const std::uint64_t objects, element_count(dataset.grid_shape()));
+      text += fmt::format(" would write {}{}Zarr v{}  {}  {}  {}  {}  in up to {} objects, {} before encoding\n",
+                          array.path, array.path.empty() ? "" : "  ", dataset.zarr_format, shape_text(dataset),
+                          dataset.dtype.name(), chunks, codecs_text(dataset.codecs), format_count(objects),
+                          format_bytes(bytes));
+    }
+    return text;
+  }
+  [[nodiscard]] static Status tell_plan(const std::vector<PlannedArray>& plan) {
+    PENSTOCK_ASSIGN(const std::string text, plan_text(plan));
+    std::fputs(text.c_str(), stderr);
+    return {};
+  }
+  [[nodiscard]] Status print_plan(Session& session, const std::vector<PlannedArray>& plan) const {
+    if (!json_) {
+      PENSTOCK_ASSIGN(const std::string text, plan_text(plan));
+      session.out.print(text);
+      return {};
+    }
+    Json json = Json::array();
+    for (const PlannedArray& array : plan) {
+      PENSTOCK_ASSIGN(Json entry, dataset_json(array.dataset));
+      PENSTOCK_ASSIGN(const std::uint64_t objects, element_count(array.dataset.grid_shape()));
+      entry["path"] = array.path;
+      entry["objects"] = objects;
+      json.push_back(std::move(entry));
+    }
+    session.out.json(json);
+    return {};
+  }
+
+  [[nodiscard]] Status set_pyramid(CopyOptions& how) const {
     if (!pyramid_) return {};
-    job.pyramid = PyramidOptions{};
-    if (downsample_ == "nearest") job.pyramid->method = Downsample::nearest;
+    how.pyramid = PyramidOptions{};
+    if (downsample_ == "nearest") how.pyramid->method = Downsample::nearest;
     if (levels_) {
       PENSTOCK_ASSIGN_IN(const std::uint64_t levels, parse_count(*levels_), "--levels");
       if (levels < 1 || levels > 32) return Error(ErrorCode::invalid_argument, "--levels: must be from 1 to 32");
-      job.pyramid->levels = static_cast<int>(levels);
+      how.pyramid->levels = static_cast<int>(levels);
     }
     return {};
   }

@@ -19,12 +19,14 @@ class Verify : public Command {
   Resources resources_;
   std::uint64_t bad_ = 0;
   std::uint64_t bad_nodes_ = 0;  ///< members of the hierarchy whose metadata cannot be read
+  std::uint64_t bad_images_ = 0;
 
  public:
   void usage(Usage& usage) override {
     usage.about(
         "Decodes every chunk of an array, or of all arrays below a group, and lists the bad ones by key and byte. "
-        "Checksums are checked where the codecs, or a zip, have some. Exit code 65 when something is bad.");
+        "Checksums are checked where the codecs, or a zip, have some; images are checked by the rules of OME-NGFF. Exit "
+        "code 65 when something is bad.");
     usage.argument("STORE", store_, "array or group");
     usage.flag("--json", json_, "print JSON: a report for each array");
     resources_.declare(usage);
@@ -43,8 +45,10 @@ class Verify : public Command {
     } else {
       const auto visit = [&](const std::string& name, const Node& below, int, bool) {
         const auto* array_below = std::get_if<Array>(&below);
-        return array_below ? one(session, list, name, *array_below, options) : Status();
+        return array_below ? one(session, list, name, *array_below, options)
+                           : image(session, list, name, std::get<Group>(below));
       };
+      PENSTOCK_TRY(image(session, list, "", std::get<Group>(node)));
       const auto broken = [&](const std::string& name, const Error& error, int, bool) {
         ++bad_nodes_;
         list.push_back({{"path", name}, {"error", error.message()}});
@@ -53,11 +57,25 @@ class Verify : public Command {
       };
       PENSTOCK_TRY(walk(std::get<Group>(node), 64, visit, broken));
     }
-    if (json_) session.out.json({{"arrays", std::move(list)}, {"bad_chunks", bad_}, {"bad_nodes", bad_nodes_}});
-    return bad_ + bad_nodes_ > 0 ? error_exit_code(ErrorCode::corrupt_data) : 0;
+    if (json_)
+      session.out.json(
+          {{"arrays", std::move(list)}, {"bad_chunks", bad_}, {"bad_nodes", bad_nodes_}, {"bad_images", bad_images_}});
+    return bad_ + bad_nodes_ + bad_images_ > 0 ? error_exit_code(ErrorCode::corrupt_data) : 0;
   }
 
  private:
+  /// What OME-NGFF says of a group that is an image.
+  Status image(Session& session, Json& list, const std::string& name, const Group& group) {
+    const auto checked = group.image_problems();
+    const std::vector<std::string> problems = checked ? *checked : std::vector{checked.error().message()};
+    if (problems.empty()) return {};
+    ++bad_images_;
+    list.push_back({{"path", name}, {"image_problems", problems}});
+    for (const std::string& problem : problems)
+      if (!json_) session.out.print(fmt::format(" bad  {}  {}\n", name.empty() ? store_ : name, problem));
+    return session.out.status();
+  }
+
   Status one(Session& session, Json& list, const std::string& name, const Array& array, const Options& options) {
     PENSTOCK_ASSIGN_IN(const Report report, array.verify(options), joined(store_, name));
     bad_ += report.problems.size();

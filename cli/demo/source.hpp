@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "penstock/array.hpp"
+#include "penstock/pyramid.hpp"
 
 namespace penstock::cli {
 

@@ -20,6 +20,7 @@
 #include "core/checked.hpp"
 #include "core/settings.hpp"
 #include "core/units.hpp"
+#include "penstock/copy.hpp"
 
 namespace penstock::cli {
 namespace {

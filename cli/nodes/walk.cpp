@@ -50,8 +50,8 @@ Status walk_below(const Walk& w, const Group& group, const std::string& name, in
 
 }  // namespace
 
-Result<Node> open_node(const std::string& url) {
-  auto node = open(url, StoreMode::read);
+Result<Node> open_node(const std::string& url, StoreMode mode) {
+  auto node = open(url, mode);
   if (node || url.starts_with("memory://")) return node;
   const bool nothing = node.error().code() == ErrorCode::not_found || node.error().system_errno() == ENOTDIR;
   return nothing ? nothing_at(url) : node;

@@ -7,7 +7,7 @@
 namespace penstock::cli {
 
 /// Opens what `url` names, with the hint that helps when nothing is there.
-Result<Node> open_node(const std::string& url);
+Result<Node> open_node(const std::string& url, StoreMode mode = StoreMode::read);
 /// Opens an array.  Errors: invalid_argument when it is a group (lists the arrays in it).
 Result<Array> open_array(const std::string& url);
 

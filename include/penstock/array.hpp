@@ -1,4 +1,4 @@
-// Arrays and groups in stores: open, read, write, create, copy.
+// Arrays and groups in stores: open, read, write, create.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -132,7 +132,12 @@ class Group {
   [[nodiscard]] Result<std::vector<Member>> members() const;
   /// The OME-NGFF multiscale images of this group; empty when it is none.  Errors: invalid_metadata.
   [[nodiscard]] Result<std::vector<Multiscale>> multiscales() const;
+  /// What is wrong with these images by the rules of OME-NGFF, a line for each problem: axes, scales, arrays that are
+  /// missing or do not fit together.  Empty: nothing, or no image.
+  [[nodiscard]] Result<std::vector<std::string>> image_problems() const;
   [[nodiscard]] Status set_attributes(std::string_view attributes_json);
+  /// Collects the metadata of everything below and writes them as consolidated metadata of this group.
+  [[nodiscard]] Status consolidate() const;
 
  private:
   struct State;
@@ -145,37 +150,5 @@ Result<Node> open(const std::string& url, StoreMode mode = StoreMode::read);
 /// Array or Group at `path` of a store ("" = its root).  Its metadata is read once.
 /// Errors: not_found, invalid_metadata, unsupported (codec, dtype or extension, by name).
 Result<Node> open(std::shared_ptr<Store> store, std::string_view path);
-
-/// How `copy` changes the array.  Empty members keep what the source has.
-struct CopyChanges {
-  std::optional<Region> region;
-  std::optional<int> zarr_format;
-  std::optional<Shape> chunk_shape;                   ///< innermost chunks
-  std::optional<Shape> shard_shape;                   ///< empty shape: no shards
-  std::optional<std::vector<CodecSpec>> compressors;  ///< bytes->bytes codecs of the chunks
-  std::optional<std::string> dimension_separator;
-};
-/// The dataset that `copy` would write.
-Result<Dataset> copied_dataset(const Dataset& from, const CopyChanges& changes);
-/// Copies an array in bounded memory; `resume` keeps objects that a broken copy has already written.
-/// The metadata is written last.
-enum class Resume : std::uint8_t { no, yes };
-Result<Report> copy(const Array& from, std::shared_ptr<Store> to_store, std::string_view to_path,
-                    const CopyChanges& changes, Array::IfExists if_exists, Resume resume, const Options& options);
-
-/// Writes the coarser levels of an image whose level 0 is `from`, each by averaging 2 x 2 (x 2) blocks of the spatial
-/// axes, and the OME-NGFF metadata ("0.4" for zarr v2 arrays, "0.5" for v3).  Labels (`nearest`) take one voxel of each
-/// block.
-enum class Downsample : std::uint8_t { mean, nearest };
-struct PyramidOptions {
-  Downsample method = Downsample::mean;
-  int levels = 0;               ///< 0: until the largest spatial extent is 256 or less
-  std::vector<ImageAxis> axes;  ///< empty: from dimension names, else the last of t, c, z, y, x
-  std::vector<double> scale;    ///< of level 0; empty: ones
-  std::string name;
-};
-/// Writes the pyramid of `from` into the group at `group_path`.  Errors: those of reading and writing.
-Result<Report> write_pyramid(const Array& from, std::shared_ptr<Store> to_store, std::string_view group_path,
-                             const PyramidOptions& pyramid, Array::IfExists if_exists, const Options& options);
 
 }  // namespace penstock

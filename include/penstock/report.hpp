@@ -1,6 +1,7 @@
 // What happened during a read, a write or a copy.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,14 @@ struct ChunkProblem {
   std::string message;
 };
 
+/// What went one way in a copy.
+struct Traffic {
+  std::uint64_t chunks = 0;
+  std::uint64_t absent_chunks = 0;
+  std::uint64_t requests = 0;
+  std::uint64_t stored_bytes = 0;
+};
+
 /// The whole of it.  Times in seconds, sizes in bytes.
 struct Report {
   std::string operation;  ///< "read", "write", "copy", "verify"
@@ -44,11 +53,13 @@ struct Report {
   std::uint64_t budget_bytes = 0;       ///< what the operation was allowed
   std::uint64_t peak_host_bytes = 0;    ///< working memory beyond the output
   std::uint64_t peak_device_bytes = 0;  ///< the same on the device
+  std::optional<Traffic> written;  ///< copy, pyramid: the part of the sums above that was written; the rest was read
+  std::string note;                ///< what there is to say instead of figures: "complete already; nothing to do"
   std::vector<StageReport> stages;
   std::vector<ChunkProblem> problems;  ///< with on_error = fill, or verify
 
   /// Adds another piece of the same work: sums, the higher peaks, and of equal stages bytes, times and counts
-  /// together, with the first one's reason.  Wall time stays.
+  /// together, with the first one's reason; stages stay in the order of the data's journey.  Wall time stays.
   void merge(const Report& part);
   /// A table for people.
   [[nodiscard]] std::string text() const;

@@ -8,7 +8,7 @@
 """
 
 from . import _core
-from ._api import copy, create, create_group, write_pyramid
+from ._api import consolidate, copy, create, create_group, validate_ngff, write_label, write_pyramid
 from ._array import Array
 from ._core import (
     Axis,
@@ -60,6 +60,7 @@ __all__ = [
     "Stream",
     "UnsupportedError",
     "__version__",
+    "consolidate",
     "copy",
     "create",
     "create_group",
@@ -67,5 +68,7 @@ __all__ = [
     "devices",
     "open",
     "read_many",
+    "validate_ngff",
+    "write_label",
     "write_pyramid",
 ]

@@ -1,20 +1,22 @@
-"""create, create_group, copy, write_pyramid: what makes new arrays."""
+"""create, create_group, copy, write_pyramid, write_label: what makes new arrays; consolidate, validate_ngff."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar, cast
 
 from . import _core, _selection
 from ._array import Array
 from ._create import DEFAULT, ArraySpec, Codec, codec_texts
 from ._dtype import DTypeLike
-from ._group import Group, Image
+from ._group import Group, Image, open, wrap
 from ._node import attributes_json
 from ._options import Bytes, Progress, options
 from ._selection import Selection
 from ._url import location
+
+Copied = TypeVar("Copied", bound=Array | Group)
 
 
 def _make_store(url: str | os.PathLike[str]) -> _core.Store:
@@ -86,12 +88,12 @@ def create_group(
 
 
 def copy(
-    source: Array,
+    source: Copied,
     url: str | os.PathLike[str],
     *,
     selection: Selection = ...,
-    chunks: Sequence[int] | None = None,
-    shards: Sequence[int] | None = None,
+    chunks: int | Sequence[int] | None = None,
+    shards: int | Sequence[int] | None = None,
     codecs: Sequence[Codec] | None = None,
     zarr_format: int | None = None,
     separator: Literal["/", "."] | None = None,
@@ -101,34 +103,100 @@ def copy(
     budget: Bytes | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
-) -> Array:
-    """Copies an array in bounded memory; what is not given stays as it is.
+) -> Copied:
+    """Copies an array, or a group or image with all that is below it, in bounded memory.
 
-    selection: as in ``source[...]``, but integers keep their dimension (extent 1).
-    shards: () takes the shards away.  codecs: the bytes-to-bytes codecs ("zstd", "crc32c", ...).
-    resume: keeps objects that a broken copy has already written.
-    returns: the new array, open for reading and writing; ``last_report`` says what was done.
-    errors: those of ``Array.read`` and ``create``.
+    What is not given stays as it is.  Metadata come last: a copy that is stopped opens as nothing.
+
+    selection: of an array, as in ``source[...]``, but integers keep their dimension (extent 1).
+    chunks, shards: one number for all dimensions, or a shape.  shards=(): none.
+    codecs: the bytes-to-bytes codecs ("zstd", "crc32c", ...).
+    overwrite: replaces what is there when all of the source has been read: a directory is written beside and put in
+        its place.  Handles of what was there are to be opened again.
+    resume: goes on with the same copy that was stopped; of one that is complete, every element is compared.
+    returns: the copy, open for reading and writing; ``last_report`` says what was done.
+    errors: FileExistsError, also where another copy was stopped or stands (says what differs); those of
+        ``Array.read`` and ``create``.
     memory: at most ``budget``.
     """
-    _check_source(source)
-    region = None if selection is ... else _selection.parse(selection, source.shape).ranges
+    if not isinstance(source, Array | Group):
+        raise TypeError(f"source is a penstock.Array, Group or Image, not {type(source).__name__}")
+    if selection is not ... and not isinstance(source, Array):
+        raise TypeError("a selection is of one array: copy a member of the group")
+    region = _selection.parse(selection, source.shape).ranges if isinstance(source, Array) else None
     store = _make_store(url)
     report = _core.copy(
         source._core,
         store,
         path.strip("/"),
-        region,
+        None if selection is ... else region,
         zarr_format,
-        None if chunks is None else list(chunks),
-        None if shards is None else list(shards),
+        _shape(chunks),
+        _shape(shards),
         None if codecs is None else codec_texts(codecs),
         separator,
         overwrite,
         resume,
         options(budget, threads, progress=progress),
     )
-    made = Array(_core.Array.open(store, path.strip("/")))
+    made = wrap(_core.open_node(store.reopened() if overwrite else store, path.strip("/")))
+    made._last_report = report
+    return cast(Copied, made)
+
+
+def _shape(given: int | Sequence[int] | None) -> list[int] | None:
+    if given is None:
+        return None
+    return [given] if isinstance(given, int) else list(given)
+
+
+def consolidate(url: str | os.PathLike[str]) -> Group:
+    """Writes the metadata of all that is below a group once more into its own, as zarr-python's consolidate_metadata.
+
+    Other programs then open it with one read; penstock reads what stands.  returns: the group.  errors: TypeError for
+    an array; those of ``open``.
+    """
+    node = open(url, "r+")
+    if not isinstance(node, Group):
+        raise TypeError(f"{node.url} is an array; only groups have consolidated metadata")
+    node.consolidate()
+    return node
+
+
+def validate_ngff(url: str | os.PathLike[str] | Group) -> list[str]:
+    """What is wrong with the OME-NGFF images of a group, a line for each problem; empty when nothing is, or no image.
+
+    errors: those of ``open``; MetadataError (the description of the images cannot be read).
+    """
+    node = url if isinstance(url, Group) else open(url)
+    return node._core.image_problems() if isinstance(node, Group) else []
+
+
+def write_label(
+    image: Image,
+    name: str,
+    source: Array,
+    *,
+    method: Literal["nearest", "mean"] = "nearest",
+    levels: int | None = None,
+    overwrite: bool = False,
+    budget: Bytes | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Image:
+    """Writes ``source`` as the label image ``labels/name`` of ``image``, and lists it there.
+
+    Axes and scale are those of the image's finest level when ``source`` has as many dimensions.
+    method, levels: as in ``write_pyramid``.  returns: the label image.
+    errors: TypeError, ValueError, FileExistsError; those of ``Array.read``.  memory: at most ``budget``.
+    """
+    if not isinstance(image, Image):
+        raise TypeError(f"image is a penstock.Image, not {type(image).__name__}")
+    _check_source(source)
+    opts = options(budget, threads, progress=progress)
+    report = _core.write_label(image._core, name, source._core, method, levels or 0, overwrite, opts)
+    made = image[f"labels/{name}"]
+    assert isinstance(made, Image)
     made._last_report = report
     return made
 
@@ -170,7 +238,7 @@ def _check_source(source: Any) -> None:
         return
     if isinstance(source, Group):
         kind = "an Image" if isinstance(source, Image) else "a Group"
-        raise TypeError(f"source is {kind}, not an Array; the command `penstock copy` copies groups and images")
+        raise TypeError(f"source is {kind}, not an Array; name a member or a level")
     raise TypeError(f"source is a penstock.Array, not {type(source).__name__}")
 
 

@@ -38,6 +38,15 @@ def wrap(node: _core.Array | _core.Group) -> Array | Group | Image:
 class Group(Node[_core.Group]):
     """A group in a store: a mapping of names to its direct members, and of paths ("a/b") to those below."""
 
+    def __init__(self, core: _core.Group) -> None:
+        super().__init__(core)
+        self._last_report: _core.Report | None = None
+
+    @property
+    def last_report(self) -> _core.Report | None:
+        """What the copy that made this group did."""
+        return self._last_report
+
     @classmethod
     def _open(cls, store: _core.Store, path: str) -> Array | Group | Image:
         return wrap(_core.Group.open(store, path))
@@ -93,6 +102,11 @@ class Group(Node[_core.Group]):
     def images(self) -> list[Image]:
         """The OME-NGFF multiscale images that this group's metadata describes."""
         return [Image(self._core, image) for image in self._core.multiscales()]
+
+    def consolidate(self) -> None:
+        """Writes the metadata of all that is below once more into this group's, for programs that open it with one
+        read.  Every change by penstock makes them anew.  errors: PermissionError when it was opened read-only."""
+        self._core.consolidate()
 
     def create_array(self, path: str, **spec: Any) -> Array:
         """Makes an array below this group; arguments as ``penstock.create``, of this group's zarr format."""

@@ -7,9 +7,9 @@
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
-#include <optional>
+#include <filesystem>
 #include <string>
-#include <tuple>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -25,7 +25,6 @@ namespace penstock::python {
 namespace {
 
 using Threads = CallGuard::Threads;
-using CodecTuple = std::tuple<std::string, std::string>;
 
 StoreMode store_mode(const std::string& mode) {
   if (mode == "r") return StoreMode::read;
@@ -45,6 +44,16 @@ void bind_store(nb::module_& m) {
           nb::arg("url"), nb::arg("mode"))
       .def_prop_ro("url", [](const PyStore& s) { return s.store->url(); })
       .def_prop_ro("writable", [](const PyStore& s) { return s.store->writable(); })
+      .def(
+          "reopened",
+          [](const PyStore& s) {
+            std::error_code error;
+            if (!std::filesystem::is_directory(s.store->url(), error)) return s;
+            const std::string url = s.store->url();
+            return PyStore{
+                unwrap(without_gil(Threads::none, [&] { return open_store(url, StoreMode::read_write); }), url)};
+          },
+          "The store as it is now, when a directory may have been put in its place.")
       .def("flush", [](const PyStore& s) {
         unwrap(without_gil(Threads::none, [&] { return s.store->flush(); }), s.store->url());
       });
@@ -164,6 +173,15 @@ void bind_group_class(nb::module_& m) {
             return out;
           },
           "(name, is an array) of the direct members.")
+      .def("image_problems",
+           [](const Group& g) {
+             return unwrap(without_gil(Threads::none, [&] { return g.image_problems(); }),
+                           place(*g.store_ptr(), g.path()));
+           })
+      .def("consolidate",
+           [](const Group& g) {
+             unwrap(without_gil(Threads::none, [&] { return g.consolidate(); }), place(*g.store_ptr(), g.path()));
+           })
       .def("multiscales",
            [](const Group& g) {
              return unwrap(without_gil(Threads::none, [&] { return g.multiscales(); }),
@@ -175,23 +193,6 @@ void bind_group_class(nb::module_& m) {
             unwrap(without_gil(Threads::none, [&] { return g.set_attributes(json); }), place(*g.store_ptr(), g.path()));
           },
           nb::arg("json"));
-}
-
-CopyChanges copy_changes(const std::optional<Ranges>& region, std::optional<int> zarr_format,
-                         std::optional<Shape> chunk_shape, std::optional<Shape> shard_shape,
-                         const std::optional<std::vector<CodecTuple>>& compressors,
-                         std::optional<std::string> separator) {
-  CopyChanges changes;
-  if (region) changes.region = to_region(*region);
-  changes.zarr_format = zarr_format;
-  changes.chunk_shape = std::move(chunk_shape);
-  changes.shard_shape = std::move(shard_shape);
-  changes.dimension_separator = std::move(separator);
-  if (compressors) {
-    changes.compressors.emplace();
-    for (const auto& [name, configuration] : *compressors) changes.compressors->push_back({name, configuration});
-  }
-  return changes;
 }
 
 void bind_functions(nb::module_& m) {
@@ -211,44 +212,6 @@ void bind_functions(nb::module_& m) {
         return unwrap(without_gil(Threads::none, [&] { return open(s.store, path); }), place(*s.store, path));
       },
       nb::arg("store"), nb::arg("path"), "The array or group at a path of a store.");
-  m.def(
-      "copy",
-      [](const Array& from, const PyStore& to, const std::string& path, const std::optional<Ranges>& region,
-         std::optional<int> zarr_format, std::optional<Shape> chunk_shape, std::optional<Shape> shard_shape,
-         const std::optional<std::vector<CodecTuple>>& compressors, std::optional<std::string> separator,
-         bool overwrite, bool resume, const JobOptions& job) {
-        const auto changes = copy_changes(region, zarr_format, std::move(chunk_shape), std::move(shard_shape),
-                                          compressors, std::move(separator));
-        const Array held = from;
-        return unwrap(run_job(job,
-                              [&](const Options& o) {
-                                return copy(held, to.store, path, changes,
-                                            overwrite ? Array::IfExists::overwrite : Array::IfExists::fail,
-                                            resume ? Resume::yes : Resume::no, o);
-                              }),
-                      place(*to.store, path));
-      },
-      nb::arg("source"), nb::arg("store"), nb::arg("path"), nb::arg("region").none(), nb::arg("zarr_format").none(),
-      nb::arg("chunk_shape").none(), nb::arg("shard_shape").none(), nb::arg("compressors").none(),
-      nb::arg("separator").none(), nb::arg("overwrite"), nb::arg("resume"), nb::arg("options"));
-  m.def(
-      "write_pyramid",
-      [](const Array& from, const PyStore& to, const std::string& path, const std::string& method, int levels,
-         const std::vector<ImageAxis>& axes, const std::vector<double>& scale, const std::string& name, bool overwrite,
-         const JobOptions& job) {
-        if (method != "mean" && method != "nearest") throw nb::value_error("method must be 'mean' or 'nearest'");
-        const PyramidOptions pyramid{method == "mean" ? Downsample::mean : Downsample::nearest, levels, axes, scale,
-                                     name};
-        const Array held = from;
-        return unwrap(run_job(job,
-                              [&](const Options& o) {
-                                return write_pyramid(held, to.store, path, pyramid,
-                                                     overwrite ? Array::IfExists::overwrite : Array::IfExists::fail, o);
-                              }),
-                      place(*to.store, path));
-      },
-      nb::arg("source"), nb::arg("store"), nb::arg("path"), nb::arg("method"), nb::arg("levels"), nb::arg("axes"),
-      nb::arg("scale"), nb::arg("name"), nb::arg("overwrite"), nb::arg("options"));
 }
 
 }  // namespace

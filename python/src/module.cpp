@@ -3,6 +3,7 @@
 
 #include "array.hpp"
 #include "codecs.hpp"
+#include "copy.hpp"
 #include "errors.hpp"
 #include "jobs.hpp"
 #include "tensor.hpp"
@@ -22,6 +23,7 @@ NB_MODULE(_core, m) {
   penstock::python::bind_jobs(m);
   penstock::python::bind_tensor(m);
   penstock::python::bind_array(m);
+  penstock::python::bind_copy(m);
   penstock::python::bind_transfer(m);
   penstock::python::bind_codecs(m);
   penstock::python::bind_zarr_store(m);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "array/parents.hpp"
 #include "array/state.hpp"
 #include "core/json.hpp"
 #include "format/format.hpp"
@@ -50,23 +51,6 @@ Result<Consolidated> clear_place(Store& store, const std::string& path, Array::I
   PENSTOCK_ASSIGN(Consolidated consolidated, Consolidated::drop(store, path));
   PENSTOCK_TRY(store.erase_prefix(path));
   return consolidated;
-}
-
-/// Groups above `path` are written where they are missing; an array above it is an error.
-Status make_parents(Store& store, const std::string& path, int zarr_format) {
-  for (std::size_t cut = path.rfind('/'); !path.empty();
-       cut = cut == std::string::npos || cut == 0 ? std::string::npos : path.rfind('/', cut - 1)) {
-    const std::string parent = cut == std::string::npos ? "" : path.substr(0, cut);
-    const auto there = read_node(store, parent);
-    if (there && std::holds_alternative<Dataset>(*there))
-      return Error(ErrorCode::already_exists,
-                   fmt::format("{} is an array; nothing can be put below it", display(store, parent)));
-    if (there) return {};
-    if (there.error().code() != ErrorCode::not_found) return there.error();
-    PENSTOCK_TRY(write_node(store, parent, GroupInfo{zarr_format, "{}", {}}));
-    if (cut == std::string::npos) break;
-  }
-  return {};
 }
 
 /// Coordinates of a chunk from its key below the array, if it is one.

@@ -6,6 +6,7 @@
 #include "core/json.hpp"
 #include "format/consolidated.hpp"
 #include "format/format.hpp"
+#include "format/node.hpp"
 #include "penstock/array.hpp"
 
 namespace penstock {
@@ -67,7 +68,7 @@ Result<std::vector<Group::Member>> Group::members() const {
   std::vector<Member> members;
   PENSTOCK_ASSIGN(const std::vector<StoreEntry> entries, state_->store->list_dir(state_->path));
   for (const StoreEntry& entry : entries) {
-    if (!entry.is_prefix) continue;
+    if (!entry.is_prefix || entry.name.starts_with(metadata::kOwnNames)) continue;
     const auto node = read_node(*state_->store, joined(state_->path, entry.name));
     if (node) {
       members.push_back({entry.name, std::holds_alternative<Dataset>(*node)});
@@ -81,6 +82,8 @@ Result<std::vector<Group::Member>> Group::members() const {
   }
   return members;
 }
+
+Status Group::consolidate() const { return write_consolidated(*state_->store, state_->path); }
 
 Status Group::set_attributes(std::string_view attributes_json) {
   PENSTOCK_ASSIGN_IN(const Json attributes, parse_json(attributes_json), "attributes");

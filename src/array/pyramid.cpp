@@ -4,12 +4,15 @@
 #include <algorithm>
 
 #include "array/blocks.hpp"
+#include "array/copy/tree.hpp"
 #include "array/downsample.hpp"
-#include "array/state.hpp"
+#include "array/parents.hpp"
+#include "array/pyramid_plan.hpp"
+#include "core/guard.hpp"
 #include "device/launch.hpp"
 #include "exec/budget.hpp"
+#include "format/consolidated.hpp"
 #include "format/format.hpp"
-#include "penstock/array.hpp"
 
 namespace penstock {
 namespace {
@@ -106,6 +109,46 @@ Region fine_region(const Region& block, const Dataset& fine, const std::vector<I
   return region;
 }
 
+std::string below(std::string_view group, const std::string& name) {
+  return group.empty() ? name : std::string(group) + "/" + name;
+}
+
+}  // namespace
+
+Result<PyramidPlan> plan_pyramid(const Dataset& level0, const PyramidOptions& options) {
+  PyramidPlan plan{{level0.zarr_format == 2 ? "0.4" : "0.5", options.name, options.axes, {}}, {level0}, options.method};
+  std::vector<ImageAxis>& axes = plan.image.axes;
+  if (axes.empty()) {
+    PENSTOCK_ASSIGN(axes, default_axes(level0));
+  }
+  if (axes.size() != level0.rank())
+    return Error(ErrorCode::invalid_argument,
+                 fmt::format("{} axes for an array of {} dimensions", axes.size(), level0.rank()));
+  if (options.method == Downsample::mean && mean_for(level0.dtype) == nullptr)
+    return Error(ErrorCode::unsupported, fmt::format("no mean of elements of type {}", level0.dtype.name()))
+        .set_hint("Use nearest.");
+  const std::vector<double> scale = options.scale.empty() ? std::vector<double>(axes.size(), 1.0) : options.scale;
+  if (scale.size() != axes.size()) return Error(ErrorCode::invalid_argument, "one scale for each axis is needed");
+  // OME-NGFF 0.5 wants the axes' names in the arrays too.
+  if (level0.zarr_format == 3 && level0.dimension_names.empty())
+    for (const ImageAxis& axis : axes) plan.levels[0].dimension_names.emplace_back(axis.name);
+
+  const int levels = options.levels > 0 ? options.levels : level_count(level0, axes);
+  std::vector<double> level_scale = scale;
+  for (int k = 0; k < levels; ++k) {
+    if (k > 0) plan.levels.push_back(coarser(plan.levels.back(), axes));
+    std::vector<double> translation(axes.size(), 0.0);
+    for (std::size_t d = 0; d < axes.size(); ++d) {
+      if (axes[d].type != "space") continue;
+      if (k > 0) level_scale[d] *= 2;
+      // A mean stands at the middle of its block; a voxel that was picked stays where it was.
+      if (options.method == Downsample::mean) translation[d] = (level_scale[d] - scale[d]) / 2;
+    }
+    plan.image.levels.push_back({std::to_string(k), level_scale, translation});
+  }
+  return plan;
+}
+
 Status make_level(const Array& fine, Array& coarse, const std::vector<ImageAxis>& axes, Downsample method,
                   const Options& options, Report& report) {
   const Dataset from = fine.dataset(), to = coarse.dataset();
@@ -135,9 +178,11 @@ Status make_level(const Array& fine, Array& coarse, const std::vector<ImageAxis>
     else
       nearest_block(shape, item, fine_block.data(), coarse_block.data(), coarse_count);
     PENSTOCK_ASSIGN(const Report written, coarse.write(block, Target{coarse_block.data(), {}, {}, {}}, options));
+    Report part = written;
+    part.written = {written.chunks, written.absent_chunks, written.requests, written.stored_bytes};
     const std::uint64_t decoded = report.decoded_bytes + written.decoded_bytes, peak = report.peak_host_bytes;
     report.merge(read);
-    report.merge(written);
+    report.merge(part);
     report.decoded_bytes = decoded;
     report.peak_host_bytes = std::max(peak, fine_block.capacity() + coarse_block.capacity() +
                                                 std::max(read.peak_host_bytes, written.peak_host_bytes));
@@ -145,76 +190,49 @@ Status make_level(const Array& fine, Array& coarse, const std::vector<ImageAxis>
   return {};
 }
 
-/// OME-NGFF 0.5 wants the axes' names in the arrays too.
-Result<Array> with_axis_names(const Array& array, const std::vector<ImageAxis>& axes) {
-  Dataset dataset = array.dataset();
-  if (dataset.zarr_format != 3 || !dataset.dimension_names.empty()) return array;
-  for (const ImageAxis& axis : axes) dataset.dimension_names.emplace_back(axis.name);
-  PENSTOCK_TRY(write_node(*array.store_ptr(), array.path(), dataset));
-  return Array::open(array.store_ptr(), array.path());
-}
+namespace {
 
-std::string below(std::string_view group, const std::string& name) {
-  return group.empty() ? name : std::string(group) + "/" + name;
+Result<Report> write_levels(const Array& from, const std::shared_ptr<Store>& to_store, std::string_view group_path,
+                            const PyramidOptions& pyramid, Array::IfExists if_exists, const Options& options) {
+  PENSTOCK_ASSIGN(const PyramidPlan plan, plan_pyramid(from.dataset(), pyramid));
+  const auto start = std::chrono::steady_clock::now();
+  const std::string group(group_path);
+  PENSTOCK_ASSIGN(Consolidated consolidated, Consolidated::drop(*to_store, group));
+  Report report;
+  const bool in_place = from.store_ptr()->url() == to_store->url() && from.path() == below(group_path, "0");
+  if (!in_place) {
+    PENSTOCK_ASSIGN(report, copy_alone(from, to_store, below(group_path, "0"), if_exists, options));
+  }
+  const bool names_added = plan.levels[0].dimension_names != from.dataset().dimension_names;
+  if (!in_place || names_added)
+    PENSTOCK_TRY(metadata::write_documents(*to_store, below(group_path, "0"), plan.levels[0]));
+  PENSTOCK_ASSIGN(Array level, Array::open(to_store, below(group_path, "0")));
+  for (std::size_t k = 1; k < plan.levels.size(); ++k) {
+    const std::string path = below(group_path, std::to_string(k));
+    PENSTOCK_ASSIGN(Array next, Array::prepare(to_store, path, plan.levels[k], if_exists));
+    PENSTOCK_TRY(make_level(level, next, plan.image.axes, plan.method, options, report));
+    PENSTOCK_TRY(metadata::write_documents(*to_store, path, plan.levels[k]));
+    PENSTOCK_ASSIGN(level, Array::open(to_store, path));
+  }
+  // The image's description last: before, readers see plain arrays.
+  GroupInfo info{plan.levels[0].zarr_format, "{}", {}};
+  if (const auto there = read_node(*to_store, group_path); there && std::holds_alternative<GroupInfo>(*there))
+    info = std::get<GroupInfo>(*there);
+  PENSTOCK_ASSIGN(info.attributes, write_ngff(info.attributes, {plan.image}));
+  PENSTOCK_TRY(make_parents(*to_store, group, info.zarr_format));
+  PENSTOCK_TRY(write_node(*to_store, group_path, info));
+  PENSTOCK_TRY(consolidated.renew());
+  PENSTOCK_TRY(to_store->flush());
+  report.operation = "pyramid";
+  report.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return report;
 }
 
 }  // namespace
 
 Result<Report> write_pyramid(const Array& from, std::shared_ptr<Store> to_store, std::string_view group_path,
                              const PyramidOptions& pyramid, Array::IfExists if_exists, const Options& options) {
-  const Dataset dataset = from.dataset();
-  std::vector<ImageAxis> axes = pyramid.axes;
-  if (axes.empty()) {
-    PENSTOCK_ASSIGN(axes, default_axes(dataset));
-  }
-  if (axes.size() != dataset.rank())
-    return Error(ErrorCode::invalid_argument,
-                 fmt::format("{} axes for an array of {} dimensions", axes.size(), dataset.rank()));
-  if (pyramid.method == Downsample::mean && mean_for(dataset.dtype) == nullptr)
-    return Error(ErrorCode::unsupported, fmt::format("no mean of elements of type {}", dataset.dtype.name()))
-        .set_hint("Use nearest.");
-  const std::vector<double> scale = pyramid.scale.empty() ? std::vector<double>(axes.size(), 1.0) : pyramid.scale;
-  if (scale.size() != axes.size()) return Error(ErrorCode::invalid_argument, "one scale for each axis is needed");
-
-  const auto start = std::chrono::steady_clock::now();
-  Report report;
-  const bool in_place = from.store_ptr()->url() == to_store->url() && from.path() == below(group_path, "0");
-  Array level = from;
-  if (!in_place) {
-    PENSTOCK_ASSIGN(report, copy(from, to_store, below(group_path, "0"), {}, if_exists, Resume::no, options));
-    PENSTOCK_ASSIGN(level, Array::open(to_store, below(group_path, "0")));
-  }
-  PENSTOCK_ASSIGN(level, with_axis_names(level, axes));
-  Multiscale image{dataset.zarr_format == 2 ? "0.4" : "0.5", pyramid.name, axes, {}};
-  const int levels = pyramid.levels > 0 ? pyramid.levels : level_count(dataset, axes);
-  std::vector<double> level_scale = scale;
-  for (int k = 0; k < levels; ++k) {
-    if (k > 0) {
-      PENSTOCK_ASSIGN(Array next, Array::prepare(to_store, below(group_path, std::to_string(k)),
-                                                 coarser(level.dataset(), axes), if_exists));
-      PENSTOCK_TRY(make_level(level, next, axes, pyramid.method, options, report));
-      PENSTOCK_TRY(next.commit());
-      level = next;
-    }
-    std::vector<double> translation(axes.size(), 0.0);
-    for (std::size_t d = 0; d < axes.size(); ++d) {
-      if (axes[d].type != "space") continue;
-      if (k > 0) level_scale[d] *= 2;
-      // A mean stands at the middle of its block; a voxel that was picked stays where it was.
-      if (pyramid.method == Downsample::mean) translation[d] = (level_scale[d] - scale[d]) / 2;
-    }
-    image.levels.push_back({std::to_string(k), level_scale, translation});
-  }
-  // The image's description last: before, readers see plain arrays.
-  GroupInfo info{dataset.zarr_format, "{}", {}};
-  if (const auto there = read_node(*to_store, group_path); there && std::holds_alternative<GroupInfo>(*there))
-    info = std::get<GroupInfo>(*there);
-  PENSTOCK_ASSIGN(info.attributes, write_ngff(info.attributes, {image}));
-  PENSTOCK_TRY(write_node(*to_store, group_path, info));
-  PENSTOCK_TRY(to_store->flush());
-  report.operation = "pyramid";
-  report.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return report;
+  return guarded([&] { return write_levels(from, to_store, group_path, pyramid, if_exists, options); });
 }
 
 }  // namespace penstock

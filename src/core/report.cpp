@@ -16,10 +16,10 @@ constexpr std::size_t kMaxProblems = 20;  // in the text; the JSON has all
 /// Stages in aligned columns.  The rate is that of one thread: the time is summed over threads.
 std::string stage_table(const std::vector<StageReport>& stages) {
   using Row = std::array<std::string, 5>;
-  std::vector<Row> rows = {{"stage", "path", "why", "bytes", "GB/s a thread"}};
+  std::vector<Row> rows = {{"stage", "path", "why", "bytes", "rate a thread"}};
   for (const StageReport& s : stages)
     rows.push_back({s.stage, s.path, s.why(), s.bytes > 0 ? format_bytes(s.bytes) : "",
-                    s.seconds > 0 ? fmt::format("{:.2f}", static_cast<double>(s.bytes) / s.seconds / 1e9) : ""});
+                    s.seconds > 0 && s.bytes > 0 ? format_rate(s.bytes, s.seconds) : ""});
   std::array<std::size_t, 5> widths{};
   for (const Row& row : rows)
     for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
@@ -48,6 +48,23 @@ void add_counts(std::vector<StageCount>& sums, const std::vector<StageCount>& co
   }
 }
 
+std::string traffic_text(const Traffic& t) {
+  std::string out = plural(t.chunks, "chunk");
+  if (t.absent_chunks > 0) out += fmt::format(" ({} absent: fill value)", format_count(t.absent_chunks));
+  return out + fmt::format(", {}, {} stored", plural(t.requests, "request"), format_bytes(t.stored_bytes));
+}
+
+/// Place of a stage in the data's journey; stages of other names come last.
+std::size_t journey(const StageReport& stage) {
+  constexpr std::array<std::string_view, 6> order = {"fetch", "decode", "assemble", "gather", "encode", "store"};
+  return static_cast<std::size_t>(std::find(order.begin(), order.end(), stage.stage) - order.begin());
+}
+
+Traffic operator-(const Traffic& sum, const Traffic& part) {
+  return {sum.chunks - part.chunks, sum.absent_chunks - part.absent_chunks, sum.requests - part.requests,
+          sum.stored_bytes - part.stored_bytes};
+}
+
 }  // namespace
 
 std::string StageReport::why() const {
@@ -68,11 +85,19 @@ void Report::merge(const Report& part) {
   peak_host_bytes = std::max(peak_host_bytes, part.peak_host_bytes);
   peak_device_bytes = std::max(peak_device_bytes, part.peak_device_bytes);
   problems.insert(problems.end(), part.problems.begin(), part.problems.end());
+  if (part.written) {
+    if (!written) written.emplace();
+    written->chunks += part.written->chunks;
+    written->absent_chunks += part.written->absent_chunks;
+    written->requests += part.written->requests;
+    written->stored_bytes += part.written->stored_bytes;
+  }
   for (const StageReport& s : part.stages) {
     const auto same = std::find_if(stages.begin(), stages.end(),
                                    [&](const StageReport& t) { return t.stage == s.stage && t.path == s.path; });
     if (same == stages.end()) {
-      stages.push_back(s);
+      const auto later = std::ranges::find_if(stages, [&](const StageReport& t) { return journey(t) > journey(s); });
+      stages.insert(later, s);
     } else {
       same->bytes += s.bytes;
       same->seconds += s.seconds;
@@ -82,11 +107,14 @@ void Report::merge(const Report& part) {
 }
 
 std::string Report::text() const {
+  if (!note.empty()) return fmt::format(" {}: {}\n", operation, note);
   std::string out = fmt::format(" {}: {} in {}, {}\n", operation, format_bytes(decoded_bytes),
                                 format_seconds(wall_seconds), format_rate(decoded_bytes, wall_seconds));
-  out += fmt::format(" {}", plural(chunks, "chunk"));
-  if (absent_chunks > 0) out += fmt::format(" ({} absent: fill value)", format_count(absent_chunks));
-  out += fmt::format(", {}, {} stored\n", plural(requests, "request"), format_bytes(stored_bytes));
+  const Traffic all{chunks, absent_chunks, requests, stored_bytes};
+  if (written)
+    out += fmt::format(" read     {}\n written  {}\n", traffic_text(all - *written), traffic_text(*written));
+  else
+    out += fmt::format(" {}\n", traffic_text(all));
   if (!stages.empty()) out += stage_table(stages);
   out += fmt::format(" memory {} of a budget of {}", format_bytes(peak_host_bytes), format_bytes(budget_bytes));
   if (peak_device_bytes > 0) out += fmt::format(", {} on the device", format_bytes(peak_device_bytes));
@@ -122,6 +150,12 @@ std::string Report::json() const {
                                   {"thread_seconds", s.seconds},
                                   {"counts", std::move(counts)}});
   }
+  if (written)
+    document["written"] = {{"chunks", written->chunks},
+                           {"absent_chunks", written->absent_chunks},
+                           {"requests", written->requests},
+                           {"stored_bytes", written->stored_bytes}};
+  if (!note.empty()) document["note"] = note;
   for (const ChunkProblem& p : problems) document["problems"].push_back({{"key", p.key}, {"message", p.message}});
   return dump_json(document);
 }

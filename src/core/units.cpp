@@ -88,8 +88,14 @@ std::string format_bytes(std::uint64_t bytes) {
 
 std::string format_rate(std::uint64_t bytes, double seconds) {
   if (seconds <= 0) return "-";
-  const double rate = static_cast<double>(bytes) / seconds / 1e9;
-  return fmt::format("{:.{}f} GB/s", rate, rate < 1 ? 3 : rate < 10 ? 2 : 1);
+  double rate = static_cast<double>(bytes) / seconds / 1e9;
+  const char* unit = "GB/s";
+  for (const char* smaller : {"MB/s", "kB/s"}) {
+    if (rate >= 0.1 || rate == 0) break;
+    rate *= 1e3;
+    unit = smaller;
+  }
+  return fmt::format("{:.{}f} {}", rate, rate < 1 ? 3 : rate < 10 ? 2 : 1, unit);
 }
 
 std::string format_seconds(double seconds) {

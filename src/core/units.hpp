@@ -19,7 +19,7 @@ Result<std::uint64_t> parse_count(std::string_view text);
 
 /// "1.50 GiB"
 std::string format_bytes(std::uint64_t bytes);
-/// "9.8 GB/s" (10^9)
+/// "9.8 GB/s" (10^9); "53.7 MB/s", "9.80 kB/s" below 0.1 of the larger unit.
 std::string format_rate(std::uint64_t bytes, double seconds);
 /// "2 min 41 s", "1.92 s", "13 ms"
 std::string format_seconds(double seconds);

@@ -99,7 +99,7 @@ Status collect(const Store& store, std::string_view root, const std::string& bel
   const std::string at = below.empty() ? std::string(root) : child(root, below);
   PENSTOCK_ASSIGN(const std::vector<StoreEntry> entries, store.list_dir(at));
   for (const StoreEntry& entry : entries) {
-    if (!entry.is_prefix) continue;
+    if (!entry.is_prefix || entry.name.starts_with(metadata::kOwnNames)) continue;
     auto node = read_node(store, child(at, entry.name));
     if (!node && node.error().code() == ErrorCode::not_found) continue;
     if (!node) return std::move(node).error();
@@ -239,10 +239,15 @@ Result<Consolidated> Consolidated::drop(Store& store, std::string_view path) {
     at = slash == std::string::npos ? "" : at.substr(0, slash);
   }
   // A store may have been opened at a node inside a hierarchy of directories.
+  PENSTOCK_TRY(dropped.drop_above(store.url()));
+  return dropped;
+}
+
+Status Consolidated::drop_above(const std::string& directory) {
   std::error_code error;
-  if (!std::filesystem::is_directory(store.url(), error)) return dropped;
-  const auto root = std::filesystem::canonical(store.url(), error);
-  if (error) return dropped;
+  if (!std::filesystem::is_directory(directory, error)) return {};
+  const auto root = std::filesystem::canonical(directory, error);
+  if (error) return {};
   for (auto at = root.parent_path(); is_group_directory(at); at = at.parent_path()) {
     PENSTOCK_ASSIGN(std::shared_ptr<Store> above, open_store(at.string(), StoreMode::read));
     PENSTOCK_ASSIGN(const bool there, has_consolidated(*above, ""));
@@ -250,11 +255,11 @@ Result<Consolidated> Consolidated::drop(Store& store, std::string_view path) {
       PENSTOCK_ASSIGN(above, open_store(at.string(), StoreMode::read_write));
       PENSTOCK_TRY(drop_of(*above, ""));
       Store* raw = above.get();
-      dropped.groups_.push_back({std::move(above), raw, ""});
+      groups_.push_back({std::move(above), raw, ""});
     }
     if (at == at.parent_path()) break;
   }
-  return dropped;
+  return {};
 }
 
 Status Consolidated::renew() {
@@ -263,7 +268,8 @@ Status Consolidated::renew() {
     if (written) continue;
     // A document that leaves out what cannot be read would hide it: the group stays without one.
     const ErrorCode why = written.error().code();
-    if (why != ErrorCode::invalid_metadata && why != ErrorCode::unsupported && why != ErrorCode::not_found)
+    const bool replaced = why == ErrorCode::invalid_argument;  // an array stands there now
+    if (why != ErrorCode::invalid_metadata && why != ErrorCode::unsupported && why != ErrorCode::not_found && !replaced)
       return written;
   }
   groups_.clear();

@@ -16,6 +16,8 @@ class Consolidated {
  public:
   /// Takes them away, also from the directories above the root of a store of files.
   static Result<Consolidated> drop(Store& store, std::string_view path);
+  /// Takes away those of the directories above one.
+  Status drop_above(const std::string& directory);
   /// Makes those anew that were there.  A group below which something cannot be read stays without.
   Status renew();
 

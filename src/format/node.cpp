@@ -46,11 +46,13 @@ Result<std::string> read_attributes(const Store& store, std::string_view path) {
   return std::move(text).value_or("");
 }
 
-/// A directory below a v2 group is a group, also without a document of its own.
+/// A directory below a v2 group is a group, also without a document of its own; not what a copy has begun.
 Result<bool> is_implicit_group(const Store& store, std::string_view path) {
   PENSTOCK_ASSIGN(const std::vector<StoreEntry> entries, store.list_dir(path));
   if (entries.empty()) return false;
   while (!path.empty()) {
+    PENSTOCK_ASSIGN(const bool begun, store.exists(child(path, metadata::kCopyMarker)));
+    if (begun) return false;
     path = path.substr(0, path.rfind('/') == std::string_view::npos ? 0 : path.rfind('/'));
     PENSTOCK_ASSIGN(const bool is_array, store.exists(child(path, ".zarray")));
     if (is_array) return false;  // a directory of chunks

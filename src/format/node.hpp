@@ -9,6 +9,11 @@
 
 namespace penstock::metadata {
 
+/// Names that begin so are the library's own: a copy that is under way, a directory that will replace another.
+inline constexpr std::string_view kOwnNames = ".penstock-";
+/// Lies in a node that is being copied until all of it is there.
+inline constexpr std::string_view kCopyMarker = ".penstock-copy.json";
+
 /// "a" + "b" -> "a/b"; "" + "b" -> "b".
 std::string child(std::string_view path, std::string_view name);
 /// How messages call a key of a store.

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "model.hpp"
+#include "penstock/copy.hpp"
 #include "penstock/store.hpp"
 
 using namespace penstock;

@@ -4,6 +4,7 @@
 
 #include "format/format.hpp"
 #include "model.hpp"
+#include "penstock/pyramid.hpp"
 #include "penstock/store.hpp"
 
 using namespace penstock;

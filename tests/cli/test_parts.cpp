@@ -179,9 +179,9 @@ TEST(Report, TextHasStagesAndProblems) {
   EXPECT_EQ(report.text(),
             " read: 954 MiB in 500 ms, 2.00 GB/s\n"
             " 512 chunks (3 absent: fill value), 514 requests, 1.00 MiB stored\n"
-            " stage   path                       why            bytes  GB/s a thread\n"
-            " fetch   file, 2 threads, buffered  local file  1.00 MiB           0.00\n"
-            " decode  cpu, zstd                  no GPU       954 MiB           2.00\n"
+            " stage   path                       why            bytes  rate a thread\n"
+            " fetch   file, 2 threads, buffered  local file  1.00 MiB      4.19 MB/s\n"
+            " decode  cpu, zstd                  no GPU       954 MiB      2.00 GB/s\n"
             " memory 1.00 MiB of a budget of 1.00 GiB; 2 threads\n"
             " bad  c/0/0  zstd: cut short\n");
 }
@@ -199,10 +199,35 @@ TEST(Report, PartsAreSummed) {
   ASSERT_EQ(sum.stages.size(), 3u);
   EXPECT_EQ(sum.stages[0].why(), "the store's only path; requests: 7; chunks with a neighbour's: 2");
   EXPECT_EQ(sum.stages[0].bytes, 20u);
-  EXPECT_EQ(sum.stages[1].why(), "the target is host memory");
-  EXPECT_EQ(sum.stages[2].why(), "the store's only path; requests: 3; chunks with a neighbour's: 2");
+  EXPECT_EQ(sum.stages[1].why(), "the store's only path; requests: 3; chunks with a neighbour's: 2");
+  EXPECT_EQ(sum.stages[2].why(), "the target is host memory") << "stages stay in order";
   EXPECT_NE(sum.json().find(R"("counts":{"requests":7,"chunks with a neighbour's":2})"), std::string::npos)
       << sum.json();
+}
+
+TEST(Report, ACopyTellsReadFromWritten) {
+  Report copy, read, written;
+  copy.operation = "copy";
+  read.chunks = 4;
+  read.requests = 2;
+  read.stages = {{"fetch", "file", "", 1, 1}, {"decode", "cpu, zstd", "", 1, 1}, {"assemble", "cpu", "", 1, 1}};
+  written.chunks = written.requests = 3;
+  written.written = Traffic{3, 0, 3, 0};
+  written.stages = {{"gather", "cpu", "", 1, 1}, {"encode", "cpu, lz4", "", 1, 1}, {"store", "file", "", 1, 1}};
+  copy.merge(read);
+  copy.merge(written);
+  read.stages[1].path = "cpu, blosc";  // the next array has other codecs
+  copy.merge(read);
+  copy.merge(written);
+  std::string stages;
+  for (const StageReport& stage : copy.stages) stages += stage.stage + " ";
+  EXPECT_EQ(stages, "fetch decode decode assemble gather encode store ");
+  EXPECT_NE(copy.text().find("\n read     8 chunks, 4 requests, 0 B stored\n"
+                             " written  6 chunks, 6 requests, 0 B stored\n"),
+            std::string::npos)
+      << copy.text();
+  EXPECT_NE(copy.json().find(R"("written":{"chunks":6,"absent_chunks":0,"requests":6,"stored_bytes":0})"),
+            std::string::npos);
 }
 
 TEST(Report, LongListsOfProblemsAreCutInTextOnly) {

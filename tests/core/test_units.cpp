@@ -35,5 +35,9 @@ TEST(Units, PeopleCanReadThem) {
   EXPECT_EQ(format_count(1048576), "1,048,576");
   EXPECT_EQ(format_count(999), "999");
   EXPECT_EQ(format_rate(9'800'000'000, 1), "9.80 GB/s");
+  EXPECT_EQ(format_rate(107'000'000, 1), "0.107 GB/s");
+  EXPECT_EQ(format_rate(53'700'000, 1), "53.7 MB/s");
+  EXPECT_EQ(format_rate(9'800, 1), "9.80 kB/s");
+  EXPECT_EQ(format_rate(3, 1), "0.003 kB/s");
   EXPECT_EQ(format_seconds(161), "2 min 41 s");
 }

@@ -37,6 +37,9 @@ ARRAY: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
     (lambda a: ps.create(b"x", shape=1, dtype="u1"), TypeError, f"{URL} bytes"),
     (lambda a: ps.create_group(object()), TypeError, f"{URL} object"),
     (lambda a: ps.copy(a, b"x"), TypeError, f"{URL} bytes"),
+    (lambda a: ps.copy("a", "b"), TypeError, "source is a penstock.Array, Group or Image, not str"),
+    (lambda a: ps.consolidate(a.url), TypeError, "{url} is an array; only groups have consolidated metadata"),
+    (lambda a: ps.write_label(a, "cells", a), TypeError, "image is a penstock.Image, not Array"),
     (lambda a: ps.write_pyramid(a, 3), TypeError, f"{URL} int"),
     (lambda a: ps.write_pyramid("a", "b"), TypeError, "source is a penstock.Array, not str"),
     (lambda a: ps.write_pyramid(a, "b", axes=[1, 2]), TypeError, "an axis is a name or a penstock.Axis, not int"),
@@ -57,9 +60,14 @@ IMAGE: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
     (lambda i: i[1.0], TypeError, "an image is indexed by level: image[0][...]"),
     (lambda i: np.asarray(i), TypeError, "an image is not an array; name a level: image[0]"),
     (
-        lambda i: ps.copy(i, "x"),
+        lambda i: ps.write_pyramid(i, "x"),
         TypeError,
-        "source is an Image, not an Array; the command `penstock copy` copies groups and images",
+        "source is an Image, not an Array; name a member or a level",
+    ),
+    (
+        lambda i: ps.copy(i, "x", selection=np.s_[:2]),
+        TypeError,
+        "a selection is of one array: copy a member of the group",
     ),
 ]
 
@@ -67,7 +75,7 @@ IMAGE: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
 def check(call: Callable[[Any], Any], kind: type[Exception], text: str, node: Any) -> None:
     with pytest.raises(kind) as caught:
         call(node)
-    assert str(caught.value) == text
+    assert str(caught.value) == text.replace("{url}", getattr(node, "url", ""))
 
 
 @pytest.mark.parametrize(("call", "kind", "text"), ARRAY)

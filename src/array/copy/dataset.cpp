@@ -4,7 +4,7 @@
 #include "codec/chain.hpp"
 #include "core/json.hpp"
 #include "format/xarray.hpp"
-#include "penstock/array.hpp"
+#include "penstock/copy.hpp"
 
 namespace penstock {
 namespace {

@@ -227,8 +227,8 @@ void fill_report(const DeviceSource& s, const RegionWriter& writer, const device
   const bool on_device = path.chain.has_value();
   report.stages = {{"download", s.device.name() + ", pinned ring", on_device ? "encoded bytes" : "decoded bytes",
                     on_device ? report.stored_bytes : report.decoded_bytes, seconds},
-                   {"assemble", on_device ? s.device.name() : "cpu, " + threads, "gathering chunks",
-                    report.decoded_bytes, job.stage_seconds(Stage::assemble)},
+                   {"gather", on_device ? s.device.name() : "cpu, " + threads, "gathering chunks", report.decoded_bytes,
+                    job.stage_seconds(Stage::assemble)},
                    {"encode", on_device ? path.text : path.text + ", " + threads, path.reason, report.stored_bytes,
                     job.stage_seconds(Stage::encode)},
                    {"store", writer.state().store->path_taken() + ", " + threads, "each object replaced as a whole",

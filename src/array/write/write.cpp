@@ -68,7 +68,7 @@ Result<Report> write_host(std::span<const WriteItem> items, const Options& optio
   if (!writer.encoder_reason().empty()) why_encoded += "; " + writer.encoder_reason();
   const std::string threads = fmt::format("{} thread{}", job.worker_count(), job.worker_count() == 1 ? "" : "s");
   report.stages = {
-      {"assemble", "cpu, " + threads, "gathering chunks", report.decoded_bytes, job.stage_seconds(Stage::assemble)},
+      {"gather", "cpu, " + threads, "gathering chunks", report.decoded_bytes, job.stage_seconds(Stage::assemble)},
       {"encode", "cpu, " + writer.view().chain.text() + ", " + threads, std::move(why_encoded), report.stored_bytes,
        job.stage_seconds(Stage::encode)},
       {"store", writer.state().store->path_taken() + ", " + threads, "each object replaced as a whole",

@@ -1,0 +1,67 @@
+// Copying arrays, groups with all that is below them, and arrays with a pyramid.
+#pragma once
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "penstock/array.hpp"
+#include "penstock/pyramid.hpp"
+
+namespace penstock {
+
+/// How `copy` changes an array.  Empty members keep what the source has.
+struct CopyChanges {
+  std::optional<Region> region;
+  std::optional<int> zarr_format;
+  std::optional<Shape> chunk_shape;                   ///< innermost chunks
+  std::optional<Shape> shard_shape;                   ///< empty shape: no shards
+  std::optional<std::vector<CodecSpec>> compressors;  ///< bytes->bytes codecs of the chunks
+  std::optional<std::string> dimension_separator;
+};
+/// The dataset that `copy` would write.
+Result<Dataset> copied_dataset(const Dataset& from, const CopyChanges& changes);
+
+/// Whether a copy goes on with one that was stopped, and keeps the objects that it wrote.
+enum class Resume : std::uint8_t { no, yes };
+
+/// What is copied, and how.
+struct CopyOptions {
+  std::function<Result<CopyChanges>(const Dataset&)> changes;  ///< asked for each array; none: nothing changes
+  std::optional<int> zarr_format;                              ///< of the groups
+  std::optional<PyramidOptions> pyramid;                       ///< of an array, or of the finest level of an image
+  Array::IfExists if_exists = Array::IfExists::fail;
+  Resume resume = Resume::no;
+};
+
+/// An array that a copy would write.
+struct PlannedArray {
+  std::string path;  ///< below the copy; "" is the copy itself
+  Dataset dataset;
+  bool coarser = false;  ///< a level of the pyramid, made of the one before it
+  std::string lost;      ///< what cannot be carried into the other zarr version; empty: nothing
+};
+/// All arrays that `copy` would write, in its order; nothing is written.  Errors: those that `copy` would begin with.
+Result<std::vector<PlannedArray>> plan_copy(const Node& from, const CopyOptions& how);
+
+/// Copies a node to `path` of the store at `url` in bounded memory.  A node is written after what is below it, its
+/// metadata after its elements, so that a copy that is stopped opens as nothing; the file `.penstock-copy.json` says
+/// there what it is.  With Resume::yes the same copy goes on; where it is complete, metadata and elements are compared
+/// with the source and Report::note says so.
+/// With IfExists::overwrite, what stands there is removed when all of the source has been read: a directory is written
+/// beside (`.penstock-new-NAME`, on the same disk) and put in its place in one step, an archive is replaced as a whole.
+/// Where neither can be (memory://, a parent directory that may not be written to) all of the source is read once
+/// before anything is removed.
+/// Errors: already_exists (naming what differs), invalid_argument (the places overlap), those of reading and writing.
+Result<Report> copy(const Node& from, const std::string& url, std::string_view path, const CopyOptions& how,
+                    const Options& options);
+/// As above, into a store that is open.  A directory that is replaced is not written beside: its handles stay valid.
+Result<Report> copy(const Node& from, const std::shared_ptr<Store>& to_store, std::string_view to_path,
+                    const CopyOptions& how, const Options& options);
+/// As above, of one array.
+Result<Report> copy(const Array& from, std::shared_ptr<Store> to_store, std::string_view to_path,
+                    const CopyChanges& changes, Array::IfExists if_exists, Resume resume, const Options& options);
+
+}  // namespace penstock

@@ -1,0 +1,31 @@
+// OME-NGFF metadata, from text to data and back: https://ngff.openmicroscopy.org/0.5/ and /0.4/
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "penstock/dataset.hpp"
+
+namespace penstock {
+
+/// The images that a group's attributes describe ("ome" member for 0.5, "multiscales" for 0.4); none: empty.
+Result<std::vector<Multiscale>> parse_ngff(std::string_view attributes_json, int zarr_format);
+/// Attributes that describe these images, in place of those that were there (other members are kept).
+/// Errors: invalid_metadata, unsupported (a version other than 0.4 and 0.5).
+Result<std::string> write_ngff(std::string_view attributes_json, const std::vector<Multiscale>& images);
+/// Paths of label images listed by a `labels` group's attributes.
+Result<std::vector<std::string>> parse_ngff_labels(std::string_view attributes_json);
+/// Attributes of a `labels` group that lists these paths.
+Result<std::string> write_ngff_labels(std::string_view attributes_json, const std::vector<std::string>& labels,
+                                      int zarr_format);
+/// Attributes of a label image: adds "image-label" with the path of the image that it belongs to (usually "../../",
+/// empty: not stated).
+Result<std::string> write_ngff_image_label(std::string_view attributes_json, std::string_view image_path,
+                                           int zarr_format);
+/// What a group is to OME-NGFF: "image", "label image", "labels", "plate", "well", "collection", or "" for none.
+/// Plates and wells are recognised only.
+Result<std::string> ngff_kind(std::string_view attributes_json);
+/// Checks an image against its arrays: ranks, axis order, scales, coarser levels not larger.  Each problem a line.
+std::vector<std::string> validate_ngff(const Multiscale& image, const std::vector<Dataset>& levels);
+
+}  // namespace penstock

@@ -1,0 +1,363 @@
+// Copying nodes: an array, an array with its pyramid, a group with all that is below it.
+#include "array/copy/tree.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <filesystem>
+#include <ranges>
+#include <system_error>
+
+#include "array/copy/elements.hpp"
+#include "array/parents.hpp"
+#include "array/pyramid_plan.hpp"
+#include "core/guard.hpp"
+#include "core/units.hpp"
+#include "format/consolidated.hpp"
+#include "store/file/swap.hpp"
+
+namespace penstock {
+namespace {
+
+using metadata::kCopyMarker;
+
+/// An archive shows nothing of what is written to it until it is complete.
+bool is_archive(const Store& store) {
+  std::error_code error;
+  return std::filesystem::is_regular_file(store.url(), error) || store.path_taken().starts_with("zip");
+}
+
+bool overlap(const std::string& a, const std::string& b) {
+  const std::string& outer = a.size() < b.size() ? a : b;
+  const std::string& inner = a.size() < b.size() ? b : a;
+  return inner == outer || (inner.starts_with(outer) && (outer.ends_with('/') || inner[outer.size()] == '/'));
+}
+
+/// Errors: invalid_argument when a copy would read what it writes.
+Status check_places(const Node& from, const Store& store, const std::string& path) {
+  const auto [source, source_path] =
+      std::visit([](const auto& node) { return std::pair(node.store_ptr(), std::string(node.path())); }, from);
+  std::error_code error;
+  const bool on_disk = std::filesystem::exists(store.url(), error) && std::filesystem::exists(source->url(), error);
+  if (!on_disk && source->identity() != store.identity()) return {};
+  const std::string a = on_disk ? place_of(*source, source_path) : joined("/", source_path);
+  const std::string b = on_disk ? place_of(store, path) : joined("/", path);
+  if (!overlap(a, b)) return {};
+  return Error(ErrorCode::invalid_argument, a == b ? "a node cannot be copied onto itself"
+                                                   : "a node cannot be copied to a place inside or around itself");
+}
+
+/// What stands where a copy goes.
+struct Standing {
+  Bytes marker;
+  bool has_marker = false;
+  bool has_node = false;  ///< also one whose metadata cannot be read
+};
+Result<Standing> look_at(const Store& store, const std::string& path) {
+  Standing found;
+  PENSTOCK_ASSIGN(found.has_marker, store.get(joined(path, kCopyMarker), found.marker));
+  const auto node = read_node(store, path);
+  found.has_node = node || node.error().code() != ErrorCode::not_found;
+  if (node || !found.has_node) return found;
+  const ErrorCode why = node.error().code();
+  if (why != ErrorCode::invalid_metadata && why != ErrorCode::unsupported) return node.error();
+  return found;
+}
+
+class TreeCopy {
+ public:
+  /// `publish` puts a copy that was written beside its place there; none: it is written in its place.
+  TreeCopy(const TreePlan& plan, std::shared_ptr<Store> store, std::string path, const Options& options,
+           std::function<Status()> publish = nullptr)
+      : plan_(plan), store_(std::move(store)), path_(std::move(path)), options_(options), publish_(std::move(publish)) {
+    report_.operation = "copy";
+  }
+
+  Result<Report> run(Array::IfExists if_exists, Resume resume) {
+    const auto start = std::chrono::steady_clock::now();
+    PENSTOCK_ASSIGN(total_bytes_, plan_.total_bytes());
+    PENSTOCK_ASSIGN(const Standing found, look_at(*store_, path_));
+    std::string difference;
+    if (found.has_marker && resume == Resume::yes) {
+      PENSTOCK_ASSIGN(difference, plan_.difference_from(as_text(found.marker)));
+      go_on_ = difference.empty();
+    }
+    if (!go_on_ && if_exists == Array::IfExists::fail) {
+      if (found.has_node && !found.has_marker && resume == Resume::yes) return compare(start);
+      PENSTOCK_TRY(refuse_what_stands(found, resume, difference));
+    } else if (!go_on_ && (found.has_marker || found.has_node)) {
+      PENSTOCK_TRY(remove_what_stands(found));
+    }
+    PENSTOCK_TRY(write(start));
+    return std::move(report_);
+  }
+
+ private:
+  std::string place() const { return joined(store_->url(), path_); }
+  std::string path_of(const PlannedNode& node) const { return joined(path_, node.path); }
+
+  Status refuse_what_stands(const Standing& found, Resume resume, const std::string& difference) const {
+    const auto refuse = [&](std::string what, const char* hint) {
+      Error error(ErrorCode::already_exists, fmt::format("{}: {}", place(), what));
+      return std::move(error.set_hint(hint));
+    };
+    if (found.has_marker && resume == Resume::yes)
+      return refuse("the copy that was stopped there is another one: " + difference,
+                    "Give the same source and options, or allow overwriting.");
+    if (found.has_marker) return refuse("holds a copy that was stopped", "Resume it, or allow overwriting.");
+    if (found.has_node) {
+      const auto node = read_node(*store_, path_);
+      const bool group = node && std::holds_alternative<GroupInfo>(*node);
+      return refuse(group ? "a group is there already" : "an array is there already",
+                    "Choose another place, or allow overwriting.");
+    }
+    if (resume == Resume::no) return {};
+    PENSTOCK_ASSIGN(const auto entries, store_->list_dir(path_));
+    if (entries.empty()) return {};
+    return refuse("what is there is no copy that could be resumed: it has no " + std::string(kCopyMarker),
+                  "Choose another place, or allow overwriting.");
+  }
+
+  /// An archive keeps its old members until the new ones are complete.  Elsewhere the source is read first: what cannot
+  /// be read must not cost both.
+  Status remove_what_stands(const Standing& found) {
+    if (found.has_node && !is_archive(*store_))
+      for (const PlannedNode& node : plan_.nodes)
+        if (node.from) PENSTOCK_TRY(read_elements(*node.from, node.region, std::get<Dataset>(node.info), options_));
+    PENSTOCK_ASSIGN(consolidated_, Consolidated::drop(*store_, path_));
+    for (const char* document : {"zarr.json", ".zarray", ".zgroup"})  // first: no part of it looks like the whole
+      PENSTOCK_TRY(store_->erase(joined(path_, document)));
+    return store_->erase_prefix(path_);
+  }
+
+  Status write(std::chrono::steady_clock::time_point start) {
+    const bool mark = !is_archive(*store_);
+    if (mark && !go_on_) {
+      PENSTOCK_ASSIGN(const std::string marker, plan_.marker());
+      PENSTOCK_TRY(store_->set(joined(path_, kCopyMarker), as_bytes(marker)));
+    }
+    for (const PlannedNode& node : plan_.nodes) {
+      if (const auto* dataset = std::get_if<Dataset>(&node.info)) PENSTOCK_TRY(write_elements(node, *dataset));
+      PENSTOCK_TRY(write_metadata(node));
+    }
+    PENSTOCK_TRY(consolidated_.renew());
+    if (publish_) {
+      PENSTOCK_TRY(store_->flush());
+      PENSTOCK_TRY(publish_());
+    }
+    if (mark) PENSTOCK_TRY(store_->erase(joined(path_, kCopyMarker)));
+    PENSTOCK_TRY(store_->flush());
+    report_.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return {};
+  }
+
+  /// The elements of an array, unless its metadata say that they are there.
+  Status write_elements(const PlannedNode& node, const Dataset& dataset) {
+    const std::string path = path_of(node);
+    PENSTOCK_ASSIGN(const std::uint64_t elements, element_count(dataset.shape));
+    const std::uint64_t bytes = elements * dataset.dtype.size_bytes;
+    if (go_on_) {
+      PENSTOCK_ASSIGN(const bool there, is_written(node));
+      if (there) {
+        PENSTOCK_ASSIGN(level_, Array::open(store_, path));
+        done_bytes_ += bytes;
+        report_.decoded_bytes += bytes;
+        return {};
+      }
+    }
+    PENSTOCK_ASSIGN(Array to, Array::prepare(store_, path, dataset, Array::IfExists::fail));
+    Report report;
+    if (node.from) {
+      Options inner = options_;
+      if (options_.progress)
+        inner.progress = [&](const Progress& p) {
+          options_.progress({"copy", done_bytes_ + p.done_bytes, total_bytes_});
+        };
+      const Resume resume = go_on_ ? Resume::yes : Resume::no;
+      auto copied = copy_elements(*node.from, node.region, to, resume, inner);
+      if (!copied && !node.path.empty()) copied.error().add_context(node.path);
+      PENSTOCK_ASSIGN(report, std::move(copied));
+    } else {
+      Options inner = options_;
+      inner.progress = nullptr;
+      PENSTOCK_TRY_IN(make_level(*level_, to, plan_.axes, plan_.method, inner, report), node.path);
+    }
+    report_.merge(report);
+    done_bytes_ += bytes;
+    if (options_.progress) options_.progress({"copy", done_bytes_, total_bytes_});
+    level_ = std::move(to);
+    return {};
+  }
+
+  /// Whether an array's metadata are there: they were written after its elements.
+  Result<bool> is_written(const PlannedNode& node) const {
+    const std::string path = path_of(node);
+    const auto there = read_node(*store_, path);
+    if (!there && there.error().code() == ErrorCode::not_found) return false;
+    if (!there) return there.error();
+    PENSTOCK_ASSIGN(const std::string difference, node_difference(node.info, *there));
+    if (difference.empty()) return true;
+    return Error(ErrorCode::already_exists, fmt::format("{}: {}", joined(store_->url(), path), difference))
+        .set_hint("It was changed after the copy was stopped; allow overwriting, or copy to another place.");
+  }
+
+  /// The documents of a node; those of groups above the copy when the copy itself is there.
+  Status write_metadata(const PlannedNode& node) {
+    const bool is_root = &node == &plan_.nodes.back();
+    const std::string path = path_of(node);
+    Consolidated above;
+    if (is_root && !publish_) {
+      const int zarr_format = std::visit([](const auto& info) { return info.zarr_format; }, node.info);
+      PENSTOCK_TRY(make_parents(*store_, path_, zarr_format));
+      PENSTOCK_ASSIGN(above, Consolidated::drop(*store_, path_));
+    }
+    const auto* group = std::get_if<GroupInfo>(&node.info);
+    PENSTOCK_TRY(group != nullptr && node.consolidated ? write_consolidated(*store_, path, *group)
+                                                       : metadata::write_documents(*store_, path, node.info));
+    return above.renew();
+  }
+
+  Error another(const PlannedNode& node, const std::string& difference) const {
+    Error error(ErrorCode::already_exists, fmt::format("{}: what is there is not this copy: {}",
+                                                       joined(store_->url(), path_of(node)), difference));
+    return std::move(error.set_hint("Give the same source and options, copy to another place, or allow overwriting."));
+  }
+
+  /// What stands is complete: is it what was asked for?  First what is quick to tell, of the copy itself before what is
+  /// below it.
+  Result<Report> compare(std::chrono::steady_clock::time_point start) {
+    for (const PlannedNode& node : std::views::reverse(plan_.nodes)) {
+      const auto there = read_node(*store_, path_of(node));
+      if (!there) return another(node, there.error().message());
+      PENSTOCK_ASSIGN(const std::string difference, node_difference(node.info, *there));
+      if (!difference.empty()) return another(node, difference);
+    }
+    for (const PlannedNode& node : plan_.nodes) {
+      if (!node.from) continue;
+      PENSTOCK_ASSIGN(const Array to, Array::open(store_, path_of(node)));
+      PENSTOCK_ASSIGN(const auto differs, differing_element(*node.from, node.region, to, options_));
+      if (differs) return another(node, fmt::format("element {} is not the source's", to_string(*differs)));
+    }
+    report_.note = "complete already; nothing to do";
+    report_.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return std::move(report_);
+  }
+
+  const TreePlan& plan_;
+  std::shared_ptr<Store> store_;
+  const std::string path_;
+  const Options& options_;
+  const std::function<Status()> publish_;
+  bool go_on_ = false;         // with a copy that was stopped
+  Consolidated consolidated_;  // of what was removed
+  std::optional<Array> level_;
+  std::uint64_t total_bytes_ = 0, done_bytes_ = 0;
+  Report report_;
+};
+
+/// Whether what was begun at a place is this copy.
+Result<bool> is_this_copy(const Store& store, const std::string& path, const TreePlan& plan) {
+  Bytes marker;
+  PENSTOCK_ASSIGN(const bool marked, store.get(joined(path, kCopyMarker), marker));
+  if (!marked) return false;
+  PENSTOCK_ASSIGN(const std::string difference, plan.difference_from(as_text(marker)));
+  return difference.empty();
+}
+
+/// Writes the copy beside the directory that it replaces.
+Result<Report> copy_beside(const TreePlan& plan, DirectorySwap swap, const CopyOptions& how, const Options& options) {
+  PENSTOCK_ASSIGN(const std::shared_ptr<Store> store, open_store(swap.beside(), StoreMode::create));
+  PENSTOCK_ASSIGN(const bool begun, is_this_copy(*store, "", plan));
+  if (!begun || how.resume == Resume::no) PENSTOCK_TRY(store->erase_prefix(""));
+  const auto publish = [&]() -> Status {
+    Consolidated above;
+    PENSTOCK_TRY(above.drop_above(swap.beside()));
+    PENSTOCK_TRY(swap.exchange());
+    return above.renew();
+  };
+  PENSTOCK_ASSIGN(Report report, TreeCopy(plan, store, "", options, publish).run(Array::IfExists::fail, how.resume));
+  PENSTOCK_TRY(swap.remove_old());
+  return report;
+}
+
+/// What a copy to a place replaces.
+struct Replaced {
+  std::optional<DirectorySwap> beside;  ///< where the copy is written first; nullopt: it is written in its place
+  std::string leftover;  ///< the directory of an earlier exchange that was killed before the old one went
+};
+Result<Replaced> what_is_replaced(const Node& from, const std::string& url, const std::string& path,
+                                  const TreePlan& plan, const CopyOptions& how) {
+  Replaced replaced;
+  if (how.if_exists != Array::IfExists::overwrite) return replaced;
+  const auto store = open_store(url, StoreMode::read);
+  std::error_code error;
+  if (!store || !std::filesystem::is_directory((*store)->url(), error)) return replaced;
+  PENSTOCK_TRY(check_places(from, **store, path));
+  PENSTOCK_ASSIGN(const Standing found, look_at(**store, path));
+  if (!found.has_node) return replaced;
+  PENSTOCK_ASSIGN(const bool begun, is_this_copy(**store, path, plan));
+  auto swap = DirectorySwap::of(joined((*store)->url(), path));
+  if (begun && how.resume == Resume::yes)
+    replaced.leftover = swap ? swap->beside() : "";
+  else
+    replaced.beside = std::move(swap);
+  return replaced;
+}
+
+std::string trimmed(std::string_view path) {
+  while (path.starts_with('/')) path.remove_prefix(1);
+  while (path.ends_with('/')) path.remove_suffix(1);
+  return std::string(path);
+}
+
+Result<Report> copy_to_url(const Node& from, const std::string& url, std::string_view path, const CopyOptions& how,
+                           const Options& options) {
+  const std::string where = trimmed(path);
+  PENSTOCK_ASSIGN(const TreePlan plan, plan_tree(from, how));
+  PENSTOCK_ASSIGN(Replaced replaced, what_is_replaced(from, url, where, plan, how));
+  if (replaced.beside) return copy_beside(plan, *std::move(replaced.beside), how, options);
+  PENSTOCK_ASSIGN(const std::shared_ptr<Store> store, open_store(url, StoreMode::create));
+  PENSTOCK_TRY(check_places(from, *store, where));
+  PENSTOCK_ASSIGN(Report report, TreeCopy(plan, store, where, options).run(how.if_exists, how.resume));
+  std::error_code error;
+  if (!replaced.leftover.empty()) std::filesystem::remove_all(replaced.leftover, error);
+  if (!error) return report;
+  return Error(ErrorCode::io_error,
+               fmt::format("{}: {}; the copy itself is complete", replaced.leftover, error.message()))
+      .set_errno(error.value());
+}
+
+Result<Report> copy_to_store(const Node& from, const std::shared_ptr<Store>& to_store, std::string_view to_path,
+                             const CopyOptions& how, const Options& options) {
+  const std::string where = trimmed(to_path);
+  PENSTOCK_ASSIGN(const TreePlan plan, plan_tree(from, how));
+  PENSTOCK_TRY(check_places(from, *to_store, where));
+  return TreeCopy(plan, to_store, where, options).run(how.if_exists, how.resume);
+}
+
+}  // namespace
+
+Result<Report> copy(const Node& from, const std::string& url, std::string_view path, const CopyOptions& how,
+                    const Options& options) {
+  return guarded([&] { return copy_to_url(from, url, path, how, options); });
+}
+
+Result<Report> copy(const Node& from, const std::shared_ptr<Store>& to_store, std::string_view to_path,
+                    const CopyOptions& how, const Options& options) {
+  return guarded([&] { return copy_to_store(from, to_store, to_path, how, options); });
+}
+
+Result<Report> copy(const Array& from, std::shared_ptr<Store> to_store, std::string_view to_path,
+                    const CopyChanges& changes, Array::IfExists if_exists, Resume resume, const Options& options) {
+  const auto given = [&](const Dataset&) { return Result(changes); };
+  return copy(Node(from), to_store, to_path, {given, std::nullopt, std::nullopt, if_exists, resume}, options);
+}
+
+Result<Report> copy_alone(const Array& from, const std::shared_ptr<Store>& to_store, const std::string& to_path,
+                          Array::IfExists if_exists, const Options& options) {
+  const Dataset dataset = from.dataset();
+  PENSTOCK_ASSIGN(Array to, Array::prepare(to_store, to_path, dataset, if_exists));
+  return copy_elements(from, whole(dataset.shape), to, Resume::no, options);
+}
+
+}  // namespace penstock

@@ -1,0 +1,22 @@
+// The levels of an image, before they are written and one after another.
+#pragma once
+#include <vector>
+
+#include "penstock/pyramid.hpp"
+
+namespace penstock {
+
+/// What a pyramid consists of.
+struct PyramidPlan {
+  Multiscale image;
+  std::vector<Dataset> levels;  ///< finest first
+  Downsample method = Downsample::mean;
+};
+/// Errors: invalid_argument (axes or scale that do not fit), unsupported (no mean of such elements).
+Result<PyramidPlan> plan_pyramid(const Dataset& level0, const PyramidOptions& options);
+
+/// Makes `coarse`, one level of an image, of the finer one before it, and adds what it took to `report`.
+Status make_level(const Array& fine, Array& coarse, const std::vector<ImageAxis>& axes, Downsample method,
+                  const Options& options, Report& report);
+
+}  // namespace penstock
