@@ -18,6 +18,7 @@
 #include "cli/version.hpp"
 #include "cli/walk.hpp"
 #include "core/checked.hpp"
+#include "core/json.hpp"
 #include "core/settings.hpp"
 #include "core/units.hpp"
 

@@ -5,6 +5,7 @@
 
 #include "cli/suggest.hpp"
 #include "codec/list.hpp"
+#include "core/json.hpp"
 
 namespace penstock::cli {
 namespace {

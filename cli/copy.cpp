@@ -11,6 +11,7 @@
 #include "cli/list.hpp"
 #include "cli/target.hpp"
 #include "cli/walk.hpp"
+#include "core/json.hpp"
 #include "core/units.hpp"
 
 namespace penstock::cli {

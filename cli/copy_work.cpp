@@ -6,6 +6,7 @@
 
 #include "cli/describe.hpp"
 #include "cli/walk.hpp"
+#include "core/json.hpp"
 #include "core/units.hpp"
 #include "format/consolidated.hpp"
 #include "format/format.hpp"
@@ -23,9 +24,9 @@ void add(Report& total, const Report& one) {
 /// Attributes of a group as the other zarr version wants them: OME-NGFF 0.4 goes with v2, 0.5 with v3.
 Result<GroupInfo> copied_group(const GroupInfo& info, std::optional<int> zarr_format) {
   GroupInfo copy = info;
-  if (!zarr_format || *zarr_format == info.zarr_format) return copy;
-  copy.zarr_format = *zarr_format;
-  PENSTOCK_ASSIGN(auto images, parse_ngff(info.attributes, info.zarr_format));
+  if (!zarr_format || *zarr_format == info.format.version) return copy;
+  copy.format.version = *zarr_format;
+  PENSTOCK_ASSIGN(auto images, parse_ngff(info.attributes, info.format.version));
   PENSTOCK_ASSIGN(const auto labels, parse_ngff_labels(info.attributes));
   if (images.empty() && labels.empty()) return copy;
   PENSTOCK_ASSIGN(Json attributes, parse_json(info.attributes));
@@ -121,14 +122,14 @@ Result<CopyPlan> plan_copy(const CopyJob& job, const Node& from) {
     auto changed = copied_dataset(array.dataset(), changes);
     if (!changed && !name.empty()) changed.error().add_context(name);
     PENSTOCK_ASSIGN(const Dataset dataset, std::move(changed));
-    if (const std::string lost = lost_for_xarray(array.dataset(), dataset.zarr_format); !lost.empty())
+    if (const std::string lost = lost_for_xarray(array.dataset(), dataset.format.version); !lost.empty())
       plan.losses += fmt::format("penstock copy: {}: {}\n", name.empty() ? array.path() : name, lost);
     PENSTOCK_ASSIGN(const std::string chunks, chunks_text(dataset));
     PENSTOCK_ASSIGN(const std::uint64_t bytes, decoded_bytes(dataset));
     PENSTOCK_ASSIGN(const std::uint64_t objects, element_count(dataset.grid_shape()));
     plan.text +=
         fmt::format(" would write {}{}Zarr v{}  {}  {}  {}  {}  in up to {} objects, {} before encoding\n", name,
-                    name.empty() ? "" : "  ", dataset.zarr_format, shape_text(dataset), dataset.dtype.name(), chunks,
+                    name.empty() ? "" : "  ", dataset.format.version, shape_text(dataset), dataset.dtype.name(), chunks,
                     codecs_text(dataset.codecs), format_count(objects), format_bytes(bytes));
     PENSTOCK_ASSIGN(Json entry, dataset_json(dataset));
     entry["path"] = name;

@@ -10,6 +10,7 @@
 #include "cli/list.hpp"
 #include "cli/outfile.hpp"
 #include "cli/png.hpp"
+#include "core/json.hpp"
 #include "penstock/ops.hpp"
 
 namespace penstock::cli {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/checked.hpp"
+#include "core/json.hpp"
 #include "core/units.hpp"
 #include "format/format.hpp"
 
@@ -150,7 +151,7 @@ Result<Json> dataset_json(const Dataset& dataset) {
   }
   PENSTOCK_ASSIGN_IN(Json attributes, parse_json(dataset.attributes), "attributes");
   Json document = {{"node_type", "array"},
-                   {"zarr_format", dataset.zarr_format},
+                   {"zarr_format", dataset.format.version},
                    {"shape", dataset.shape},
                    {"data_type", dataset.dtype.name()},
                    {"chunk_shape", inner},

@@ -12,6 +12,7 @@
 #include "codec/list.hpp"
 #include "codec/nvcomp/library.hpp"
 #include "core/config.hpp"
+#include "core/json.hpp"
 #include "core/settings.hpp"
 #include "core/units.hpp"
 

@@ -2,6 +2,7 @@
 #include "cli/command.hpp"
 #include "cli/list.hpp"
 #include "cli/walk.hpp"
+#include "core/json.hpp"
 
 namespace penstock::cli {
 namespace {

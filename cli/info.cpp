@@ -1,12 +1,15 @@
 // penstock info
 #include <fmt/format.h>
+
 #include <fmt/ranges.h>
+#include <cstdio>
 
 #include "cli/command.hpp"
 #include "cli/describe.hpp"
 #include "cli/list.hpp"
 #include "cli/table.hpp"
 #include "cli/walk.hpp"
+#include "core/json.hpp"
 #include "core/units.hpp"
 #include "format/format.hpp"
 
@@ -112,13 +115,21 @@ class Info : public Command {
     table.row({"stored", counted ? stored_text(*counted, dataset) : "not counted; --size counts"});
     if (const auto attributes = parse_json(dataset.attributes); attributes && !attributes->empty())
       table.row({"attributes", dump_json(*attributes)});
-    session.out.print(fmt::format("{}    Zarr v{} array\n", store_, dataset.zarr_format));
+    session.out.print(fmt::format("{}    Zarr v{} array\n", store_, dataset.format.version));
     session.out.print(table.text());
     return {};
   }
 
   Status group(Session& session, const Group& group) const {
-    PENSTOCK_ASSIGN(const auto images, group.multiscales());
+    auto known = group.multiscales();
+    if (!known && known.error().code() == ErrorCode::unsupported) {
+      // The group and its arrays can be read all the same.
+      std::fputs(
+          fmt::format("penstock: {}: its images are not understood: {}\n", store_, known.error().message()).c_str(),
+          stderr);
+      known = std::vector<Multiscale>();
+    }
+    PENSTOCK_ASSIGN(const auto images, std::move(known));
     if (json_) return group_json(session, group, images);
     if (images.empty()) return plain_group_text(session, group);
     for (const Multiscale& image : images) PENSTOCK_TRY(image_text(session, group, image));
@@ -152,7 +163,7 @@ class Info : public Command {
 
   Status plain_group_text(Session& session, const Group& group) const {
     PENSTOCK_ASSIGN(const auto members, group.members());
-    session.out.print(fmt::format("{}    Zarr v{} group, {} member{}\n", store_, group.info().zarr_format,
+    session.out.print(fmt::format("{}    Zarr v{} group, {} member{}\n", store_, group.info().format.version,
                                   members.size(), members.size() == 1 ? "" : "s"));
     Table table("llll");
     for (const Group::Member& member : members) {
@@ -176,7 +187,7 @@ class Info : public Command {
     PENSTOCK_ASSIGN(const auto members, group.members());
     PENSTOCK_ASSIGN_IN(Json attributes, parse_json(group.info().attributes), "attributes");
     Json document = {{"node_type", "group"},
-                     {"zarr_format", group.info().zarr_format},
+                     {"zarr_format", group.info().format.version},
                      {"attributes", std::move(attributes)},
                      {"members", Json::array()},
                      {"images", Json::array()}};

@@ -5,6 +5,7 @@
 #include "cli/describe.hpp"
 #include "cli/list.hpp"
 #include "cli/walk.hpp"
+#include "core/json.hpp"
 #include "core/units.hpp"
 
 namespace penstock::cli {
@@ -75,7 +76,7 @@ class Tree : public Command {
         entry.update(document);
       } else {
         entry["node_type"] = "group";
-        entry["zarr_format"] = std::get<Group>(node).info().zarr_format;
+        entry["zarr_format"] = std::get<Group>(node).info().format.version;
       }
       list.push_back(std::move(entry));
       return {};

@@ -5,6 +5,7 @@
 #include "cli/describe.hpp"
 #include "cli/list.hpp"
 #include "cli/walk.hpp"
+#include "core/json.hpp"
 #include "core/units.hpp"
 
 namespace penstock::cli {

@@ -55,7 +55,7 @@ Status make_parents(Store& store, const std::string& path, int zarr_format) {
                    fmt::format("{} is an array; nothing can be put below it", display(store, parent)));
     if (there) return {};
     if (there.error().code() != ErrorCode::not_found) return there.error();
-    PENSTOCK_TRY(write_node(store, parent, GroupInfo{zarr_format, "{}", {}}));
+    PENSTOCK_TRY(write_node(store, parent, GroupInfo{{"zarr", zarr_format}, "{}"}));
     if (cut == std::string::npos) break;
   }
   return {};
@@ -92,7 +92,7 @@ Status change_metadata(Array::State& state, const Change& change) {
   Dataset dataset = state.view->dataset;
   std::unique_ptr<ObjectLock> lock;
   if (state.committed) {
-    const char* document = dataset.zarr_format == 2 ? ".zarray" : "zarr.json";
+    const char* document = dataset.format.version == 2 ? ".zarray" : "zarr.json";
     const std::string key = state.path.empty() ? document : state.path + "/" + document;
     PENSTOCK_ASSIGN(lock, state.store->lock(key, LockUse::change, [] { return Status(); }));
     PENSTOCK_ASSIGN(NodeInfo node, read_node(*state.store, state.path));
@@ -135,7 +135,7 @@ Result<Array> Array::prepare(std::shared_ptr<Store> store, std::string_view path
     return Error(ErrorCode::permission_denied, fmt::format("{} is open for reading only", store->url()));
   // Everything that can be wrong with the dataset is found before anything is touched.
   PENSTOCK_ASSIGN_IN(auto view, bind(std::move(dataset)), display(*store, where));
-  if (view->dataset.zarr_format == 2) {
+  if (view->dataset.format.version == 2) {
     PENSTOCK_TRY_IN(write_zarr2(view->dataset), display(*store, where));
   } else {
     PENSTOCK_TRY_IN(write_zarr3(view->dataset), display(*store, where));
@@ -158,7 +158,7 @@ Result<Array> Array::create(std::shared_ptr<Store> store, std::string_view path,
 
 Status Array::commit() {
   const std::scoped_lock lock(state_->mutex);
-  PENSTOCK_TRY(make_parents(*state_->store, state_->path, state_->view->dataset.zarr_format));
+  PENSTOCK_TRY(make_parents(*state_->store, state_->path, state_->view->dataset.format.version));
   PENSTOCK_TRY(write_node(*state_->store, state_->path, state_->view->dataset));
   state_->committed = true;
   return state_->consolidated.renew();

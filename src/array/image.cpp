@@ -4,6 +4,8 @@
 
 namespace penstock {
 
-Result<std::vector<Multiscale>> Group::multiscales() const { return parse_ngff(info().attributes, info().zarr_format); }
+Result<std::vector<Multiscale>> Group::multiscales() const {
+  return parse_ngff(info().attributes, info().format.version);
+}
 
 }  // namespace penstock

@@ -148,7 +148,7 @@ Status make_level(const Array& fine, Array& coarse, const std::vector<ImageAxis>
 /// OME-NGFF 0.5 wants the axes' names in the arrays too.
 Result<Array> with_axis_names(const Array& array, const std::vector<ImageAxis>& axes) {
   Dataset dataset = array.dataset();
-  if (dataset.zarr_format != 3 || !dataset.dimension_names.empty()) return array;
+  if (dataset.format.version != 3 || !dataset.dimension_names.empty()) return array;
   for (const ImageAxis& axis : axes) dataset.dimension_names.emplace_back(axis.name);
   PENSTOCK_TRY(write_node(*array.store_ptr(), array.path(), dataset));
   return Array::open(array.store_ptr(), array.path());
@@ -185,7 +185,7 @@ Result<Report> write_pyramid(const Array& from, std::shared_ptr<Store> to_store,
     PENSTOCK_ASSIGN(level, Array::open(to_store, below(group_path, "0")));
   }
   PENSTOCK_ASSIGN(level, with_axis_names(level, axes));
-  Multiscale image{dataset.zarr_format == 2 ? "0.4" : "0.5", pyramid.name, axes, {}};
+  Multiscale image{dataset.format.version == 2 ? "0.4" : "0.5", pyramid.name, axes, {}};
   const int levels = pyramid.levels > 0 ? pyramid.levels : level_count(dataset, axes);
   std::vector<double> level_scale = scale;
   for (int k = 0; k < levels; ++k) {
@@ -206,7 +206,7 @@ Result<Report> write_pyramid(const Array& from, std::shared_ptr<Store> to_store,
     image.levels.push_back({std::to_string(k), level_scale, translation});
   }
   // The image's description last: before, readers see plain arrays.
-  GroupInfo info{dataset.zarr_format, "{}", {}};
+  GroupInfo info{{"zarr", dataset.format.version}, "{}"};
   if (const auto there = read_node(*to_store, group_path); there && std::holds_alternative<GroupInfo>(*there))
     info = std::get<GroupInfo>(*there);
   PENSTOCK_ASSIGN(info.attributes, write_ngff(info.attributes, {image}));

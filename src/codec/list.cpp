@@ -32,6 +32,7 @@
 #include "codec/zfp/zfp.hpp"
 #include "codec/zlib/zlib.hpp"
 #include "codec/zstd/zstd.hpp"
+#include "core/json.hpp"
 
 namespace penstock {
 namespace {

@@ -29,7 +29,7 @@ std::string marker_text(const Array& from, const Region& region, const Array& to
   const auto codecs = to.codecs();
   return dump_json(Json{{"copy_of", from.store_ptr()->url() + "/" + from.path()},
                         {"region", region_text},
-                        {"zarr_format", to.dataset().zarr_format},
+                        {"zarr_format", to.dataset().format.version},
                         {"chunk_shape", to.dataset().chunk_shape},
                         {"codecs", codecs->text()}});
 }

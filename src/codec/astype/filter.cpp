@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/checked.hpp"
+#include "core/json.hpp"
 #include "core/numpy_dtype.hpp"
 
 namespace penstock {

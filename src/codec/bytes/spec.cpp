@@ -14,6 +14,7 @@
 #include "codec/bytes/bytes.hpp"
 #include "codec/bytes/swap.hpp"
 #include "codec/support.hpp"
+#include "core/json.hpp"
 
 namespace penstock {
 namespace {

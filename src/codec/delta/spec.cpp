@@ -12,6 +12,7 @@
 //                decides.
 #include "codec/delta/delta.hpp"
 #include "codec/delta/device.hpp"
+#include "core/json.hpp"
 
 #include <fmt/format.h>
 

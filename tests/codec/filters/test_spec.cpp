@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "codec/filters/golden.hpp"
+#include "core/json.hpp"
 
 using namespace penstock;
 using namespace penstock::test;
