@@ -13,6 +13,7 @@
 #include "codec/lz/device.hpp"
 #include "codec/lz4/device.hpp"
 #include "codec/zstd/zstd.hpp"
+#include "core/json.hpp"
 #include "device/teams.hpp"
 #include "fuzz.hpp"
 

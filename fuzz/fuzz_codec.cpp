@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "codec/list.hpp"
+#include "core/json.hpp"
 #include "fuzz.hpp"
 
 using namespace penstock;

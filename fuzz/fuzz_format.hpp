@@ -9,13 +9,13 @@ namespace penstock::fuzz {
 
 /// Everything that a Dataset says, as text.
 inline std::string describe(const Dataset& d) {
-  std::string text = std::to_string(d.zarr_format) + to_string(d.shape) + to_string(d.chunk_shape) + d.dtype.name();
+  std::string text = std::to_string(d.format.version) + to_string(d.shape) + to_string(d.chunk_shape) + d.dtype.name();
   text += d.keys.kind == KeyEncoding::Kind::v2 ? "v2" : "default";
   text += d.keys.separator;
   text += as_text(d.fill);
   for (const CodecSpec& codec : d.codecs) text += "|" + codec.name + codec.configuration;
   for (const auto& name : d.dimension_names) text += "|" + name.value_or("null");
-  return text + "|" + d.attributes + "|" + d.extra;
+  return text + "|" + d.attributes + "|" + d.format.extra;
 }
 
 /// What holds for every dataset that a parser has made.

@@ -146,7 +146,7 @@ class Copy : public Command {
       PENSTOCK_ASSIGN(const std::uint64_t bytes, decoded_bytes(dataset));
       PENSTOCK_ASSIGN(const std::uint64_t objects, element_count(dataset.grid_shape()));
       text += fmt::format(" would write {}{}Zarr v{}  {}  {}  {}  {}  in up to {} objects, {} before encoding\n",
-                          array.path, array.path.empty() ? "" : "  ", dataset.zarr_format, shape_text(dataset),
+                          array.path, array.path.empty() ? "" : "  ", dataset.format.version, shape_text(dataset),
                           dataset.dtype.name(), chunks, codecs_text(dataset.codecs), format_count(objects),
                           format_bytes(bytes));
     }

@@ -11,6 +11,7 @@
 #include "codec/cost/costs.hpp"
 #include "codec/nvcomp/library.hpp"
 #include "core/config.hpp"
+#include "core/json.hpp"
 #include "core/settings.hpp"
 #include "core/units.hpp"
 #include "penstock/codec.hpp"

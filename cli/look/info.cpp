@@ -1,6 +1,8 @@
 // penstock info
 #include <fmt/format.h>
+
 #include <fmt/ranges.h>
+#include <cstdio>
 
 #include "cli/commands.hpp"
 #include "cli/kit/command.hpp"
@@ -125,13 +127,23 @@ class Info : public Command {
     table.row({"stored", counted ? stored_text(*counted, dataset) : "not counted; --size counts"});
     if (const auto attributes = parse_json(dataset.attributes); attributes && !attributes->empty())
       table.row({"attributes", dump_json(*attributes)});
-    session.out.print(fmt::format("{}    Zarr v{} array\n", store, dataset.zarr_format));
+    session.out.print(fmt::format("{}    {} array\n", store, format_text(dataset.format)));
     session.out.print(table.text());
     return {};
   }
 
+  /// A group and its arrays can be read also where its images are of a version that is not known.
+  [[nodiscard]] static Result<std::vector<Multiscale>> understood_images(const std::string& store, const Group& group) {
+    auto images = group.multiscales();
+    if (images || images.error().code() != ErrorCode::unsupported) return images;
+    std::fputs(
+        fmt::format("penstock: {}: its images are not understood: {}\n", store, images.error().message()).c_str(),
+        stderr);
+    return std::vector<Multiscale>();
+  }
+
   Status group_text(Session& session, const std::string& store, const Group& group) const {
-    PENSTOCK_ASSIGN(const auto images, group.multiscales());
+    PENSTOCK_ASSIGN(const auto images, understood_images(store, group));
     if (images.empty()) return plain_group_text(session, store, group);
     for (const Multiscale& image : images) PENSTOCK_TRY(image_text(session, store, group, image));
     PENSTOCK_ASSIGN(const auto members, group.members());
@@ -164,7 +176,7 @@ class Info : public Command {
 
   Status plain_group_text(Session& session, const std::string& store, const Group& group) const {
     PENSTOCK_ASSIGN(const auto members, group.members());
-    session.out.print(fmt::format("{}    Zarr v{} group, {} member{}\n", store, group.info().zarr_format,
+    session.out.print(fmt::format("{}    Zarr v{} group, {} member{}\n", store, group.info().format.version,
                                   members.size(), members.size() == 1 ? "" : "s"));
     Table table("llll");
     for (const Group::Member& member : members) {
@@ -185,11 +197,11 @@ class Info : public Command {
   }
 
   Result<Json> group_json(const Group& group) const {
-    PENSTOCK_ASSIGN(const auto images, group.multiscales());
+    PENSTOCK_ASSIGN(const auto images, understood_images(group.store_ptr()->url(), group));
     PENSTOCK_ASSIGN(const auto members, group.members());
     PENSTOCK_ASSIGN_IN(Json attributes, parse_json(group.info().attributes), "attributes");
     Json document = {{"node_type", "group"},
-                     {"zarr_format", group.info().zarr_format},
+                     {"zarr_format", group.info().format.version},
                      {"attributes", std::move(attributes)},
                      {"members", Json::array()},
                      {"images", Json::array()}};

@@ -75,7 +75,7 @@ class Tree : public Command {
         entry.update(document);
       } else {
         entry["node_type"] = "group";
-        entry["zarr_format"] = std::get<Group>(node).info().zarr_format;
+        entry["zarr_format"] = std::get<Group>(node).info().format.version;
       }
       list.push_back(std::move(entry));
       return {};

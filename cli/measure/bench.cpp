@@ -18,6 +18,7 @@
 #include "cli/nodes/target.hpp"
 #include "cli/nodes/walk.hpp"
 #include "core/checked.hpp"
+#include "core/json.hpp"
 #include "core/settings.hpp"
 #include "core/units.hpp"
 #include "penstock/copy.hpp"

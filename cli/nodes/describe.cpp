@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/checked.hpp"
+#include "core/json.hpp"
 #include "core/units.hpp"
 #include "format/format.hpp"
 
@@ -136,6 +137,11 @@ std::string stored_text(const Stored& stored, const Dataset& dataset) {
   return text;
 }
 
+std::string format_text(const FormatInfo& format) {
+  if (zarr_format(format)) return fmt::format("Zarr v{}", format.version);
+  return fmt::format("{}-{}", format.name == "nifti" ? "NIfTI" : format.name, format.version);
+}
+
 Result<Json> dataset_json(const Dataset& dataset) {
   PENSTOCK_ASSIGN(const Shape inner, dataset.inner_chunk_shape());
   Json names = Json();
@@ -150,7 +156,8 @@ Result<Json> dataset_json(const Dataset& dataset) {
   }
   PENSTOCK_ASSIGN_IN(Json attributes, parse_json(dataset.attributes), "attributes");
   Json document = {{"node_type", "array"},
-                   {"zarr_format", dataset.zarr_format},
+                   {"format", dataset.format.name},
+                   {"format_version", dataset.format.version},
                    {"shape", dataset.shape},
                    {"data_type", dataset.dtype.name()},
                    {"chunk_shape", inner},
@@ -159,6 +166,8 @@ Result<Json> dataset_json(const Dataset& dataset) {
                    {"dimension_names", std::move(names)},
                    {"codecs", codecs_json(dataset.codecs)},
                    {"attributes", std::move(attributes)}};
+  if (const auto zarr = zarr_format(dataset.format)) document["zarr_format"] = *zarr;
+  if (dataset.world_from_voxel) document["world_from_voxel"] = dataset.world_from_voxel->rows;
   if (const auto bytes = decoded_bytes(dataset); bytes && !dataset.dtype.is_vlen()) document["decoded_bytes"] = *bytes;
   return document;
 }

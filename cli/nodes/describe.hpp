@@ -38,6 +38,8 @@ std::string stored_text(const Stored& stored, const Dataset& dataset);
 
 /// All that the metadata says.
 Result<Json> dataset_json(const Dataset& dataset);
+/// "Zarr v3", "NIfTI-1".
+std::string format_text(const FormatInfo& format);
 
 /// `a`/`b`, either may be empty.
 std::string joined(std::string_view a, std::string_view b);

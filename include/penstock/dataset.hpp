@@ -1,5 +1,6 @@
 // What a file says about an array or a group: pure data, no I/O, no JSON library in the interface.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -32,22 +33,46 @@ struct KeyEncoding {
   bool operator==(const KeyEncoding&) const = default;
 };
 
+/// Chunks that lie one behind another in one object, in the order in which the first index of the grid runs fastest.
+struct ContiguousChunks {
+  std::string key;                 ///< of the object, from the root of the store
+  std::uint64_t offset_bytes = 0;  ///< of the first chunk
+  bool operator==(const ContiguousChunks&) const = default;
+};
+
+/// A map of space: output = the 3 x 3 matrix applied to the input, plus the last column.
+struct Affine {
+  std::array<double, 12> rows = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0};  ///< 3 x 4, row by row
+  bool operator==(const Affine&) const = default;
+};
+
+/// The format that a node stands in.
+struct FormatInfo {
+  std::string name = "zarr";  ///< "zarr", "nifti"
+  int version = 3;
+  /// What the file said that has no place elsewhere, kept for writing it back: JSON object as text, may be empty.
+  std::string extra;
+};
+/// Version of zarr; nullopt for another format.
+std::optional<int> zarr_format(const FormatInfo& format);
+
 /// An array as its metadata describes it.
 struct Dataset {
-  int zarr_format = 3;
+  FormatInfo format;
   Shape shape;
   DType dtype;
   Shape chunk_shape;  ///< same rank as shape, no zeros; the shard shape when the chunks are sharded
-  KeyEncoding keys;
+  KeyEncoding keys;   ///< of chunks that are an object each
+  /// Set when the chunks lie in one object instead.
+  std::optional<ContiguousChunks> contiguous;
   std::vector<CodecSpec> codecs;  ///< encoding order, v3 spelling: array->array..., array->bytes, bytes->bytes...
   /// One element: dtype.size_bytes bytes in native order, or the value's own bytes for variable length.
   /// Empty: v2 `null`, absent chunks read as zeros (not-a-time for datetime and timedelta), as in zarr-python.
   std::vector<std::byte> fill;
   std::vector<std::optional<std::string>> dimension_names;  ///< empty, or one per dimension
   std::string attributes = "{}";                            ///< JSON object as text
-
-  /// What the file said that has no place above, kept for writing it back: JSON object as text, may be empty.
-  std::string extra;
+  /// Millimetres (or what the file says) in the world from voxel indices of the first three dimensions.
+  std::optional<Affine> world_from_voxel;
 
   [[nodiscard]] std::size_t rank() const { return shape.size(); }
   /// Number of chunks (shards) along each dimension; 0 along an empty one.
@@ -58,9 +83,8 @@ struct Dataset {
 
 /// A group as its metadata describes it.
 struct GroupInfo {
-  int zarr_format = 3;
+  FormatInfo format;  ///< its `extra` holds consolidated metadata
   std::string attributes = "{}";
-  std::string extra;  ///< as Dataset::extra; consolidated metadata is in here
 };
 
 /// One level of an OME-NGFF image.

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 from . import _core
 from ._array import Array
 from ._create import ArraySpec
+from ._errors import UnsupportedError
 from ._node import Node, attributes_json
 from ._url import Mode, checked_mode, location
 
@@ -31,7 +32,10 @@ def open(url: str | os.PathLike[str] | Any, mode: Mode = "r") -> Array | Group |
 def wrap(node: _core.Array | _core.Group) -> Array | Group | Image:
     if isinstance(node, _core.Array):
         return Array(node)
-    images = node.multiscales()
+    try:
+        images = node.multiscales()
+    except UnsupportedError:  # images of a later OME-NGFF; ``Group.images`` says so
+        return Group(node)
     return Image(node, images[0]) if len(images) == 1 else Group(node)
 
 

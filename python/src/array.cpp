@@ -153,15 +153,16 @@ void bind_group_class(nb::module_& m) {
           [](const PyStore& s, const std::string& path, int zarr_format, const std::string& attributes,
              bool overwrite) {
             const auto e = overwrite ? Array::IfExists::overwrite : Array::IfExists::fail;
-            return unwrap(without_gil(Threads::none,
-                                      [&] { return Group::create(s.store, path, {zarr_format, attributes, {}}, e); }),
-                          place(*s.store, path));
+            return unwrap(
+                without_gil(Threads::none,
+                            [&] { return Group::create(s.store, path, {{"zarr", zarr_format}, attributes}, e); }),
+                place(*s.store, path));
           },
           nb::arg("store"), nb::arg("path"), nb::arg("zarr_format"), nb::arg("attributes"), nb::arg("overwrite"))
       .def_prop_ro("path", &Group::path)
       .def_prop_ro("url", [](const Group& g) { return place(*g.store_ptr(), g.path()); })
       .def_prop_ro("store", [](const Group& g) { return PyStore{g.store_ptr()}; })
-      .def_prop_ro("zarr_format", [](const Group& g) { return g.info().zarr_format; })
+      .def_prop_ro("zarr_format", [](const Group& g) { return g.info().format.version; })
       .def_prop_ro("attributes", [](const Group& g) { return g.info().attributes; })
       .def(
           "members",

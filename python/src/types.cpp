@@ -16,6 +16,7 @@
 #include "codec/chain.hpp"
 #include "codec/list.hpp"
 #include "codec/sharding/sharding.hpp"
+#include "core/json.hpp"
 #include "core/units.hpp"
 #include "errors.hpp"
 #include "penstock/array.hpp"
@@ -107,7 +108,7 @@ void bind_dataset(nb::module_& m) {
              nb::bytes fill, std::vector<std::optional<std::string>> dimension_names, std::string attributes) {
             if (separator != "/" && separator != ".") throw nb::value_error("separator must be '/' or '.'");
             Dataset d;
-            d.zarr_format = zarr_format;
+            d.format.version = zarr_format;
             d.shape = std::move(shape);
             d.dtype = dtype;
             d.chunk_shape = std::move(chunk_shape);
@@ -121,7 +122,7 @@ void bind_dataset(nb::module_& m) {
           },
           nb::arg("zarr_format"), nb::arg("shape"), nb::arg("dtype"), nb::arg("chunk_shape"), nb::arg("key_kind"),
           nb::arg("separator"), nb::arg("codecs"), nb::arg("fill"), nb::arg("dimension_names"), nb::arg("attributes"))
-      .def_ro("zarr_format", &Dataset::zarr_format)
+      .def_prop_ro("zarr_format", [](const Dataset& d) { return zarr_format(d.format); })
       .def_ro("shape", &Dataset::shape)
       .def_ro("dtype", &Dataset::dtype)
       .def_ro("chunk_shape", &Dataset::chunk_shape)

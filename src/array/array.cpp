@@ -34,7 +34,7 @@ Result<std::shared_ptr<const ArrayView>> bind(Dataset dataset) {
 Result<std::shared_ptr<const ArrayView>> bind_new(Dataset dataset) {
   const ChunkSpec chunk{dataset.chunk_shape, dataset.dtype, dataset.fill};
   PENSTOCK_ASSIGN(CodecChain chain, CodecChain::make(dataset.codecs, chunk));
-  PENSTOCK_ASSIGN(dataset.codecs, chain.complete(dataset.codecs, dataset.zarr_format));
+  PENSTOCK_ASSIGN(dataset.codecs, chain.complete(dataset.codecs, dataset.format.version));
   return std::make_shared<const ArrayView>(ArrayView{std::move(dataset), std::move(chain)});
 }
 
@@ -84,7 +84,7 @@ Status change_metadata(Array::State& state, const Change& change) {
   Dataset dataset = state.view->dataset;
   std::unique_ptr<ObjectLock> lock;
   if (state.committed) {
-    const char* document = dataset.zarr_format == 2 ? ".zarray" : "zarr.json";
+    const char* document = dataset.format.version == 2 ? ".zarray" : "zarr.json";
     const std::string key = state.path.empty() ? document : state.path + "/" + document;
     PENSTOCK_ASSIGN(lock, state.store->lock(key, LockUse::change, [] { return Status(); }));
     PENSTOCK_ASSIGN(NodeInfo node, read_node(*state.store, state.path));
@@ -127,7 +127,7 @@ Result<Array> Array::prepare(std::shared_ptr<Store> store, std::string_view path
     return Error(ErrorCode::permission_denied, fmt::format("{} is open for reading only", store->url()));
   // Everything that can be wrong with the dataset is found before anything is touched.
   PENSTOCK_ASSIGN_IN(auto view, bind_new(std::move(dataset)), display(*store, where));
-  if (view->dataset.zarr_format == 2) {
+  if (view->dataset.format.version == 2) {
     PENSTOCK_TRY_IN(write_zarr2(view->dataset), display(*store, where));
   } else {
     PENSTOCK_TRY_IN(write_zarr3(view->dataset), display(*store, where));
@@ -150,7 +150,7 @@ Result<Array> Array::create(std::shared_ptr<Store> store, std::string_view path,
 
 Status Array::commit() {
   const std::scoped_lock lock(state_->mutex);
-  PENSTOCK_TRY(make_parents(*state_->store, state_->path, state_->view->dataset.zarr_format));
+  PENSTOCK_TRY(make_parents(*state_->store, state_->path, state_->view->dataset.format.version));
   PENSTOCK_TRY(write_node(*state_->store, state_->path, state_->view->dataset));
   state_->committed = true;
   return state_->consolidated.renew();

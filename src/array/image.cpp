@@ -6,7 +6,9 @@
 
 namespace penstock {
 
-Result<std::vector<Multiscale>> Group::multiscales() const { return parse_ngff(info().attributes, info().zarr_format); }
+Result<std::vector<Multiscale>> Group::multiscales() const {
+  return parse_ngff(info().attributes, info().format.version);
+}
 
 Result<std::vector<std::string>> Group::image_problems() const {
   std::vector<std::string> problems;

@@ -16,7 +16,7 @@ Status make_parents(Store& store, const std::string& path, int zarr_format) {
                                                           parent.empty() ? store.url() : store.url() + "/" + parent));
     if (there) return {};
     if (there.error().code() != ErrorCode::not_found) return there.error();
-    PENSTOCK_TRY(write_node(store, parent, GroupInfo{zarr_format, "{}", {}}));
+    PENSTOCK_TRY(write_node(store, parent, GroupInfo{{"zarr", zarr_format}, "{}"}));
     if (cut == std::string::npos) break;
   }
   return {};

@@ -116,7 +116,8 @@ std::string below(std::string_view group, const std::string& name) {
 }  // namespace
 
 Result<PyramidPlan> plan_pyramid(const Dataset& level0, const PyramidOptions& options) {
-  PyramidPlan plan{{level0.zarr_format == 2 ? "0.4" : "0.5", options.name, options.axes, {}}, {level0}, options.method};
+  PyramidPlan plan{
+      {level0.format.version == 2 ? "0.4" : "0.5", options.name, options.axes, {}}, {level0}, options.method};
   std::vector<ImageAxis>& axes = plan.image.axes;
   if (axes.empty()) {
     PENSTOCK_ASSIGN(axes, default_axes(level0));
@@ -130,7 +131,7 @@ Result<PyramidPlan> plan_pyramid(const Dataset& level0, const PyramidOptions& op
   const std::vector<double> scale = options.scale.empty() ? std::vector<double>(axes.size(), 1.0) : options.scale;
   if (scale.size() != axes.size()) return Error(ErrorCode::invalid_argument, "one scale for each axis is needed");
   // OME-NGFF 0.5 wants the axes' names in the arrays too.
-  if (level0.zarr_format == 3 && level0.dimension_names.empty())
+  if (level0.format.version == 3 && level0.dimension_names.empty())
     for (const ImageAxis& axis : axes) plan.levels[0].dimension_names.emplace_back(axis.name);
 
   const int levels = options.levels > 0 ? options.levels : level_count(level0, axes);
@@ -215,11 +216,11 @@ Result<Report> write_levels(const Array& from, const std::shared_ptr<Store>& to_
     PENSTOCK_ASSIGN(level, Array::open(to_store, path));
   }
   // The image's description last: before, readers see plain arrays.
-  GroupInfo info{plan.levels[0].zarr_format, "{}", {}};
+  GroupInfo info{{"zarr", plan.levels[0].format.version}, "{}"};
   if (const auto there = read_node(*to_store, group_path); there && std::holds_alternative<GroupInfo>(*there))
     info = std::get<GroupInfo>(*there);
   PENSTOCK_ASSIGN(info.attributes, write_ngff(info.attributes, {plan.image}));
-  PENSTOCK_TRY(make_parents(*to_store, group, info.zarr_format));
+  PENSTOCK_TRY(make_parents(*to_store, group, info.format.version));
   PENSTOCK_TRY(write_node(*to_store, group_path, info));
   PENSTOCK_TRY(consolidated.renew());
   PENSTOCK_TRY(to_store->flush());

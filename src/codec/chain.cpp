@@ -13,6 +13,7 @@
 #include "codec/sharding/sharding.hpp"
 #include "codec/support.hpp"
 #include "core/checked.hpp"
+#include "core/json.hpp"
 
 namespace penstock {
 

@@ -7,6 +7,7 @@
 #include "codec/checksum/device.hpp"
 #include "codec/little.hpp"
 #include "codec/support.hpp"
+#include "core/json.hpp"
 
 namespace penstock {
 namespace {

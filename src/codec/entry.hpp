@@ -6,7 +6,7 @@
 #include <variant>
 
 #include "codec/codec.hpp"
-#include "core/json.hpp"
+#include "core/json_fwd.hpp"
 
 namespace penstock {
 

@@ -1,4 +1,5 @@
 #include "codec/support.hpp"
+#include "core/json.hpp"
 
 #include <fmt/format.h>
 

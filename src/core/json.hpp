@@ -4,11 +4,10 @@
 #include <string>
 #include <string_view>
 
+#include "core/json_fwd.hpp"
 #include "penstock/error.hpp"
 
 namespace penstock {
-
-using Json = nlohmann::ordered_json;
 
 /// Parses one JSON document.  Bare NaN, Infinity and -Infinity, which Python writes, are the numbers of those names.
 /// Errors: invalid_metadata with the byte position: not JSON, deeper than 64 levels, a key twice in one object, not

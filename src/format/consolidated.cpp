@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "core/json.hpp"
 #include "format/members.hpp"
 #include "format/node.hpp"
 #include "format/zarr2/zarr2.hpp"
@@ -127,13 +128,13 @@ Status write_v3(Store& store, std::string_view path, GroupInfo group, const Node
     if (std::holds_alternative<GroupInfo>(node)) (*document)["consolidated_metadata"] = inline_metadata(Json::object());
     documents[name] = *std::move(document);
   }
-  PENSTOCK_ASSIGN(group.extra, metadata::without_consolidated(group.extra));
+  PENSTOCK_ASSIGN(group.format.extra, metadata::without_consolidated(group.format.extra));
   Json extra = Json::object();
-  if (!group.extra.empty()) {
-    PENSTOCK_ASSIGN(extra, parse_json(group.extra));
+  if (!group.format.extra.empty()) {
+    PENSTOCK_ASSIGN(extra, parse_json(group.format.extra));
   }
   extra["consolidated_metadata"] = inline_metadata(std::move(documents));
-  group.extra = dump_json(extra);
+  group.format.extra = dump_json(extra);
   return metadata::write_documents(store, path, NodeInfo(std::move(group)));
 }
 
@@ -213,7 +214,7 @@ Status write_consolidated(Store& store, std::string_view path) {
 Status write_consolidated(Store& store, std::string_view path, const GroupInfo& group) {
   Nodes nodes;
   PENSTOCK_TRY(collect(store, path, "", 0, nodes));
-  return group.zarr_format == 2 ? write_v2(store, path, group, nodes) : write_v3(store, path, group, nodes);
+  return group.format.version == 2 ? write_v2(store, path, group, nodes) : write_v3(store, path, group, nodes);
 }
 
 Result<bool> has_consolidated(const Store& store, std::string_view path) {

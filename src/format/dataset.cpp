@@ -16,6 +16,10 @@ std::string KeyEncoding::key(std::span<const std::uint64_t> chunk) const {
   return key.empty() ? "0" : key;
 }
 
+std::optional<int> zarr_format(const FormatInfo& format) {
+  return format.name == "zarr" ? std::optional(format.version) : std::nullopt;
+}
+
 Shape Dataset::grid_shape() const {
   Shape grid;
   for (std::size_t i = 0; i < shape.size(); ++i) grid.push_back(div_up(shape[i], chunk_shape[i]));

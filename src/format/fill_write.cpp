@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/json.hpp"
 #include "format/base64.hpp"
 #include "format/fill.hpp"
 #include "format/float_bits.hpp"

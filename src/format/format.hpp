@@ -35,9 +35,9 @@ Result<std::vector<Document>> write_zarr2(const Dataset& dataset);
 Result<std::vector<Document>> write_zarr2(const GroupInfo& group);
 
 // both
-/// Reads the node at `path` ("" = root): zarr.json first, then .zarray, then .zgroup.  A directory without metadata
-/// that has members is an implicit v2 group only when `.zgroup` lies above it; else not_found. Errors: not_found, and
-/// those of the parsers, with the key in front.
+/// Reads the node at `path` ("" = root): the formats of format/list.cpp are asked in order.  A directory without
+/// metadata that has members is an implicit v2 group only when `.zgroup` lies above it; else not_found.  Errors:
+/// not_found, those of the parsers with the key in front, unsupported (a file of another format, by name).
 Result<NodeInfo> read_node(const Store& store, std::string_view path);
 /// Writes the metadata documents of a node; consolidated metadata of groups above it are made anew.
 Status write_node(Store& store, std::string_view path, const NodeInfo& node);
@@ -52,10 +52,11 @@ Status write_consolidated(Store& store, std::string_view path);
 Result<std::string> fill_to_json(const DType& dtype, ByteView element);
 Result<std::vector<std::byte>> fill_from_json(const DType& dtype, std::string_view json);
 
-/// Splits "/a/b.zarr/c/0" style paths.  The store is the longest prefix that is a file (an archive) or a directory with
-/// metadata; without one the longest directory that exists.  The node path is what remains.  Of URLs, "file://" is read
-/// as a path and "memory://name/path" split at the name; others are a store as a whole.
-/// Errors: not_found, invalid_argument (a name that no key can have).
+/// Splits "/a/b.zarr/c/0" style paths.  The store is the longest prefix that is an archive or a directory with
+/// metadata; without one the longest directory that exists.  The node path is what remains: a file too (a .nii), but
+/// for the documents of zarr, which lead to their directory.  Of URLs, "file://" is read as a path and
+/// "memory://name/path" split at the name; others are a store as a whole.  Errors: not_found, invalid_argument (a name
+/// that no key can have).
 struct Location {
   std::string store_url;
   std::string path;

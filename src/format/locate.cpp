@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include "format/format.hpp"
+#include "store/list.hpp"
 
 namespace penstock {
 namespace {
@@ -47,12 +48,26 @@ std::string below(const std::string& path, const std::string& store) {
   return path.substr(store == "/" ? 1 : store.size() + 1);
 }
 
+/// Whether a store of its own lies in the file.
+bool is_archive(const std::string& path) {
+  for (const StoreKind& kind : store_list())
+    if (kind.claims_path != nullptr && kind.scheme != "file" && kind.claims_path(path)) return true;
+  return false;
+}
+
+/// What completing a path in a shell leads to: metadata of the directory around it.
+bool is_document(const std::string& path) {
+  const std::string name = path.substr(path.rfind('/') + 1);
+  return name == "zarr.json" || name == ".zarray" || name == ".zgroup" || name == ".zattrs" || name == ".zmetadata";
+}
+
 Result<Location> locate_file(const std::string& path) {
   std::string deepest;  // the longest directory that exists, used when none holds metadata
   for (std::optional<std::string> at = path; at; at = parent(*at)) {
     std::error_code error;
     const fs::file_status status = fs::status(*at, error);
-    if (fs::is_regular_file(status)) return Location{*at, below(path, *at)};
+    if (fs::is_regular_file(status) && is_archive(*at)) return Location{*at, below(path, *at)};
+    if (fs::is_regular_file(status) && *at == path && is_document(path)) return locate_file(parent(path).value_or("."));
     if (!fs::is_directory(status)) continue;
     if (deepest.empty()) deepest = *at;
     if (holds_metadata(*at)) return Location{*at, below(path, *at)};

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/checked.hpp"
+#include "core/json.hpp"
 
 namespace penstock::metadata {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/json.hpp"
+#include "core/json_fwd.hpp"
 #include "penstock/dataset.hpp"
 
 namespace penstock::metadata {

@@ -1,7 +1,10 @@
 // Nodes of a hierarchy in a store.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "format/consolidated.hpp"
+#include "format/list.hpp"
 #include "format/members.hpp"
 #include "format/node.hpp"
 #include "format/zarr2/zarr2.hpp"
@@ -69,29 +72,58 @@ Error no_node(const Store& store, std::string_view path) {
 
 }  // namespace
 
-Result<NodeInfo> read_node(const Store& store, std::string_view path) {
-  if (!path.empty()) PENSTOCK_TRY(check_key(path));
-  PENSTOCK_ASSIGN(const auto zarr_json, read_text(store, path, "zarr.json"));
-  if (zarr_json) {
-    PENSTOCK_ASSIGN_IN(NodeInfo node, parse_zarr3(*zarr_json), metadata::where(store, child(path, "zarr.json")));
-    return node;
-  }
+Result<std::optional<NodeInfo>> open_zarr3(Candidate& candidate) {
+  const Store& store = candidate.store();
+  PENSTOCK_ASSIGN(const auto zarr_json, read_text(store, candidate.path(), "zarr.json"));
+  if (!zarr_json) return std::optional<NodeInfo>();
+  PENSTOCK_ASSIGN_IN(NodeInfo node, parse_zarr3(*zarr_json),
+                     metadata::where(store, child(candidate.path(), "zarr.json")));
+  return std::optional(std::move(node));
+}
+
+Result<std::optional<NodeInfo>> open_zarr2(Candidate& candidate) {
+  const Store& store = candidate.store();
+  const std::string_view path = candidate.path();
   PENSTOCK_ASSIGN(const auto zarray, read_text(store, path, ".zarray"));
   if (zarray) {
     PENSTOCK_ASSIGN(const std::string zattrs, read_attributes(store, path));
     PENSTOCK_ASSIGN_IN(Dataset array, parse_zarr2_array(*zarray, zattrs),
                        metadata::where(store, child(path, ".zarray")));
-    return NodeInfo(std::move(array));
+    return std::optional<NodeInfo>(std::move(array));
   }
   PENSTOCK_ASSIGN(const auto zgroup, read_text(store, path, ".zgroup"));
   if (zgroup) {
     PENSTOCK_ASSIGN(const std::string zattrs, read_attributes(store, path));
     PENSTOCK_ASSIGN_IN(GroupInfo group, parse_zarr2_group(*zgroup, zattrs),
                        metadata::where(store, child(path, ".zgroup")));
-    return NodeInfo(std::move(group));
+    return std::optional<NodeInfo>(std::move(group));
   }
   PENSTOCK_ASSIGN(const bool implicit, is_implicit_group(store, path));
-  if (implicit) return NodeInfo(GroupInfo{2, "{}", ""});
+  return implicit ? std::optional<NodeInfo>(GroupInfo{{"zarr", 2}, "{}"}) : std::nullopt;
+}
+
+Result<const Candidate::Head*> Candidate::head() {
+  if (asked_ || path_.empty()) return head_ ? &*head_ : nullptr;
+  auto object = store_.open(path_);
+  asked_ = true;
+  if (!object && object.error().code() == ErrorCode::is_directory) return nullptr;
+  if (!object) return std::move(object).error();
+  if (*object == nullptr) return nullptr;
+  Head head;
+  head.object_bytes = (*object)->size_bytes();
+  PENSTOCK_TRY(head.bytes.resize_discard(std::min(head.object_bytes, kHeadBytes)));
+  PENSTOCK_TRY((*object)->read(0, head.bytes.span()));
+  head_ = std::move(head);
+  return &*head_;
+}
+
+Result<NodeInfo> read_node(const Store& store, std::string_view path) {
+  if (!path.empty()) PENSTOCK_TRY(check_key(path));
+  Candidate candidate(store, path);
+  for (const FormatEntry& format : format_list()) {
+    PENSTOCK_ASSIGN(std::optional<NodeInfo> node, format.open(candidate));
+    if (node) return *std::move(node);
+  }
   return no_node(store, path);
 }
 
@@ -99,7 +131,7 @@ Status write_node(Store& store, std::string_view path, const NodeInfo& node) {
   if (!path.empty()) PENSTOCK_TRY(check_key(path));
   NodeInfo written = node;
   if (auto* group = std::get_if<GroupInfo>(&written)) {  // what it was read with may be true no more
-    PENSTOCK_ASSIGN(group->extra, metadata::without_consolidated(group->extra));
+    PENSTOCK_ASSIGN(group->format.extra, metadata::without_consolidated(group->format.extra));
   }
   PENSTOCK_ASSIGN(Consolidated consolidated, Consolidated::drop(store, path));
   PENSTOCK_TRY(metadata::write_documents(store, path, written));
@@ -107,7 +139,7 @@ Status write_node(Store& store, std::string_view path, const NodeInfo& node) {
 }
 
 Status metadata::write_documents(Store& store, std::string_view path, const NodeInfo& node) {
-  const auto is_v2 = [](const auto& info) { return info.zarr_format == 2; };
+  const auto is_v2 = [](const auto& info) { return info.format.version == 2; };
   if (!std::visit(is_v2, node)) {
     PENSTOCK_ASSIGN_IN(const std::string text, std::visit([](const auto& info) { return write_zarr3(info); }, node),
                        metadata::where(store, child(path, "zarr.json")));

@@ -4,8 +4,17 @@
 #include <string>
 #include <string_view>
 
+#include "format/entry.hpp"
 #include "format/format.hpp"
 #include "penstock/store.hpp"
+
+namespace penstock {
+
+/// A row of the list of formats each: the node by zarr.json; by .zarray or .zgroup, or a directory below a v2 group.
+Result<std::optional<NodeInfo>> open_zarr3(Candidate& candidate);
+Result<std::optional<NodeInfo>> open_zarr2(Candidate& candidate);
+
+}  // namespace penstock
 
 namespace penstock::metadata {
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 
+#include "core/json.hpp"
 #include "format/base64.hpp"
 #include "format/fill.hpp"
 #include "format/float_bits.hpp"
@@ -124,7 +125,7 @@ Status to_v2(Dataset& dataset, Json& attributes) {
   }
   // None is missing: any fill value would be taken for a mark of what is.  Values are copied, so none depends on it.
   dataset.fill.clear();
-  if (dataset.dtype.is_vlen()) dataset.extra = R"({"fill_value":null})";
+  if (dataset.dtype.is_vlen()) dataset.format.extra = R"({"fill_value":null})";
   return {};
 }
 
@@ -133,16 +134,16 @@ Status to_v2(Dataset& dataset, Json& attributes) {
 Status translate_xarray(Dataset& dataset) {
   PENSTOCK_ASSIGN_IN(Json attributes, parse_json(dataset.attributes.empty() ? "{}" : dataset.attributes), "attributes");
   if (!attributes.is_object()) return {};
-  PENSTOCK_TRY(dataset.zarr_format == 3 ? to_v3(dataset, attributes) : to_v2(dataset, attributes));
+  PENSTOCK_TRY(dataset.format.version == 3 ? to_v3(dataset, attributes) : to_v2(dataset, attributes));
   dataset.attributes = dump_json(attributes);
   return {};
 }
 
 std::string lost_for_xarray(const Dataset& from, int zarr_format) {
-  if (from.zarr_format != 2 || zarr_format != 3) return "";
+  if (from.format.version != 2 || zarr_format != 3) return "";
   const auto attributes = parse_json(from.attributes.empty() ? "{}" : from.attributes);
   if (!attributes || !is_named_in_v2(from, *attributes)) return "";
-  const bool null_text = from.dtype.is_vlen() && from.extra.find("\"fill_value\":null") != std::string::npos;
+  const bool null_text = from.dtype.is_vlen() && from.format.extra.find("\"fill_value\":null") != std::string::npos;
   if (null_text || (from.fill.empty() && !from.dtype.is_vlen())) return "";
   const auto attribute = to_attribute(from.dtype, from.fill);
   if (!attribute || *attribute) return "";

@@ -9,7 +9,7 @@
 namespace penstock {
 
 /// Turns an array with named dimensions from the form that it has in the other zarr version into that of
-/// `dataset.zarr_format`.  In v2 the names are the attribute `_ARRAY_DIMENSIONS`, and the fill value marks what is
+/// `dataset.format.version`.  In v2 the names are the attribute `_ARRAY_DIMENSIONS`, and the fill value marks what is
 /// missing; in v3 the names are in the metadata, and what is missing is the attribute `_FillValue`.
 /// A fill value of text, bytes or another type that xarray knows no attribute for is not carried to v3.
 Status translate_xarray(Dataset& dataset);

@@ -33,7 +33,7 @@ TEST(Copy, RechunksReshardsAndConverts) {
   rechunk.chunk_shape = Shape{5, 5, 5};
   rechunk.shard_shape = Shape{};
   plain.compressors = std::vector<CodecSpec>{};
-  v2.zarr_format = 2;
+  v2.format.version = 2;
   part.region = Region{{2, 6, 3}, {25, 26, -1}, {1, 3, 1}};
   reshard.chunk_shape = Shape{2, 2, 2};
   reshard.shard_shape = Shape{4, 8, 16};
@@ -61,7 +61,7 @@ TEST(Copy, FieldsOfMixedByteOrderGetOneInZarr3) {
   const std::vector<Field> fields = {Field{"a", DType::uint16(), 0, {}}, Field{"b", DType::uint16(), 2, {}}};
   Dataset d =
       dataset({4}, {2}, {{"bytes", R"({"endian":["big","little"]})"}}, DType{Kind::structure, 4, {}, 1, fields});
-  d.zarr_format = 2;
+  d.format.version = 2;
   d.keys = {KeyEncoding::Kind::v2, '.'};
   const auto store = memory();
   Array from = Array::create(store, "from", d, Array::IfExists::fail).value();

@@ -24,7 +24,7 @@ Array filled(const std::shared_ptr<Store>& store, const std::string& path, const
 
 Dataset small(int zarr_format) {
   Dataset d = dataset({8, 8}, {4, 4});
-  d.zarr_format = zarr_format;
+  d.format.version = zarr_format;
   if (zarr_format == 2) d.keys = {KeyEncoding::Kind::v2, '.'};
   return d;
 }
@@ -151,7 +151,7 @@ TEST(CopyTree, ResumeNamesWhatIsNotTheSame) {
   chunks.chunk_shape = Shape{2, 2};
   region.region = Region{{4, 4, 1}, {0, 8, 1}};
   codecs.compressors = std::vector<CodecSpec>{};
-  v2.zarr_format = 2;
+  v2.format.version = 2;
   const Node other_source = filled(tree.store, "other", small(3), 99);
   Dataset wide = small(3);
   wide.dtype = DType::uint32();

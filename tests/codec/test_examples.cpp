@@ -8,6 +8,7 @@
 #include <string>
 
 #include "codec/list.hpp"
+#include "core/json.hpp"
 #include "support.hpp"
 
 namespace penstock {

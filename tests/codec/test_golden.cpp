@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "codec/list.hpp"
+#include "core/json.hpp"
 #include "support.hpp"
 
 namespace penstock {

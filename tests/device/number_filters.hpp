@@ -14,6 +14,7 @@
 #include "codec/astype/number.hpp"
 #include "codec/device_decoder.hpp"
 #include "codec/list.hpp"
+#include "core/json.hpp"
 #include "core/numpy_dtype.hpp"
 
 namespace penstock::test {

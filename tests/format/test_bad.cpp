@@ -280,7 +280,7 @@ TEST(OddButFine, NullsAndNumbersOfLenientWriters) {
   EXPECT_EQ(d.attributes, "{}");
   EXPECT_TRUE(d.dimension_names.empty());
   EXPECT_EQ(d.shape, (Shape{4, 5}));
-  EXPECT_EQ(d.extra, "");
+  EXPECT_EQ(d.format.extra, "");
 }
 
 TEST(OddButFine, ArrayDimensionsThatDoNotFitAreJustAttributes) {

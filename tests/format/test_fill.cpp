@@ -4,6 +4,7 @@
 #include <cmath>
 #include <random>
 
+#include "core/json.hpp"
 #include "format/base64.hpp"
 #include "format/fill.hpp"
 #include "format/float_bits.hpp"

@@ -112,7 +112,7 @@ TEST(Golden, Zarr2BecomesZarr3AndBack) {
     Dataset v3 = std::get<Dataset>(parse_zarr3(*text).value());
     EXPECT_EQ(v3.codecs, d.codecs);
     EXPECT_EQ(v3.dtype, d.dtype);
-    v3.zarr_format = 2;
+    v3.format.version = 2;
     v3.keys = d.keys;
     const auto back = write_zarr2(v3);
     ASSERT_TRUE(back) << back.error().message();
@@ -133,7 +133,7 @@ TEST(Golden, ConsolidatedMetadata) {
     std::string names;
     for (const auto& [path, node] : *nodes) {
       names += path + (std::holds_alternative<Dataset>(node.value()) ? " array, " : " group, ");
-      EXPECT_EQ(std::visit([](const auto& info) { return info.zarr_format; }, node.value()), version);
+      EXPECT_EQ(std::visit([](const auto& info) { return info.format.version; }, node.value()), version);
     }
     EXPECT_EQ(names, "g group, g/empty group, g/x array, y array, ");
     EXPECT_EQ(std::get<GroupInfo>(nodes->at("g").value()).attributes, R"({"in":"g"})");

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -22,7 +23,7 @@ Multiscale image(const std::string& version) {
 
 Dataset level_of(const std::string& version, Shape shape) {
   Dataset d;
-  d.zarr_format = version == "0.4" ? 2 : 3;
+  d.format.version = version == "0.4" ? 2 : 3;
   d.shape = d.chunk_shape = std::move(shape);
   d.dtype = DType::uint16();
   d.dimension_names = {"t", "c", "y", "x"};
@@ -159,14 +160,45 @@ TEST(Ngff, RefusesWithTheMember) {
     EXPECT_EQ(r.error().code(), ErrorCode::invalid_metadata) << r.error().message();
     EXPECT_NE(r.error().message().find(member), std::string::npos) << r.error().message();
   }
-  for (const std::string& text : {with(small, R"("0.4")", R"("0.3")"), std::string(R"({"ome": {"version": "0.6"}})"),
-                                  with(small, R"("scale": [2, 3])", R"("path": "s")")}) {
+  for (const std::string& text :
+       {std::string(R"({"multiscales": [{"version": "0.6", "datasets": [{"path": "0"}]}]})"),
+        std::string(R"({"ome": {"version": "0.6"}})"), with(small, R"("scale": [2, 3])", R"("path": "s")")}) {
     const auto r = parse_ngff(text, 3);
     ASSERT_FALSE(r) << text;
     EXPECT_EQ(r.error().code(), ErrorCode::unsupported) << r.error().message();
   }
   const auto wrong_zarr = parse_ngff(write_ngff("{}", {image("0.5")}).value(), 2);
   EXPECT_NE(wrong_zarr.error().message().find("0.5 is for zarr v3"), std::string::npos);
+}
+
+TEST(Ngff, VersionsBefore04HaveAxesWithoutSizes) {
+  for (const char* version : {"0.1", "0.2"}) {
+    const auto five = parse_ngff(
+        fmt::format(R"({{"multiscales": [{{"version": "{}", "datasets": [{{"path": "0"}}, {{"path": "1"}}]}}]}})",
+                    version),
+        2);
+    ASSERT_TRUE(five) << five.error().message();
+    const Multiscale& m = five->at(0);
+    EXPECT_EQ(m.version, version);
+    ASSERT_EQ(m.axes.size(), 5u);
+    EXPECT_EQ(m.axes[0].name + m.axes[1].name + m.axes[4].name, "tcx");
+    EXPECT_EQ(m.axes[0].type + m.axes[1].type + m.axes[4].type, "timechannelspace");
+    ASSERT_EQ(m.levels.size(), 2u);
+    EXPECT_EQ(m.levels[1].path, "1");
+    EXPECT_EQ(m.levels[1].scale, (std::vector<double>(5, 1)));
+  }
+  const auto named = [](const std::string& axes) {
+    return parse_ngff(R"({"multiscales": [{"version": "0.3", "axes": )" + axes + R"(, "datasets": [{"path": "a"}]}]})",
+                      2);
+  };
+  EXPECT_EQ(named(R"(["z", "y", "x"])").value().at(0).axes[0].name, "z");
+  for (const char* axes : {R"(["q"])", "[]", "[1]", R"("zyx")", R"(["t", "c", "z", "y", "x", "x"])"}) {
+    const auto bad = named(axes);
+    ASSERT_FALSE(bad) << axes;
+    EXPECT_EQ(bad.error().code(), ErrorCode::invalid_metadata);
+    EXPECT_NE(bad.error().message().find("multiscales[0].axes"), std::string::npos) << bad.error().message();
+  }
+  EXPECT_FALSE(parse_ngff(R"({"ome": {"version": "0.3", "multiscales": [{"datasets": [{"path": "a"}]}]}})", 3));
 }
 
 TEST(Ngff, WriterChecksWhatItIsGiven) {
@@ -222,7 +254,7 @@ TEST(Ngff, ValidatesImageAndArrays) {
       {[](auto&, auto& l) { l[1].dtype = DType::uint8(); }, "level 1 (1): uint8, level 0 is uint16"},
       {[](auto&, auto& l) { l[1].shape[3] = 65; }, "larger than the level before along dimension 3"},
       {[](auto&, auto& l) { l[0].shape.pop_back(); }, "3 dimensions, 4 axes"},
-      {[](auto&, auto& l) { l[0].zarr_format = 2; }, "zarr v2, OME-NGFF 0.5 needs v3"},
+      {[](auto&, auto& l) { l[0].format.version = 2; }, "zarr v2, OME-NGFF 0.5 needs v3"},
       {[](auto&, auto& l) { l[0].dimension_names[2] = "q"; }, "dimension 2 is named \"q\", the axis \"y\""},
       {[](auto&, auto& l) { l[0].dimension_names.clear(); }, "no dimension_names"},
   };

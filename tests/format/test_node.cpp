@@ -24,7 +24,7 @@ std::string get(const Store& store, std::string_view key) {
 
 Dataset array_of(int zarr_format) {
   Dataset d;
-  d.zarr_format = zarr_format;
+  d.format.version = zarr_format;
   d.shape = {4};
   d.chunk_shape = {2};
   d.dtype = DType::uint16();
@@ -61,11 +61,11 @@ class Folder {
 TEST(Node, ArraysAndGroupsOfBothVersionsComeBack) {
   for (const int version : {2, 3}) {
     const auto store = memory();
-    write_node(*store, "", GroupInfo{version, R"({"a":1})", ""}).value();
+    write_node(*store, "", GroupInfo{{"zarr", version}, R"({"a":1})"}).value();
     write_node(*store, "g/x", array_of(version)).value();
     const NodeInfo root = read_node(*store, "").value();
     EXPECT_EQ(std::get<GroupInfo>(root).attributes, R"({"a":1})");
-    EXPECT_EQ(std::get<GroupInfo>(root).zarr_format, version);
+    EXPECT_EQ(std::get<GroupInfo>(root).format.version, version);
     const NodeInfo array = read_node(*store, "g/x").value();
     EXPECT_EQ(describe(std::get<Dataset>(array)), describe(array_of(version)));
   }
@@ -75,7 +75,7 @@ TEST(Node, Version3ComesFirst) {
   const auto store = memory();
   put(*store, "zarr.json", kGroup3);
   put(*store, ".zgroup", kGroup2);
-  EXPECT_EQ(std::get<GroupInfo>(read_node(*store, "").value()).zarr_format, 3);
+  EXPECT_EQ(std::get<GroupInfo>(read_node(*store, "").value()).format.version, 3);
 }
 
 TEST(Node, ADirectoryIsAGroupOnlyBelowAVersion2Group) {
@@ -83,7 +83,7 @@ TEST(Node, ADirectoryIsAGroupOnlyBelowAVersion2Group) {
   put(*store, "a/b/x/.zarray", "{}");
   EXPECT_EQ(read_node(*store, "a/b").error().code(), ErrorCode::not_found);
   put(*store, ".zgroup", kGroup2);
-  EXPECT_EQ(std::get<GroupInfo>(read_node(*store, "a/b").value()).zarr_format, 2);
+  EXPECT_EQ(std::get<GroupInfo>(read_node(*store, "a/b").value()).format.version, 2);
   EXPECT_EQ(read_node(*store, "a/none").error().code(), ErrorCode::not_found);
   put(*store, "a/b/x/0/1", "chunk");
   EXPECT_EQ(read_node(*store, "a/b/x/0").error().code(), ErrorCode::not_found) << "chunks are no group";
@@ -113,8 +113,8 @@ TEST(Node, ErrorsNameTheDocument) {
 TEST(Consolidated, BothVersionsAreWrittenAndRead) {
   for (const int version : {2, 3}) {
     const auto store = memory();
-    write_node(*store, "top", GroupInfo{version, R"({"a":1})", ""}).value();
-    write_node(*store, "top/g", GroupInfo{version, R"({"b":2})", ""}).value();
+    write_node(*store, "top", GroupInfo{{"zarr", version}, R"({"a":1})"}).value();
+    write_node(*store, "top/g", GroupInfo{{"zarr", version}, R"({"b":2})"}).value();
     write_node(*store, "top/g/x", array_of(version)).value();
     write_node(*store, "top/y", array_of(version)).value();
     put(*store, "top/y/c/0", "chunk");
@@ -146,7 +146,7 @@ TEST(Consolidated, RefusesPathsThatLeaveTheGroup) {
 TEST(Consolidated, ANodeThatCannotBeReadDoesNotHideTheOthers) {
   for (const int version : {2, 3}) {
     const auto store = memory();
-    for (const char* path : {"top", "top/g"}) write_node(*store, path, GroupInfo{version, "{}", ""}).value();
+    for (const char* path : {"top", "top/g"}) write_node(*store, path, GroupInfo{{"zarr", version}, "{}"}).value();
     for (const char* path : {"top/bad", "top/g/x"}) write_node(*store, path, array_of(version)).value();
     write_consolidated(*store, "top").value();
     const std::string key = version == 2 ? "top/.zmetadata" : "top/zarr.json";
@@ -198,7 +198,7 @@ class Stops final : public Store {
 TEST(Consolidated, AWriterThatStopsLeavesNoneThatIsNotTrue) {
   for (const int version : {2, 3}) {
     const auto store = memory();
-    for (const char* path : {"top", "top/g"}) write_node(*store, path, GroupInfo{version, "{}", ""}).value();
+    for (const char* path : {"top", "top/g"}) write_node(*store, path, GroupInfo{{"zarr", version}, "{}"}).value();
     write_node(*store, "top/g/x", array_of(version)).value();
     for (const char* path : {"top", "top/g"}) write_consolidated(*store, path).value();
     Dataset longer = array_of(version);
@@ -212,7 +212,7 @@ TEST(Consolidated, AWriterThatStopsLeavesNoneThatIsNotTrue) {
 TEST(Consolidated, AChangeBelowMakesThemAnewAtEveryLevel) {
   for (const int version : {2, 3}) {
     const auto store = memory();
-    for (const char* path : {"top", "top/g"}) write_node(*store, path, GroupInfo{version, "{}", ""}).value();
+    for (const char* path : {"top", "top/g"}) write_node(*store, path, GroupInfo{{"zarr", version}, "{}"}).value();
     write_node(*store, "top/g/x", array_of(version)).value();
     for (const char* path : {"top", "top/g"}) write_consolidated(*store, path).value();
     Dataset longer = array_of(version);

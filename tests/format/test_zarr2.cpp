@@ -61,7 +61,7 @@ void expect_round_trip(const Dataset& d) {
 
 TEST(Zarr2, ReadsAnArray) {
   const Dataset d = parse(kArray, R"({"_ARRAY_DIMENSIONS": ["y", "x"], "a": 1})");
-  EXPECT_EQ(d.zarr_format, 2);
+  EXPECT_EQ(d.format.version, 2);
   EXPECT_EQ(d.shape, (Shape{4, 5}));
   EXPECT_EQ(d.chunk_shape, (Shape{2, 2}));
   EXPECT_EQ(d.dtype, DType::float32());
@@ -138,14 +138,14 @@ TEST(Zarr2, TolerancesOfReaders) {
   EXPECT_EQ(d.chunk_shape, (Shape{1, 2}));
   EXPECT_EQ(d.grid_shape(), (Shape{0, 2}));
   EXPECT_EQ(d.fill, bytes_of<std::uint8_t>(3));
-  EXPECT_EQ(d.extra, R"({"_nczarr_array":{"x":1}})");
+  EXPECT_EQ(d.format.extra, R"({"_nczarr_array":{"x":1}})");
   EXPECT_EQ(d.keys.separator, '/');
   expect_round_trip(d);
 }
 
 TEST(Zarr2, Groups) {
   const auto group = parse_zarr2_group(R"({"zarr_format": 2})", R"({"x": [1]})").value();
-  EXPECT_EQ(group.zarr_format, 2);
+  EXPECT_EQ(group.format.version, 2);
   EXPECT_EQ(group.attributes, R"({"x":[1]})");
   const auto documents = write_zarr2(group).value();
   EXPECT_EQ(text_of(documents, ".zgroup"), "{\n  \"zarr_format\": 2\n}");

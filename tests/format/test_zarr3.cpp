@@ -60,7 +60,7 @@ Dataset parse(std::string_view text) { return std::get<Dataset>(parse_zarr3(text
 
 TEST(Zarr3, ReadsAnArray) {
   const Dataset d = parse(kArray);
-  EXPECT_EQ(d.zarr_format, 3);
+  EXPECT_EQ(d.format.version, 3);
   EXPECT_EQ(d.shape, (Shape{4, 5}));
   EXPECT_EQ(d.chunk_shape, (Shape{4, 4}));
   EXPECT_EQ(d.dtype, DType::float32());
@@ -71,7 +71,7 @@ TEST(Zarr3, ReadsAnArray) {
   EXPECT_EQ(d.codecs[1], (CodecSpec{"crc32c", "{}"}));
   EXPECT_EQ(d.dimension_names, (std::vector<std::optional<std::string>>{"y", std::nullopt}));
   EXPECT_EQ(d.attributes, R"({"a":1})");
-  EXPECT_EQ(d.extra, "");
+  EXPECT_EQ(d.format.extra, "");
 }
 
 TEST(Zarr3, WritesTheSameBytesAsZarrPython) { EXPECT_EQ(write_zarr3(parse(kArray)).value(), kArray); }
@@ -106,6 +106,6 @@ TEST(Zarr3, WhatNeedNotBeUnderstoodIsKept) {
   const std::string text = with(std::string(kArray), R"("node_type": "array",)",
                                 R"("node_type": "array", "note": {"must_understand": false, "x": 1},)");
   const Dataset d = parse(text);
-  EXPECT_EQ(d.extra, R"({"note":{"must_understand":false,"x":1}})");
+  EXPECT_EQ(d.format.extra, R"({"note":{"must_understand":false,"x":1}})");
   EXPECT_EQ(describe(parse(write_zarr3(d).value())), describe(d));
 }

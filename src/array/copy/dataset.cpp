@@ -112,15 +112,20 @@ Result<Dataset> copied_dataset(const Dataset& from, const CopyChanges& changes) 
     to.shape = shape_of(*changes.region);
   }
   PENSTOCK_ASSIGN(Layers layers, take_apart(from));
-  if (changes.zarr_format && *changes.zarr_format != from.zarr_format) {
-    to.zarr_format = *changes.zarr_format;
-    to.keys =
-        to.zarr_format == 3 ? KeyEncoding{KeyEncoding::Kind::standard, '/'} : KeyEncoding{KeyEncoding::Kind::v2, '.'};
-    to.extra.clear();
-    if (to.zarr_format == 3) PENSTOCK_TRY(take_one_byte_order(layers.codecs));
+  if (!zarr_format(from.format)) {
+    to.format = {"zarr", 3, ""};
+    to.keys = {};
+    to.contiguous.reset();
+  }
+  if (changes.zarr_format && *changes.zarr_format != to.format.version) {
+    to.format.version = *changes.zarr_format;
+    to.keys = to.format.version == 3 ? KeyEncoding{KeyEncoding::Kind::standard, '/'}
+                                     : KeyEncoding{KeyEncoding::Kind::v2, '.'};
+    to.format.extra.clear();
+    if (to.format.version == 3) PENSTOCK_TRY(take_one_byte_order(layers.codecs));
     PENSTOCK_TRY(translate_xarray(to));
   }
-  PENSTOCK_TRY(take_order_of_filters(layers.codecs, to.zarr_format));
+  PENSTOCK_TRY(take_order_of_filters(layers.codecs, to.format.version));
   if (changes.dimension_separator) {
     if (*changes.dimension_separator != "." && *changes.dimension_separator != "/")
       return Error(ErrorCode::invalid_argument, "the dimension separator is \".\" or \"/\"");
@@ -134,14 +139,14 @@ Result<Dataset> copied_dataset(const Dataset& from, const CopyChanges& changes) 
     PENSTOCK_ASSIGN(layers.codecs, without_compressors(layers, to));
     layers.codecs.insert(layers.codecs.end(), changes.compressors->begin(), changes.compressors->end());
   }
-  const bool keep_shards = !changes.shard_shape && layers.sharding && to.zarr_format == 3;
+  const bool keep_shards = !changes.shard_shape && layers.sharding && to.format.version == 3;
   Shape shard = keep_shards ? from.chunk_shape : changes.shard_shape.value_or(Shape{});
   if (shard.empty() || to.rank() == 0) {
     to.chunk_shape = layers.chunk_shape;
     to.codecs = layers.codecs;
     return to;
   }
-  if (to.zarr_format == 2)
+  if (to.format.version == 2)
     return Error(ErrorCode::invalid_argument, "zarr v2 has no shards").set_hint("Write zarr v3, or drop the shards.");
   PENSTOCK_TRY(check_rank(shard, to, "shard shape"));
   for (std::size_t d = 0; d < shard.size(); ++d)

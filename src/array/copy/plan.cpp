@@ -20,10 +20,10 @@ constexpr int kMaxDepth = 64;  // a hierarchy that is deeper is a loop of links
 /// A group as the other zarr version wants it: OME-NGFF 0.4 goes with v2, 0.5 with v3.
 Result<GroupInfo> copied_group(const GroupInfo& info, std::optional<int> zarr_format) {
   GroupInfo copy = info;
-  PENSTOCK_ASSIGN(copy.extra, metadata::without_consolidated(info.extra));
-  if (!zarr_format || *zarr_format == info.zarr_format) return copy;
-  copy.zarr_format = *zarr_format;
-  PENSTOCK_ASSIGN(auto images, parse_ngff(info.attributes, info.zarr_format));
+  PENSTOCK_ASSIGN(copy.format.extra, metadata::without_consolidated(info.format.extra));
+  if (!zarr_format || *zarr_format == info.format.version) return copy;
+  copy.format.version = *zarr_format;
+  PENSTOCK_ASSIGN(auto images, parse_ngff(info.attributes, info.format.version));
   PENSTOCK_ASSIGN(const auto labels, parse_ngff_labels(info.attributes));
   if (images.empty() && labels.empty()) return copy;
   PENSTOCK_ASSIGN(Json attributes, parse_json(info.attributes));
@@ -77,7 +77,7 @@ class Planner {
         PENSTOCK_TRY(group(below, name, depth + 1));
       }
     }
-    PENSTOCK_ASSIGN(GroupInfo info, in_node(to, copied_group(from.info(), how_.zarr_format)));
+    PENSTOCK_ASSIGN(GroupInfo info, in_node(to, copied_group(from.info(), how_.format.version)));
     PENSTOCK_ASSIGN(const bool consolidated, has_consolidated(*from.store_ptr(), from.path()));
     plan_.nodes.push_back({to, std::move(info), std::nullopt, {}, consolidated});
     return {};
@@ -104,7 +104,7 @@ class Planner {
     first = levels.levels[0];
     for (std::size_t k = 1; k < levels.levels.size(); ++k)
       plan_.nodes.push_back({std::to_string(k), levels.levels[k], std::nullopt, {}});
-    GroupInfo info{levels.levels[0].zarr_format, "{}", {}};
+    GroupInfo info{{"zarr", levels.levels[0].format.version}, "{}"};
     PENSTOCK_ASSIGN(info.attributes, write_ngff(info.attributes, {levels.image}));
     plan_.nodes.push_back({"", std::move(info), std::nullopt, {}});
     plan_.axes = levels.image.axes;
@@ -120,7 +120,7 @@ class Planner {
 /// The documents of a node by name, as text.
 Result<Json> documents_of(const NodeInfo& node) {
   Json documents = Json::object();
-  if (std::visit([](const auto& info) { return info.zarr_format == 2; }, node)) {
+  if (std::visit([](const auto& info) { return info.format.version == 2; }, node)) {
     PENSTOCK_ASSIGN(const std::vector<Document> all,
                     std::visit([](const auto& info) { return write_zarr2(info); }, node));
     for (const Document& document : all) documents[document.name] = document.text;
@@ -190,7 +190,7 @@ Result<std::vector<PlannedArray>> plan_copy(const Node& from, const CopyOptions&
   for (const PlannedNode& node : plan.nodes) {
     const auto* dataset = std::get_if<Dataset>(&node.info);
     if (dataset == nullptr) continue;
-    const std::string lost = node.from ? lost_for_xarray(node.from->dataset(), dataset->zarr_format) : "";
+    const std::string lost = node.from ? lost_for_xarray(node.from->dataset(), dataset->format.version) : "";
     arrays.push_back({node.path, *dataset, !node.from, lost});
   }
   return arrays;
@@ -256,7 +256,7 @@ Result<std::string> node_difference(const NodeInfo& asked, const NodeInfo& there
   PENSTOCK_ASSIGN(const Json a, documents_of(asked));
   NodeInfo standing = there;
   if (auto* group = std::get_if<GroupInfo>(&standing)) {
-    PENSTOCK_ASSIGN(group->extra, metadata::without_consolidated(group->extra));
+    PENSTOCK_ASSIGN(group->format.extra, metadata::without_consolidated(group->format.extra));
   }
   PENSTOCK_ASSIGN(const Json b, documents_of(standing));
   return documents_difference(a, b);

@@ -207,7 +207,7 @@ class TreeCopy {
     const std::string path = path_of(node);
     Consolidated above;
     if (is_root && !publish_) {
-      const int zarr_format = std::visit([](const auto& info) { return info.zarr_format; }, node.info);
+      const int zarr_format = std::visit([](const auto& info) { return info.format.version; }, node.info);
       PENSTOCK_TRY(make_parents(*store_, path_, zarr_format));
       PENSTOCK_ASSIGN(above, Consolidated::drop(*store_, path_));
     }

@@ -10,6 +10,7 @@
 #include "codec/adler32/adler32.hpp"
 #include "codec/checksum.hpp"
 #include "codec/support.hpp"
+#include "core/json.hpp"
 
 namespace penstock {
 namespace {

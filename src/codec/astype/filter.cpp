@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "core/checked.hpp"
+#include "core/json.hpp"
 #include "core/numpy_dtype.hpp"
 
 namespace penstock {

@@ -6,7 +6,7 @@
 #include "codec/astype/number.hpp"
 #include "codec/astype/scalar.hpp"
 #include "codec/codec.hpp"
-#include "core/json.hpp"
+#include "core/json_fwd.hpp"
 
 namespace penstock {
 

@@ -16,6 +16,7 @@
 #include "codec/astype/filter.hpp"
 #include "codec/astype/kernel.hpp"
 #include "codec/elementwise.hpp"
+#include "core/json.hpp"
 
 namespace penstock {
 namespace {

@@ -9,6 +9,7 @@
 #include "codec/support.hpp"
 #include "core/align.hpp"
 #include "core/checked.hpp"
+#include "core/json.hpp"
 #include "core/settings.hpp"
 #include "exec/job.hpp"
 

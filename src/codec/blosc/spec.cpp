@@ -17,6 +17,7 @@
 #include <array>
 
 #include "codec/support.hpp"
+#include "core/json.hpp"
 
 namespace penstock {
 namespace {

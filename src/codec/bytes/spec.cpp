@@ -15,6 +15,7 @@
 #include "codec/bytes/bytes.hpp"
 #include "codec/bytes/swap.hpp"
 #include "codec/support.hpp"
+#include "core/json.hpp"
 
 namespace penstock {
 namespace {

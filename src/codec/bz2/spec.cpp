@@ -8,6 +8,7 @@
 #include "codec/bz2/bz2.hpp"
 
 #include "codec/support.hpp"
+#include "core/json.hpp"
 
 namespace penstock {
 namespace {

@@ -10,6 +10,7 @@
 #include "codec/checksum.hpp"
 #include "codec/crc32/crc32.hpp"
 #include "codec/support.hpp"
+#include "core/json.hpp"
 
 namespace penstock {
 namespace {

@@ -9,6 +9,7 @@
 #include "codec/checksum.hpp"
 #include "codec/crc32c/crc32c.hpp"
 #include "codec/support.hpp"
+#include "core/json.hpp"
 
 namespace penstock {
 namespace {

@@ -16,6 +16,7 @@
 #include "codec/bytes/swap.hpp"
 #include "codec/delta/delta.hpp"
 #include "codec/delta/device.hpp"
+#include "core/json.hpp"
 
 #include <fmt/format.h>
 

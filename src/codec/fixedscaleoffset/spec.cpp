@@ -21,6 +21,7 @@
 #include "codec/elementwise.hpp"
 #include "codec/fixedscaleoffset/fixedscaleoffset.hpp"
 #include "codec/fixedscaleoffset/kernel.hpp"
+#include "core/json.hpp"
 
 namespace penstock {
 namespace {

@@ -13,6 +13,7 @@
 #include "codec/checksum.hpp"
 #include "codec/fletcher32/fletcher32.hpp"
 #include "codec/support.hpp"
+#include "core/json.hpp"
 
 namespace penstock {
 namespace {

@@ -8,6 +8,7 @@
 #include "codec/deflate.hpp"
 #include "codec/gzip/gzip.hpp"
 #include "codec/support.hpp"
+#include "core/json.hpp"
 
 namespace penstock {
 namespace {

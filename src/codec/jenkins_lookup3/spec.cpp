@@ -15,6 +15,7 @@
 #include "codec/checksum.hpp"
 #include "codec/jenkins_lookup3/jenkins_lookup3.hpp"
 #include "codec/support.hpp"
+#include "core/json.hpp"
 
 namespace penstock {
 namespace {

@@ -12,6 +12,7 @@
 #include <algorithm>
 
 #include "codec/support.hpp"
+#include "core/json.hpp"
 
 namespace penstock {
 namespace {

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "codec/support.hpp"
+#include "core/json.hpp"
 
 namespace penstock {
 namespace {

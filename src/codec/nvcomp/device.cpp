@@ -2,6 +2,7 @@
 
 #include "codec/support.hpp"
 #include "core/align.hpp"
+#include "core/json.hpp"
 
 namespace penstock::nvcomp {
 namespace {

@@ -28,6 +28,7 @@
 #include "codec/packbits/packbits.hpp"
 #include "codec/support.hpp"
 #include "core/checked.hpp"
+#include "core/json.hpp"
 
 namespace penstock {
 namespace {

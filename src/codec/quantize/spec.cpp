@@ -17,6 +17,7 @@
 
 #include "codec/astype/kernel.hpp"
 #include "codec/elementwise.hpp"
+#include "core/json.hpp"
 
 namespace penstock {
 namespace {

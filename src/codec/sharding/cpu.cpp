@@ -9,6 +9,7 @@
 #include "codec/strided.hpp"
 #include "codec/support.hpp"
 #include "core/checked.hpp"
+#include "core/json.hpp"
 
 namespace penstock {
 namespace {

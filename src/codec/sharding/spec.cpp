@@ -16,6 +16,7 @@
 #include "codec/sharding/codec.hpp"
 #include "codec/support.hpp"
 #include "core/checked.hpp"
+#include "core/json.hpp"
 
 namespace penstock {
 namespace {

@@ -16,6 +16,7 @@
 #include "codec/elementwise.hpp"
 #include "codec/shuffle/kernel.hpp"
 #include "codec/support.hpp"
+#include "core/json.hpp"
 
 namespace penstock {
 namespace {

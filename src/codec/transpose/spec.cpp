@@ -13,6 +13,7 @@
 #include "codec/strided.hpp"
 #include "codec/support.hpp"
 #include "codec/transpose/transpose.hpp"
+#include "core/json.hpp"
 
 namespace penstock {
 namespace {

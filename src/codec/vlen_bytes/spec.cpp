@@ -9,6 +9,7 @@
 // Deviations     bytes after the last element are corrupt_data; numcodecs does not look at them.  The number of
 //                elements must be that of the chunk.
 #include "codec/vlen_bytes/vlen.hpp"
+#include "core/json.hpp"
 
 namespace penstock {
 namespace {

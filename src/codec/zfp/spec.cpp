@@ -25,6 +25,7 @@
 #include "codec/astype/filter.hpp"
 #include "codec/support.hpp"
 #include "codec/zfp/zfp.hpp"
+#include "core/json.hpp"
 
 namespace penstock {
 namespace {

@@ -10,6 +10,7 @@
 
 #include "codec/deflate.hpp"
 #include "codec/support.hpp"
+#include "core/json.hpp"
 
 namespace penstock {
 namespace {

@@ -10,6 +10,7 @@
 #include "codec/zstd/zstd.hpp"
 
 #include "codec/support.hpp"
+#include "core/json.hpp"
 
 namespace penstock {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "core/json.hpp"
+#include "core/json_fwd.hpp"
 #include "penstock/dataset.hpp"
 
 namespace penstock::ngff {

@@ -1,9 +1,10 @@
-// OME-NGFF attributes -> images, labels.  https://ngff.openmicroscopy.org/0.5/ and /0.4/
+// OME-NGFF attributes -> images, labels.  https://ngff.openmicroscopy.org/0.5/, /0.4/ and the versions before
 #include <fmt/format.h>
 
 #include <array>
 #include <cmath>
 
+#include "core/json.hpp"
 #include "format/format.hpp"
 #include "format/members.hpp"
 #include "format/ngff/ngff.hpp"
@@ -34,8 +35,36 @@ Result<const Json*> list_member(const Json& object, const char* key, std::string
 }
 
 Status check_version(std::string_view version, std::string_view where) {
-  if (version == "0.4" || version == "0.5") return {};
-  return unsupported(where, fmt::format("OME-NGFF version \"{}\"; penstock reads 0.4 and 0.5", version));
+  for (const char* known : {"0.1", "0.2", "0.3", "0.4", "0.5"})
+    if (version == known) return {};
+  return unsupported(where, fmt::format("OME-NGFF version \"{}\"; penstock reads 0.1 to 0.5", version));
+}
+
+/// Versions whose images have no transformations, and axes without type and unit.
+bool is_early(std::string_view version) { return version == "0.1" || version == "0.2" || version == "0.3"; }
+
+ImageAxis early_axis(const std::string& name) {
+  return {name, name == "t" ? "time" : name == "c" ? "channel" : "space", ""};
+}
+
+/// 0.3 names the axes, 0.1 and 0.2 have these five.
+Result<std::vector<ImageAxis>> parse_early_axes(const Json& image, std::string_view where) {
+  std::vector<ImageAxis> axes;
+  const auto list = image.find("axes");
+  if (list == image.end() || list->is_null()) {
+    for (const char* name : {"t", "c", "z", "y", "x"}) axes.push_back(early_axis(name));
+    return axes;
+  }
+  if (!list->is_array() || list->empty() || list->size() > 5)
+    return invalid(fmt::format("{}.axes", where), fmt::format("must be a list of 1 to 5 names, is {}", shown(*list)));
+  for (const Json& item : *list) {
+    const std::string name = item.is_string() ? item.get<std::string>() : "";
+    if (name.size() != 1 || std::string_view("tczyx").find(name) == std::string_view::npos)
+      return invalid(fmt::format("{}.axes[{}]", where, axes.size()),
+                     fmt::format("must be one of t, c, z, y, x, is {}", shown(item)));
+    axes.push_back(early_axis(name));
+  }
+  return axes;
 }
 
 Result<std::vector<ImageAxis>> parse_axes(const Json& image, std::string_view where) {
@@ -107,12 +136,23 @@ Transform composed(const Transform& before, const Transform& after) {
   return out;
 }
 
-Result<ImageLevel> parse_level(const Json& dataset, const std::optional<Transform>& whole, std::size_t rank,
-                               const std::string& where) {
+Result<std::string> parse_level_path(const Json& dataset, const std::string& where) {
   if (!dataset.is_object()) return invalid(where, fmt::format("must be an object with a path, is {}", shown(dataset)));
   PENSTOCK_ASSIGN_IN(std::string path, string_member(dataset, "path"), where);
   if (const Status valid = check_key(path); !valid)
     return invalid(where + ".path", fmt::format("must lead to an array below the group: {}", valid.error().message()));
+  return path;
+}
+
+/// No size is stated before 0.4: 1.
+Result<ImageLevel> parse_early_level(const Json& dataset, std::size_t rank, const std::string& where) {
+  PENSTOCK_ASSIGN(std::string path, parse_level_path(dataset, where));
+  return ImageLevel{std::move(path), std::vector<double>(rank, 1), std::vector<double>(rank, 0)};
+}
+
+Result<ImageLevel> parse_level(const Json& dataset, const std::optional<Transform>& whole, std::size_t rank,
+                               const std::string& where) {
+  PENSTOCK_ASSIGN(std::string path, parse_level_path(dataset, where));
   PENSTOCK_ASSIGN(Transform transform, parse_transforms(dataset, rank, where));
   if (whole) transform = composed(transform, *whole);
   for (const std::vector<double>* values : {&transform.scale, &transform.translation})
@@ -128,19 +168,24 @@ Result<Multiscale> parse_image(const Json& image, const std::string& version, co
   // Writers of 0.4 may leave the version out; 0.5 states it once for all images.
   out.version = !version.empty() ? version : own_version.empty() ? "0.4" : own_version;
   PENSTOCK_TRY(check_version(out.version, where + ".version"));
-  if (version.empty() && out.version != "0.4")
+  const bool early = is_early(out.version);
+  if (early && !version.empty())
+    return invalid(where + ".version", fmt::format("{} has no member \"ome\"", out.version));
+  if (version.empty() && !early && out.version != "0.4")
     return invalid(where + ".version", fmt::format("{} keeps its images below the member \"ome\"", out.version));
   PENSTOCK_ASSIGN(out.name, optional_string(image, "name", where));
-  PENSTOCK_ASSIGN(out.axes, parse_axes(image, where));
+  PENSTOCK_ASSIGN(out.axes, early ? parse_early_axes(image, where) : parse_axes(image, where));
   const std::size_t rank = out.axes.size();
   std::optional<Transform> whole;
-  if (const auto it = image.find("coordinateTransformations"); it != image.end() && !it->is_null() && !it->empty()) {
+  if (const auto it = image.find("coordinateTransformations");
+      !early && it != image.end() && !it->is_null() && !it->empty()) {
     PENSTOCK_ASSIGN(whole, parse_transforms(image, rank, where));
   }
   PENSTOCK_ASSIGN(const Json* datasets, list_member(image, "datasets", where));
   for (const Json& dataset : *datasets) {
     const std::string name = fmt::format("{}.datasets[{}]", where, out.levels.size());
-    PENSTOCK_ASSIGN(ImageLevel level, parse_level(dataset, whole, rank, name));
+    PENSTOCK_ASSIGN(ImageLevel level,
+                    early ? parse_early_level(dataset, rank, name) : parse_level(dataset, whole, rank, name));
     out.levels.push_back(std::move(level));
   }
   return out;

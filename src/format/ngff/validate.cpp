@@ -62,12 +62,12 @@ void check_names(const Multiscale& image, const Dataset& array, const std::strin
 
 void check_array(const Multiscale& image, const Dataset& array, const std::string& where, Problems& problems) {
   const int format = image.version == "0.5" ? 3 : 2;
-  if (array.zarr_format != format)
+  if (array.format.version != format)
     problems.push_back(
-        fmt::format("{}zarr v{}, OME-NGFF {} needs v{}", where, array.zarr_format, image.version, format));
+        fmt::format("{}zarr v{}, OME-NGFF {} needs v{}", where, array.format.version, image.version, format));
   if (array.rank() != image.axes.size())
     problems.push_back(fmt::format("{}{} dimensions, {} axes", where, array.rank(), image.axes.size()));
-  if (format == 2 && array.zarr_format == 2 && array.keys.separator != '/')
+  if (format == 2 && array.format.version == 2 && array.keys.separator != '/')
     problems.push_back(where + "the dimension separator must be \"/\"");
   check_names(image, array, where, problems);
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/json.hpp"
 #include "format/format.hpp"
 #include "format/members.hpp"
 #include "format/ngff/ngff.hpp"

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "codec/list.hpp"
+#include "core/json.hpp"
 #include "core/numpy_dtype.hpp"
 #include "format/members.hpp"
 #include "format/zarr2/zarr2.hpp"

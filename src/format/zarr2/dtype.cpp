@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/checked.hpp"
+#include "core/json.hpp"
 #include "core/numpy_dtype.hpp"
 #include "format/members.hpp"
 #include "format/zarr2/zarr2.hpp"

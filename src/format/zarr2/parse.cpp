@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/json.hpp"
 #include "format/fill.hpp"
 #include "format/members.hpp"
 #include "format/zarr2/zarr2.hpp"
@@ -83,7 +84,7 @@ Result<Dataset> parse_array(const Json& zarray, const Json& zattrs) {
   PENSTOCK_TRY(check_object(zattrs, ".zattrs"));
   PENSTOCK_TRY(int_member(zarray, "zarr_format", 2, 2));
   Dataset dataset;
-  dataset.zarr_format = 2;
+  dataset.format.version = 2;
   PENSTOCK_ASSIGN(const Json* dtype, member(zarray, "dtype"));
   PENSTOCK_ASSIGN(StoredType type, parse_dtype(*dtype, "dtype"));
   if (type.is_object) {
@@ -99,12 +100,12 @@ Result<Dataset> parse_array(const Json& zarray, const Json& zattrs) {
   PENSTOCK_ASSIGN(dataset.codecs, parse_codecs(zarray, dataset, type.endian));
   dataset.attributes = dump_json(zattrs);
   dataset.dimension_names = names_of(zattrs, dataset.rank());
-  dataset.extra = extra_members(zarray, kArrayMembers);
+  dataset.format.extra = extra_members(zarray, kArrayMembers);
   // An empty text is a fill value too, so that there is none has to be said.
   if (dataset.dtype.is_vlen() && zarray.value("fill_value", Json()).is_null()) {
-    PENSTOCK_ASSIGN(Json extra, parse_json(dataset.extra.empty() ? "{}" : dataset.extra));
+    PENSTOCK_ASSIGN(Json extra, parse_json(dataset.format.extra.empty() ? "{}" : dataset.format.extra));
     extra["fill_value"] = nullptr;
-    dataset.extra = dump_json(extra);
+    dataset.format.extra = dump_json(extra);
   }
   return dataset;
 }
@@ -113,7 +114,7 @@ Result<GroupInfo> parse_group(const Json& zgroup, const Json& zattrs) {
   PENSTOCK_TRY(check_object(zgroup, ".zgroup"));
   PENSTOCK_TRY(check_object(zattrs, ".zattrs"));
   PENSTOCK_TRY(int_member(zgroup, "zarr_format", 2, 2));
-  return GroupInfo{2, dump_json(zattrs), extra_members(zgroup, kGroupMembers)};
+  return GroupInfo{{"zarr", 2, extra_members(zgroup, kGroupMembers)}, dump_json(zattrs)};
 }
 
 }  // namespace penstock::zarr2

@@ -1,6 +1,7 @@
 // Dataset, GroupInfo -> .zarray, .zgroup, .zattrs, with members in the order of zarr-python.
 #include <algorithm>
 
+#include "core/json.hpp"
 #include "format/fill.hpp"
 #include "format/members.hpp"
 #include "format/zarr2/zarr2.hpp"
@@ -54,7 +55,7 @@ Result<JsonDocuments> to_json(const Dataset& dataset) {
   zarray["chunks"] = dataset.chunk_shape;
   PENSTOCK_ASSIGN(zarray["dtype"], write_dtype(dataset.dtype, codecs.endian));
   zarray["fill_value"] = nullptr;
-  PENSTOCK_ASSIGN(const Json extra, parse_object(dataset.extra, "extra"));
+  PENSTOCK_ASSIGN(const Json extra, parse_object(dataset.format.extra, "extra"));
   const bool null_text = dataset.fill.empty() && extra.contains("fill_value") && extra["fill_value"].is_null();
   if (!dataset.fill.empty() || (dataset.dtype.is_vlen() && !null_text)) {
     const FillStyle style{2, true, true, codecs.endian};
@@ -65,7 +66,7 @@ Result<JsonDocuments> to_json(const Dataset& dataset) {
   zarray["dimension_separator"] = std::string(1, dataset.keys.separator);
   zarray["compressor"] = codecs.compressor;
   zarray["zarr_format"] = 2;
-  PENSTOCK_TRY(append_extra(zarray, dataset.extra));
+  PENSTOCK_TRY(append_extra(zarray, dataset.format.extra));
   PENSTOCK_ASSIGN(Json attributes, attributes_json(dataset));
   return JsonDocuments{{".zarray", std::move(zarray)}, {".zattrs", std::move(attributes)}};
 }
@@ -73,7 +74,7 @@ Result<JsonDocuments> to_json(const Dataset& dataset) {
 Result<JsonDocuments> to_json(const GroupInfo& group) {
   Json zgroup = Json::object();
   zgroup["zarr_format"] = 2;
-  PENSTOCK_TRY(append_extra(zgroup, group.extra));
+  PENSTOCK_TRY(append_extra(zgroup, group.format.extra));
   PENSTOCK_ASSIGN(Json attributes, parse_object(group.attributes, "attributes"));
   return JsonDocuments{{".zgroup", std::move(zgroup)}, {".zattrs", std::move(attributes)}};
 }

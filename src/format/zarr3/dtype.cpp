@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/json.hpp"
 #include "format/members.hpp"
 #include "format/zarr3/zarr3.hpp"
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/json.hpp"
 #include "format/members.hpp"
 #include "format/zarr3/zarr3.hpp"
 
@@ -125,7 +126,7 @@ Result<NodeInfo> parse_array(const Json& document) {
   if (const auto it = document.find("dimension_names"); it != document.end() && !it->is_null()) {
     PENSTOCK_ASSIGN(dataset.dimension_names, metadata::parse_names(*it, "dimension_names", dataset.rank()));
   }
-  if (!extra.empty()) dataset.extra = dump_json(extra);
+  if (!extra.empty()) dataset.format.extra = dump_json(extra);
   return NodeInfo(std::move(dataset));
 }
 
@@ -133,7 +134,7 @@ Result<NodeInfo> parse_group(const Json& document) {
   GroupInfo group;
   PENSTOCK_ASSIGN(const Json extra, extra_members(document, kGroupMembers));
   PENSTOCK_ASSIGN(group.attributes, metadata::object_text(document, "attributes"));
-  if (!extra.empty()) group.extra = dump_json(extra);
+  if (!extra.empty()) group.format.extra = dump_json(extra);
   return NodeInfo(std::move(group));
 }
 

@@ -68,7 +68,7 @@ void append_extra(Json& document, const Json& extra) {
 
 Result<Json> to_json(const Dataset& dataset) {
   PENSTOCK_TRY(metadata::check_dataset(dataset));
-  PENSTOCK_ASSIGN(const Json extra, parse_extra(dataset.extra));
+  PENSTOCK_ASSIGN(const Json extra, parse_extra(dataset.format.extra));
   Json document = Json::object();
   document["shape"] = dataset.shape;
   PENSTOCK_ASSIGN(const Json type, data_type(dataset, extra));
@@ -93,7 +93,7 @@ Result<Json> to_json(const Dataset& dataset) {
 }
 
 Result<Json> to_json(const GroupInfo& group) {
-  PENSTOCK_ASSIGN(const Json extra, parse_extra(group.extra));
+  PENSTOCK_ASSIGN(const Json extra, parse_extra(group.format.extra));
   Json document = Json::object();
   PENSTOCK_ASSIGN(document["attributes"], parse_object(group.attributes, "attributes"));
   document["zarr_format"] = 3;

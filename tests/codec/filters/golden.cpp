@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "core/json.hpp"
 #include "core/numpy_dtype.hpp"
 
 namespace penstock::test {

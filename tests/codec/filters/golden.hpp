@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "codec/list.hpp"
+#include "core/json.hpp"
 
 namespace penstock::test {
 

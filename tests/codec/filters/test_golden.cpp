@@ -5,6 +5,7 @@
 
 #include "codec/chain.hpp"
 #include "codec/filters/golden.hpp"
+#include "core/json.hpp"
 
 using namespace penstock;
 using namespace penstock::test;

@@ -1,0 +1,43 @@
+// A row of the list of formats (format/list.cpp): how a node is recognised and read.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "format/format.hpp"
+#include "penstock/bytes.hpp"
+#include "penstock/store.hpp"
+
+namespace penstock {
+
+/// A place in a store of which formats are asked whether it is theirs.
+class Candidate {
+ public:
+  Candidate(const Store& store, std::string_view path) : store_(store), path_(path) {}
+  [[nodiscard]] const Store& store() const { return store_; }
+  [[nodiscard]] std::string_view path() const { return path_; }
+
+  /// The first bytes (at most kHeadBytes) of the object of this very name and its size; read once.
+  struct Head {
+    Bytes bytes;
+    std::uint64_t object_bytes = 0;
+  };
+  static constexpr std::uint64_t kHeadBytes = 1024;
+  /// nullptr: there is no object of this name (but perhaps a directory).
+  Result<const Head*> head();
+
+ private:
+  const Store& store_;
+  std::string_view path_;
+  bool asked_ = false;
+  std::optional<Head> head_;
+};
+
+/// How a format is found.
+struct FormatEntry {
+  std::string_view name;  ///< for people: "zarr v3"
+  /// Reads the node: nullopt where it is not of this format.  Errors: it is, and cannot be read.
+  Result<std::optional<NodeInfo>> (*open)(Candidate& candidate);
+};
+
+}  // namespace penstock

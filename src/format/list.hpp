@@ -1,0 +1,12 @@
+// The formats that penstock knows.  list.cpp is the one place where a format is registered.
+#pragma once
+#include <span>
+
+#include "format/entry.hpp"
+
+namespace penstock {
+
+/// All formats, in the order in which they are asked.
+std::span<const FormatEntry> format_list();
+
+}  // namespace penstock
