@@ -8,6 +8,7 @@
 #include "cli/kit/progress.hpp"
 #include "cli/nodes/describe.hpp"
 #include "cli/nodes/walk.hpp"
+#include "core/json.hpp"
 #include "core/units.hpp"
 
 namespace penstock::cli {
@@ -25,7 +26,8 @@ class Verify : public Command {
   void usage(Usage& usage) override {
     usage.about(
         "Decodes every chunk of an array, or of all arrays below a group, and lists the bad ones by key and byte. "
-        "Checksums are checked where the codecs, or a zip, have some; images are checked by the rules of OME-NGFF. Exit "
+        "Checksums are checked where the codecs, or a zip, have some; images are checked by the rules of OME-NGFF. "
+        "Exit "
         "code 65 when something is bad.");
     usage.argument("STORE", store_, "array or group");
     usage.flag("--json", json_, "print JSON: a report for each array");

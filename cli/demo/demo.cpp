@@ -10,6 +10,7 @@
 #include "cli/demo/source.hpp"
 #include "cli/kit/command.hpp"
 #include "cli/kit/outfile.hpp"
+#include "core/json.hpp"
 #include "penstock/ops.hpp"
 
 namespace penstock::cli {

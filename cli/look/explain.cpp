@@ -2,6 +2,7 @@
 #include "cli/commands.hpp"
 #include "cli/kit/command.hpp"
 #include "cli/nodes/walk.hpp"
+#include "core/json.hpp"
 
 namespace penstock::cli {
 namespace {

@@ -9,6 +9,7 @@
 #include "cli/kit/table.hpp"
 #include "cli/nodes/describe.hpp"
 #include "cli/nodes/walk.hpp"
+#include "core/json.hpp"
 #include "core/units.hpp"
 #include "format/format.hpp"
 

@@ -5,6 +5,7 @@
 #include "cli/kit/command.hpp"
 #include "cli/nodes/describe.hpp"
 #include "cli/nodes/walk.hpp"
+#include "core/json.hpp"
 #include "core/units.hpp"
 
 namespace penstock::cli {

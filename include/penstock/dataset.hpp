@@ -51,7 +51,7 @@ struct FormatInfo {
   std::string name = "zarr";  ///< "zarr", "nifti"
   int version = 3;
   /// What the file said that has no place elsewhere, kept for writing it back: JSON object as text, may be empty.
-  std::string extra;
+  std::string extra = {};
 };
 /// Version of zarr; nullopt for another format.
 std::optional<int> zarr_format(const FormatInfo& format);

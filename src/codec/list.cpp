@@ -31,6 +31,7 @@
 #include "codec/zfp/zfp.hpp"
 #include "codec/zlib/zlib.hpp"
 #include "codec/zstd/zstd.hpp"
+#include "core/json.hpp"
 #include "core/suggest.hpp"
 
 namespace penstock {

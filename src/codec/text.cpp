@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include "codec/list.hpp"
+#include "core/json.hpp"
 #include "core/suggest.hpp"
 #include "penstock/codec.hpp"
 

@@ -53,10 +53,13 @@ class Reader {
   void list(std::size_t at, std::array<To, N>& to) const {
     for (std::size_t i = 0; i < N; ++i) to[i] = static_cast<To>(get<T>(at + i * sizeof(T)));
   }
-  /// Text up to its first zero byte.
+  /// Text up to its first zero byte; the encoding is not said, so that what is not ASCII becomes "?".
   [[nodiscard]] std::string text(std::size_t at, std::size_t bytes) const {
     const std::string_view all(reinterpret_cast<const char*>(bytes_.data()) + at, bytes);
-    return std::string(all.substr(0, all.find('\0')));
+    std::string text(all.substr(0, all.find('\0')));
+    for (char& c : text)
+      if (c < ' ' || c > '~') c = '?';
+    return text;
   }
   [[nodiscard]] std::string_view magic(std::size_t at) const {
     return {reinterpret_cast<const char*>(bytes_.data()) + at, 4};
@@ -226,8 +229,8 @@ std::string attributes_of(const Header& h) {
   if (const std::string_view unit = space_unit(h.xyzt_units); !unit.empty()) out["space_unit"] = unit;
   out["sform_code"] = h.sform_code;
   out["qform_code"] = h.qform_code;
-  if (!h.descrip.empty() && is_utf8(h.descrip)) out["descrip"] = h.descrip;
-  if (!h.intent_name.empty() && is_utf8(h.intent_name)) out["intent_name"] = h.intent_name;
+  if (!h.descrip.empty()) out["descrip"] = h.descrip;
+  if (!h.intent_name.empty()) out["intent_name"] = h.intent_name;
   return dump_json(out);
 }
 

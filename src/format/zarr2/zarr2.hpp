@@ -1,6 +1,6 @@
 // Inside of the zarr v2 reader and writer.
 #pragma once
-#include "core/json_fwd.hpp"
+#include "core/json.hpp"
 #include "format/format.hpp"
 
 namespace penstock::zarr2 {

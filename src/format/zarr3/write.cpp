@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "codec/list.hpp"
+#include "core/json.hpp"
 #include "format/members.hpp"
 #include "format/zarr3/zarr3.hpp"
 

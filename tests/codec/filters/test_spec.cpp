@@ -7,6 +7,7 @@
 
 #include "codec/device_decoder.hpp"
 #include "codec/filters/golden.hpp"
+#include "core/json.hpp"
 #include "core/numpy_dtype.hpp"
 
 using namespace penstock;
