@@ -9,6 +9,8 @@
 #include <tuple>
 #include <vector>
 
+#include "penstock/store_options.hpp"
+
 namespace penstock::python {
 namespace {
 
@@ -42,7 +44,9 @@ std::string without_name(const std::string& message, const std::string& filename
 
 }  // namespace
 
-void raise(const Error& error, const std::string& filename) {
+void raise(const Error& told, const std::string& url) {
+  const Error error = redacted(told);
+  const std::string filename = redacted(url);
   nb::object type = exception_type(error.code());
   nb::object value;
   if (PyObject_IsSubclass(type.ptr(), PyExc_OSError) == 1) {
