@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Coroutine, Iterator
+from typing import Any, TypeAlias
 
 import zarr.abc.store
 import zarr.storage
@@ -15,6 +16,9 @@ from zarr.core.config import config
 from zarr.core.sync import _get_loop
 
 from . import _core
+
+# Index of a request in its batch, its kind, and the range as zarr-python says it.
+_Wanted: TypeAlias = tuple[int, str, ByteRequest | None]
 
 # Requests that wait for an asynchronous store together.  zarr-python's own default, 10, leaves a store across a network
 # idle most of the time.
@@ -51,62 +55,65 @@ class _Source:
         if self._get_sync is None:
             self._loop.call_soon_threadsafe(self._begin, batch)
             return
-        for number, (key, kind, offset, count) in enumerate(batch.requests):
+        for index, (key, kind, offset, count) in enumerate(batch.requests):
             try:
-                if batch.cancelled:
-                    raise asyncio.CancelledError("the fetch was cancelled")
-                if kind in ("span", "last") and count == 0:
-                    found: Any = None if self.get(key, None, None) is None else b""
+                _check(batch)
+                wanted = None if kind == "size" else _request(kind, offset, count)
+                buffer = self._get_sync(key, prototype=default_buffer_prototype(), byte_range=wanted)
+                if kind == "size":
+                    batch.answer_size([index], None if buffer is None else len(buffer))
                 else:
-                    buffer = self._get_sync(
-                        key, prototype=default_buffer_prototype(), byte_range=_request(kind, offset, count)
-                    )
-                    found = None if buffer is None else buffer.as_numpy_array()
-                batch.answer([number], [found])
+                    batch.answer([index], [_bytes(buffer)])
             except (Exception, asyncio.CancelledError) as error:
-                batch.fail([number], error)
+                batch.fail([index], error)
 
     def _begin(self, batch: _core.FetchBatch) -> None:
         """On the loop: a task for each object, since stores batch ranges of one."""
-        objects: dict[str, list[tuple[int, str, int, int]]] = {}
-        for number, (key, kind, offset, count) in enumerate(batch.requests):
-            objects.setdefault(key, []).append((number, kind, offset, count))
+        objects: dict[str, list[_Wanted]] = {}
+        for index, (key, kind, offset, count) in enumerate(batch.requests):
+            objects.setdefault(key, []).append((index, kind, _request(kind, offset, count)))
         for key, wanted in objects.items():
-            task = self._loop.create_task(self._fetch_object(batch, key, wanted))
-            self._tasks.add(task)  # the loop itself holds tasks weakly
-            task.add_done_callback(self._tasks.discard)
+            sizes = [index for index, kind, _ in wanted if kind == "size"]
+            ranges = [(index, request) for index, kind, request in wanted if kind != "size"]
+            if sizes:
+                self._start(self._fetch_size(batch, key, sizes))
+            if ranges:
+                self._start(self._fetch_ranges(batch, key, ranges))
 
-    async def _fetch_object(
-        self, batch: _core.FetchBatch, key: str, wanted: Sequence[tuple[int, str, int, int]]
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = self._loop.create_task(work)
+        self._tasks.add(task)  # the loop itself holds tasks weakly
+        task.add_done_callback(self._tasks.discard)
+
+    async def _fetch_size(self, batch: _core.FetchBatch, key: str, indices: list[int]) -> None:
+        with _failing(batch, indices):
+            async with self._window:
+                _check(batch)
+                try:
+                    size = int(await self._store.getsize(key))
+                except FileNotFoundError:
+                    size = None
+            batch.answer_size(indices, size)
+
+    async def _fetch_ranges(
+        self, batch: _core.FetchBatch, key: str, ranges: list[tuple[int, ByteRequest | None]]
     ) -> None:
-        numbers = [number for number, *_ in wanted]
-        try:
-            if any(kind in ("span", "last") and count == 0 for _, kind, _, count in wanted):
-                # No range says "nothing": what has to be known is whether the object stands.
-                stands = await self._store.exists(key)
-                empty = [n for n, kind, _, count in wanted if kind in ("span", "last") and count == 0]
-                batch.answer(empty, [b"" if stands else None] * len(empty))
-                wanted = [one for one in wanted if one[0] not in empty]
-                numbers = [number for number, *_ in wanted]
-            requests = [_request(kind, offset, count) for _, kind, offset, count in wanted]
-            if len(requests) > 1 and self._batches:
-                found = await self._get_ranges(batch, key, requests)
-                if found is not None:
-                    batch.answer(numbers, found)
-                    return
-            await asyncio.gather(*(self._fetch_one(batch, key, n, r) for n, r in zip(numbers, requests, strict=True)))
-        except BaseException as error:
-            batch.fail(numbers, error)
-            if not isinstance(error, Exception):
-                raise
+        indices = [index for index, _ in ranges]
+        with _failing(batch, indices):
+            found = None
+            if len(ranges) > 1 and self._batches:
+                found = await self._get_ranges(batch, key, [request for _, request in ranges])
+            if found is not None:
+                batch.answer(indices, found)
+            else:
+                await asyncio.gather(*(self._fetch_one(batch, key, *one) for one in ranges))
 
     async def _get_ranges(
         self, batch: _core.FetchBatch, key: str, requests: list[ByteRequest | None]
     ) -> list[Any] | None:
         """Ranges of one object by one call (get_ranges of obstore, cat_ranges of fsspec); None: the store has none."""
         async with self._window:
-            if batch.cancelled:
-                raise asyncio.CancelledError("the fetch was cancelled")
+            _check(batch)
             try:
                 buffers = await self._store.get_partial_values(
                     default_buffer_prototype(), [(key, request) for request in requests]
@@ -114,19 +121,14 @@ class _Source:
             except NotImplementedError:
                 self._batches = False
                 return None
-        return [None if buffer is None else buffer.as_numpy_array() for buffer in buffers]
+        return [_bytes(buffer) for buffer in buffers]
 
-    async def _fetch_one(self, batch: _core.FetchBatch, key: str, number: int, request: ByteRequest | None) -> None:
-        try:
+    async def _fetch_one(self, batch: _core.FetchBatch, key: str, index: int, request: ByteRequest | None) -> None:
+        with _failing(batch, [index]):
             async with self._window:
-                if batch.cancelled:
-                    raise asyncio.CancelledError("the fetch was cancelled")
+                _check(batch)
                 buffer = await self._store.get(key, default_buffer_prototype(), request)
-            batch.answer([number], [None if buffer is None else buffer.as_numpy_array()])
-        except BaseException as error:
-            batch.fail([number], error)
-            if not isinstance(error, Exception | asyncio.CancelledError):
-                raise
+            batch.answer([index], [_bytes(buffer)])
 
     def _wait(self, work: Any) -> Any:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
@@ -149,13 +151,33 @@ class _Source:
             buffer = self._get_sync(key, prototype=default_buffer_prototype(), byte_range=wanted)
         else:
             buffer = self._wait(self._store.get(key, default_buffer_prototype(), wanted))
-        return None if buffer is None else buffer.as_numpy_array()
+        return _bytes(buffer)
 
     def set(self, key: str, value: bytes) -> None:
         self._wait(self._store.set(key, default_buffer_prototype().buffer.from_bytes(value)))
 
     def erase(self, key: str) -> None:
         self._wait(self._store.delete(key))
+
+
+@contextlib.contextmanager
+def _failing(batch: _core.FetchBatch, indices: list[int]) -> Iterator[None]:
+    """What goes wrong within is the answer to these requests; what ends the loop goes on, too."""
+    try:
+        yield
+    except BaseException as error:
+        batch.fail(indices, error)
+        if not isinstance(error, Exception | asyncio.CancelledError):
+            raise
+
+
+def _check(batch: _core.FetchBatch) -> None:
+    if batch.cancelled:
+        raise asyncio.CancelledError("the fetch was cancelled")
+
+
+def _bytes(buffer: Any) -> Any:
+    return None if buffer is None else buffer.as_numpy_array()
 
 
 def _request(kind: str, offset: int, count: int) -> ByteRequest | None:

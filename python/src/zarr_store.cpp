@@ -142,14 +142,27 @@ class PythonStore final : public Store {
 
   // The GIL is taken once for all requests; an asynchronous store answers from its event loop.
   void fetch(std::span<const FetchRequest> requests, FetchSink& sink, const FetchOptions& options) const override {
-    if (requests.empty()) return;
+    std::vector<NumberedRequest> asked;
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      if (const Status status = check_key(requests[i].key); !status) {
+        FetchAnswer refused;
+        refused.status = status.error();
+        sink.done(i, std::move(refused));
+      } else if (auto known = answer_from_pin(requests[i], join(requests[i].key))) {
+        sink.done(i, *std::move(known));
+      } else {
+        asked.push_back({i, requests[i]});
+      }
+    }
+    if (asked.empty()) return;
     const nb::gil_scoped_acquire gil;
+    const std::size_t count = asked.size();
     const nb::object batch =
-        nb::cast(new FetchBatch(url_, requests, sink, options.cancel), nb::rv_policy::take_ownership);
+        nb::cast(new FetchBatch(url_, ranged_, std::move(asked), sink, options.cancel), nb::rv_policy::take_ownership);
     try {
       nb::borrow(source_).attr("fetch")(batch);
     } catch (nb::python_error& e) {
-      std::vector<std::size_t> all(requests.size());
+      std::vector<std::size_t> all(count);
       std::iota(all.begin(), all.end(), std::size_t{0});
       nb::cast<FetchBatch&>(batch).fail(all, nb::borrow(e.value()));
     }
@@ -176,6 +189,8 @@ class PythonStore final : public Store {
   }
 
  private:
+  std::string join(std::string_view key) const { return url_ + "/" + std::string(key); }
+
   PyObject* source_;  // not nb::object: it is let go of from threads without the GIL
   std::string url_;
   bool writable_;

@@ -61,6 +61,7 @@ class Fetch {
       answer.owner = object;
       return answer;
     }
+    if (part.second == 0) return answer;
     PENSTOCK_ASSIGN(const ByteSpan into, sink_.room(number, part.second));
     PENSTOCK_TRY(object->read(part.first, into));
     answer.bytes = into;

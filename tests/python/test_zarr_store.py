@@ -28,6 +28,7 @@ class Late(WrapperStore[MemoryStore]):
         self.delay_s = delay_s
         self.asked: list[tuple[str, Any]] = []
         self.batches: list[int] = []
+        self.sizes: list[str] = []
         self.threads: set[int] = set()
         self.waiting = self.max_waiting = 0
 
@@ -48,7 +49,11 @@ class Late(WrapperStore[MemoryStore]):
         return [await self.get(key, prototype, byte_range) for key, byte_range in ranges]
 
     async def getsize(self, key: str) -> int:
-        raise AssertionError("nobody asks for a size first")
+        self.sizes.append(key)
+        buffer = await self._store.get(key, default_buffer_prototype())
+        if buffer is None:
+            raise FileNotFoundError(key)
+        return len(buffer)
 
 
 def late(delay_s: float = 0.0, **objects: bytes) -> Late:
@@ -58,11 +63,12 @@ def late(delay_s: float = 0.0, **objects: bytes) -> Late:
     return store
 
 
-def fetch(store: Any, requests: list[tuple[str, str, int, int]]) -> list[bytes | None]:
-    return _core.fetch(native_store(store, writable=False, ranged=True), requests)
+def fetch(store: Any, requests: list[tuple[str, str, int, int]], *, ranged: bool = True) -> list[bytes | None]:
+    return _core.fetch(native_store(store, writable=False, ranged=ranged), requests)
 
 
-def test_every_range() -> None:
+@pytest.mark.parametrize("ranged", [True, False])
+def test_every_range(ranged: bool) -> None:
     store = late(k=TEXT, empty=b"")
     cases: list[tuple[tuple[str, str, int, int], bytes | None]] = [
         (("k", "whole", 0, 0), TEXT),
@@ -77,15 +83,23 @@ def test_every_range() -> None:
         (("absent", "last", 0, 4), None),
         (("absent", "span", 0, 0), None),
     ]
-    assert fetch(store, [case for case, _ in cases]) == [expected for _, expected in cases]
+    assert fetch(store, [case for case, _ in cases], ranged=ranged) == [expected for _, expected in cases]
     for case, expected in cases:
-        assert fetch(store, [case]) == [expected], case
-    assert ("k", SuffixByteRequest(4)) in store.asked
+        store.sizes.clear()
+        assert fetch(store, [case], ranged=ranged) == [expected], case
+        assert bool(store.sizes) == (ranged and case[1] != "whole" and case[1] != "from" and case[3] == 0)
+    assert (("k", SuffixByteRequest(4)) in store.asked) == ranged
+    assert all(byte_range is None for _, byte_range in store.asked) == (not ranged)
 
 
 def test_a_range_past_the_end_is_corrupt_data() -> None:
     with pytest.raises(ValueError, match="k: the store gave 2 bytes for 4 bytes from byte 8"):
         fetch(late(k=TEXT), [("k", "span", 8, 4)])
+    for request in (("k", "span", 8, 4), ("k", "span", 11, 0), ("k", "from", 11, 0)):
+        with pytest.raises(ValueError, match="k: the object has 10 bytes, wanted"):
+            fetch(late(k=TEXT), [request], ranged=False)
+    with pytest.raises(ValueError, match="k: the object has 10 bytes, wanted"):
+        fetch(late(k=TEXT), [("k", "span", 11, 0)])
 
 
 def test_requests_wait_together_and_no_thread_for_each() -> None:
