@@ -43,7 +43,7 @@ class _Source:
         self._loop = _get_loop()
         self._get_sync = getattr(store, "get_sync", None) if _has_sync_io(store) else None
         self._tasks: set[asyncio.Task[None]] = set()
-        self._batches = True
+        self._batches = hasattr(store, "get_partial_values")
         self.url = str(store)
         self.writable = writable
         self.ranged = ranged
