@@ -25,6 +25,7 @@ PUBLIC = {
     "error_codes.def": "core",
     "region.hpp": "core",
     "report.hpp": "core",
+    "store_options.hpp": "core",
     "device.hpp": "device",
     "options.hpp": "exec",
     "fetch.hpp": "store",

@@ -146,7 +146,7 @@ class Group {
 
 /// Array or Group at a path or URL ("vol.zarr/0", "x.zip").
 using Node = std::variant<Array, Group>;
-Result<Node> open(const std::string& url, StoreMode mode = StoreMode::read);
+Result<Node> open(const std::string& url, StoreMode mode = StoreMode::read, const StoreOptions& options = {});
 /// Array or Group at `path` of a store ("" = its root).  Its metadata is read once.
 /// Errors: not_found, invalid_metadata, unsupported (codec, dtype or extension, by name).
 Result<Node> open(std::shared_ptr<Store> store, std::string_view path);

@@ -14,6 +14,7 @@ namespace penstock {
 
 /// Which bytes of an object.
 struct ByteRange {
+  /// How the part is named.
   enum class Kind : std::uint8_t {
     whole,  ///< all of them
     span,   ///< `count` from `offset_bytes` on; the object must have them
@@ -24,6 +25,7 @@ struct ByteRange {
   std::uint64_t offset_bytes = 0;
   std::uint64_t count = 0;
 
+  /// One of each kind; the whole object is `{}`.
   static ByteRange span(std::uint64_t offset_bytes, std::uint64_t count) { return {Kind::span, offset_bytes, count}; }
   static ByteRange from(std::uint64_t offset_bytes) { return {Kind::from, offset_bytes, 0}; }
   static ByteRange last(std::uint64_t count) { return {Kind::last, 0, count}; }
@@ -42,15 +44,21 @@ struct ObjectVersion {
   std::uint64_t number = 0;
   /// Leads to this very version while it is held, also where the number is not known.
   std::shared_ptr<const ObjectPin> pin;
+  /// Whether it says anything: a version that does not is equal to none, not even to itself.
+  [[nodiscard]] bool known() const { return number != 0 || pin != nullptr; }
 };
 
 /// A question to a store.  What it points at lives until it is answered.
 struct FetchRequest {
   std::string_view key;
   ByteRange range;
-  /// nullptr: whichever version stands.  Else the answer is of this one, or the error `changed`.
+  /// nullptr: whichever version stands.  Else the answer is of this one, or the error `changed` (which a version that
+  /// is not known() always gives).
   const ObjectVersion* same_as = nullptr;
 };
+
+/// A size or place that the store did not tell.
+inline constexpr std::uint64_t kNotTold = ~std::uint64_t{0};
 
 /// The answer to one request.
 struct FetchAnswer {
@@ -58,8 +66,8 @@ struct FetchAnswer {
   /// does); changed (it is not the version that was asked for); those of FetchSink::room.
   Status status;
   bool absent = false;             ///< no such object; not an error
-  std::uint64_t offset_bytes = 0;  ///< in the object, of the first byte
-  std::uint64_t object_bytes = 0;  ///< of the whole object
+  std::uint64_t offset_bytes = 0;  ///< in the object, of the first byte; kNotTold: of a `last` without object_bytes
+  std::uint64_t object_bytes = 0;  ///< of the whole object; kNotTold: nobody asked the store
   ObjectVersion version;
   ByteView bytes;                     ///< in the memory that the sink gave, or in the store's own, kept by `owner`
   std::shared_ptr<const void> owner;  ///< set when `bytes` are the store's own memory

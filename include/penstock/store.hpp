@@ -12,6 +12,7 @@
 #include "penstock/bytes.hpp"
 #include "penstock/error.hpp"
 #include "penstock/fetch.hpp"
+#include "penstock/store_options.hpp"
 
 namespace penstock {
 
@@ -30,6 +31,8 @@ class Object : public ObjectPin {
   /// Fingerprint of this version: another value when the key was replaced (file: inode, time and size).  0: not known,
   /// so that nothing about the object may be kept for later.
   [[nodiscard]] virtual std::uint64_t version() const { return 0; }
+  /// Whether it is that version; false when nobody can tell.
+  [[nodiscard]] virtual bool is_version(const ObjectVersion& version) const;
   /// Many ranges at once; a store with latency has them all under way together.
   [[nodiscard]] virtual Status read_many(std::span<const ReadRange> ranges) const;
   /// Reads all of it and compares it with the checksum that the store keeps of it (zip: crc32); a store that keeps none
@@ -58,11 +61,44 @@ class ObjectLock {
 /// What an object is locked for: `change`: it is read, changed in part and written; `replace`: it is written whole.
 enum class LockUse : std::uint8_t { change, replace };
 
+/// What must stand under a key for a write to be carried out.
+struct WriteCondition {
+  /// What it asks for.
+  enum class Kind : std::uint8_t {
+    any,      ///< whatever stands there
+    absent,   ///< nothing
+    version,  ///< `version`, and one that is not known() is not "any": it is refused
+  };
+  Kind kind = Kind::any;
+  ObjectVersion version;
+
+  /// One of each kind.
+  static WriteCondition any() { return {}; }
+  static WriteCondition absent() { return {Kind::absent, {}}; }
+  static WriteCondition same_as(ObjectVersion version) { return {Kind::version, std::move(version)}; }
+};
+
+/// An object that is made bit by bit, too large for memory or not known in order.  It appears under its key, whole,
+/// when commit() returns; dropped before that, or with its process, it never was.  For one thread at a time.
+class ObjectWriter {
+ public:
+  virtual ~ObjectWriter() = default;
+  /// Bytes so far, up to the highest one written.
+  [[nodiscard]] virtual std::uint64_t size_bytes() const = 0;
+  /// Overwrites, or goes beyond the end; bytes that were never written are zero.  Errors: no_space, io_error, closed.
+  [[nodiscard]] virtual Status write_at(std::uint64_t offset_bytes, ByteView bytes) = 0;
+  /// Behind the end.  Errors: as write_at.
+  [[nodiscard]] Status append(ByteView bytes) { return write_at(size_bytes(), bytes); }
+  /// The object stands.  Whatever comes of it, the writer is closed.  Errors: changed; those of Store::set.
+  [[nodiscard]] virtual Status commit(const WriteCondition& condition, const CancelToken& cancel) = 0;
+  [[nodiscard]] Status commit() { return commit(WriteCondition::any(), CancelToken()); }
+};
+
 /// Objects by key.  All members are thread-safe.  A missing key is a value (nullptr, false), not an error.
 class Store {
  public:
   virtual ~Store() = default;
-  /// How a person writes it: a path, "memory://", "file.zip".
+  /// How a person writes it: a path, "memory://", "file.zip".  Without secrets (redacted).
   [[nodiscard]] virtual std::string url() const = 0;
   /// Path that the bytes take, for the report: "file, buffered".
   [[nodiscard]] virtual std::string path_taken() const = 0;
@@ -93,6 +129,14 @@ class Store {
   /// As set, with the object given in parts that are written one after the other (no copy in between where the store
   /// can).
   [[nodiscard]] virtual Status set_parts(std::string_view key, std::span<const ByteView> parts);
+  /// As set_parts, if `condition` holds, else the error `changed` and nothing is written.  No other write that has a
+  /// condition or holds the object's lock can come between the look and the write (memory, zip: no write at all).
+  /// Takes the lock itself: not for a thread that holds one.  `cancel` ends the wait for it.
+  [[nodiscard]] virtual Status set_if(std::string_view key, std::span<const ByteView> parts,
+                                      const WriteCondition& condition, const CancelToken& cancel);
+  /// Begins an object that is written bit by bit.  By default it is kept in a temporary file without a name (in
+  /// $TMPDIR) and goes through memory once, in commit().  The store must outlive it.  Errors: as set.
+  [[nodiscard]] virtual Result<std::unique_ptr<ObjectWriter>> writer(std::string_view key);
   /// Removes an object; absent is fine.
   [[nodiscard]] virtual Status erase(std::string_view key) = 0;
   /// Removes all keys below `prefix` (and an object of that very name).
@@ -108,15 +152,16 @@ class Store {
   /// writer that was killed or dropped leaves a container that looks finished.
   [[nodiscard]] virtual Status flush() { return {}; }
 
-  /// Ranges of one object closer together than this are read as one.
-  [[nodiscard]] virtual std::uint64_t merge_gap_bytes() const { return 0; }
+  /// traits("").merge_gap_bytes
+  [[nodiscard]] std::uint64_t merge_gap_bytes() const { return traits("").merge_gap_bytes; }
 };
 
 /// Who may write.
 enum class StoreMode : std::uint8_t { read, read_write, create };
 
 /// Opens the store of a path or URL: a directory, "*.zip" (or a zip by content), "memory://name", "file://...".
-/// create: makes the directory or archive if absent.  Errors: not_found, unsupported (unknown scheme, by name).
-Result<std::shared_ptr<Store>> open_store(const std::string& url, StoreMode mode);
+/// create: makes the directory or archive if absent.  Errors: not_found, unsupported (unknown scheme, by name),
+/// invalid_argument (an option that this kind of store does not have).
+Result<std::shared_ptr<Store>> open_store(const std::string& url, StoreMode mode, const StoreOptions& options = {});
 
 }  // namespace penstock

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
 Mode: TypeAlias = Literal["r", "r+", "a"]
@@ -30,6 +31,20 @@ def checked_mode(mode: Any) -> Mode:
         raise ValueError(f"mode {mode!r}: it is 'r', 'r+' or 'a'; penstock.create makes new arrays")
     known: Mode = mode
     return known
+
+
+def checked_options(options: Any) -> dict[str, str]:
+    """The options of a store, text by text.  Errors: TypeError, which holds no value."""
+    if options is None:
+        return {}
+    if not isinstance(options, Mapping):
+        raise TypeError(f"options are a mapping of names to text, not {type(options).__name__}")
+    for name, value in options.items():
+        if not isinstance(name, str):
+            raise TypeError(f"the name of an option is text, not {type(name).__name__}")
+        if not isinstance(value, str):
+            raise TypeError(f"option {name!r} is text, not {type(value).__name__}")
+    return dict(options)
 
 
 def _of_zarr(node: Any) -> str | None:

@@ -1,5 +1,6 @@
 #include "array.hpp"
 
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -8,6 +9,8 @@
 #include <nanobind/stl/vector.h>
 
 #include <filesystem>
+#include <map>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -33,15 +36,20 @@ StoreMode store_mode(const std::string& mode) {
   throw nb::value_error("mode must be 'r' (read only), 'r+' (read and write) or 'a' (create the store if absent)");
 }
 
+using OptionMap = std::map<std::string, std::string>;
+
+StoreOptions store_options(const OptionMap& options) { return {{options.begin(), options.end()}}; }
+
 void bind_store(nb::module_& m) {
   nb::class_<PyStore>(m, "Store", "Bytes by key.")
       .def_static(
           "open",
-          [](const std::string& url, const std::string& mode) {
+          [](const std::string& url, const std::string& mode, const OptionMap& options) {
             const auto how = store_mode(mode);
-            return PyStore{unwrap(without_gil(Threads::none, [&] { return open_store(url, how); }), url)};
+            return PyStore{
+                unwrap(without_gil(Threads::none, [&] { return open_store(url, how, store_options(options)); }), url)};
           },
-          nb::arg("url"), nb::arg("mode"))
+          nb::arg("url"), nb::arg("mode"), nb::arg("options") = OptionMap())
       .def_prop_ro("url", [](const PyStore& s) { return s.store->url(); })
       .def_prop_ro("writable", [](const PyStore& s) { return s.store->writable(); })
       .def(
@@ -202,11 +210,11 @@ void bind_functions(nb::module_& m) {
       nb::arg("zarr_format"), nb::arg("metadata"), "The array of a metadata document (zarr.json, .zarray).");
   m.def(
       "open",
-      [](const std::string& url, const std::string& mode) {
+      [](const std::string& url, const std::string& mode, const OptionMap& options) {
         const auto how = store_mode(mode);
-        return unwrap(without_gil(Threads::none, [&] { return open(url, how); }), url);
+        return unwrap(without_gil(Threads::none, [&] { return open(url, how, store_options(options)); }), url);
       },
-      nb::arg("url"), nb::arg("mode"));
+      nb::arg("url"), nb::arg("mode"), nb::arg("options") = OptionMap());
   m.def(
       "open_node",
       [](const PyStore& s, const std::string& path) {

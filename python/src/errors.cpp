@@ -9,6 +9,8 @@
 #include <tuple>
 #include <vector>
 
+#include "penstock/store_options.hpp"
+
 namespace penstock::python {
 namespace {
 
@@ -49,7 +51,9 @@ nb::str text_of(const std::string& message) {
 
 }  // namespace
 
-void raise(const Error& error, const std::string& filename) {
+void raise(const Error& told, const std::string& url) {
+  const Error error = redacted(told);
+  const std::string filename = redacted(url);
   nb::object type = exception_type(error.code());
   nb::object value;
   if (PyObject_IsSubclass(type.ptr(), PyExc_OSError) == 1) {

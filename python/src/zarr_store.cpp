@@ -5,10 +5,14 @@
 #include <nanobind/stl/string.h>
 
 #include <cstring>
+#include <numeric>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "errors.hpp"
+#include "fetch_batch.hpp"
+#include "py_bytes.hpp"
 #include "store.hpp"
 
 namespace nb = nanobind;
@@ -24,34 +28,14 @@ Result<T> with_gil(std::string_view what, std::string_view key, const Call& call
     return call();
   } catch (const nb::python_error& e) {
     const nb::object error = nb::borrow(e.value());
-    return Error(ErrorCode::io_error,
-                 fmt::format("{}: the store could not {} it: {}: {}", key, what,
-                             nb::cast<std::string>(nb::str(error.type().attr("__name__"))), nb::str(error).c_str()));
+    return Error(
+        ErrorCode::io_error,
+        redacted(fmt::format("{}: the store could not {} it: {}: {}", key, what,
+                             nb::cast<std::string>(nb::str(error.type().attr("__name__"))), nb::str(error).c_str())));
   } catch (const nb::cast_error&) {
     return Error(ErrorCode::io_error, fmt::format("{}: the store's answer has a type that was not expected", key));
   }
 }
-
-/// The bytes of a Python object, kept alive.
-class PyBytes {
- public:
-  /// Needs the GIL.  Raises what the object raises.
-  explicit PyBytes(const nb::object& owner) {
-    if (PyObject_GetBuffer(owner.ptr(), &buffer_, PyBUF_SIMPLE) != 0) throw nb::python_error();
-  }
-  PyBytes(const PyBytes&) = delete;
-  PyBytes& operator=(const PyBytes&) = delete;
-  ~PyBytes() {
-    const nb::gil_scoped_acquire gil;
-    PyBuffer_Release(&buffer_);
-  }
-  [[nodiscard]] ByteView view() const {
-    return {static_cast<const std::byte*>(buffer_.buf), static_cast<std::size_t>(buffer_.len)};
-  }
-
- private:
-  Py_buffer buffer_{};
-};
 
 /// An object that was fetched as a whole when it was opened.
 class WholeObject final : public Object {
@@ -103,15 +87,20 @@ class RangedObject final : public Object {
   std::uint64_t size_bytes_;
 };
 
-/// A store over a Python object with `url`, `writable`, `ranged`, size(key), get(key, start, stop), set(key, value) and
-/// erase(key).  Its calls come from any thread.
+/// Across a network a request costs more time than reading on: ranges this near are one, up to so many bytes.
+constexpr std::uint64_t kMergeGapBytes = std::uint64_t{1} << 20;
+constexpr std::uint64_t kMergeMaxBytes = std::uint64_t{16} << 20;
+
+/// A store over a Python object with `url`, `writable`, `ranged`, `in_flight`, fetch(batch), size(key),
+/// get(key, start, stop), set(key, value) and erase(key).  Its calls come from any thread.
 class PythonStore final : public Store {
  public:
   explicit PythonStore(const nb::object& source)
       : source_(source.inc_ref().ptr()),
-        url_(nb::cast<std::string>(source.attr("url"))),
+        url_(redacted(nb::cast<std::string>(source.attr("url")))),
         writable_(nb::cast<bool>(source.attr("writable"))),
-        ranged_(nb::cast<bool>(source.attr("ranged"))) {}
+        ranged_(nb::cast<bool>(source.attr("ranged"))),
+        in_flight_(nb::cast<std::uint64_t>(source.attr("in_flight"))) {}
   PythonStore(const PythonStore&) = delete;
   PythonStore& operator=(const PythonStore&) = delete;
   ~PythonStore() override {
@@ -138,6 +127,47 @@ class PythonStore final : public Store {
       return std::unique_ptr<Object>(std::make_unique<WholeObject>(std::make_unique<PyBytes>(got), name));
     });
   }
+  StoreTraits traits(std::string_view) const override {
+    StoreTraits traits;
+    traits.requests_in_flight = in_flight_;
+    if (in_flight_ == 0) {
+      traits.reason = "a store of zarr-python that answers in the thread that asks";
+      return traits;
+    }
+    traits.merge_gap_bytes = kMergeGapBytes;
+    traits.merge_max_bytes = kMergeMaxBytes;
+    traits.reason = "an asynchronous store of zarr-python: requests wait for it together, few large ones cost least";
+    return traits;
+  }
+
+  // The GIL is taken once for all requests; an asynchronous store answers from its event loop.
+  void fetch(std::span<const FetchRequest> requests, FetchSink& sink, const FetchOptions& options) const override {
+    std::vector<NumberedRequest> asked;
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      if (const Status status = check_key(requests[i].key); !status) {
+        FetchAnswer refused;
+        refused.status = status.error();
+        sink.done(i, std::move(refused));
+      } else if (auto known = answer_from_pin(requests[i], join(requests[i].key))) {
+        sink.done(i, *std::move(known));
+      } else {
+        asked.push_back({i, requests[i]});
+      }
+    }
+    if (asked.empty()) return;
+    const nb::gil_scoped_acquire gil;
+    const std::size_t count = asked.size();
+    const nb::object batch =
+        nb::cast(new FetchBatch(url_, ranged_, std::move(asked), sink, options.cancel), nb::rv_policy::take_ownership);
+    try {
+      nb::borrow(source_).attr("fetch")(batch);
+    } catch (nb::python_error& e) {
+      std::vector<std::size_t> all(count);
+      std::iota(all.begin(), all.end(), std::size_t{0});
+      nb::cast<FetchBatch&>(batch).fail(all, nb::borrow(e.value()));
+    }
+  }
+
   Result<std::vector<StoreEntry>> list_dir(std::string_view) const override {
     return Error(ErrorCode::unsupported, url_ + ": a store of zarr-python is not listed here");
   }
@@ -159,10 +189,13 @@ class PythonStore final : public Store {
   }
 
  private:
+  std::string join(std::string_view key) const { return url_ + "/" + std::string(key); }
+
   PyObject* source_;  // not nb::object: it is let go of from threads without the GIL
   std::string url_;
   bool writable_;
   bool ranged_;
+  std::uint64_t in_flight_;
 };
 
 }  // namespace
@@ -171,8 +204,10 @@ void bind_zarr_store(nb::module_& m) {
   m.def(
       "python_store", [](const nb::object& source) { return PyStore{std::make_shared<PythonStore>(source)}; },
       nb::arg("source"),
-      "A store over an object with `url`, `writable`, `ranged` (fetch parts of objects), size(key), "
-      "get(key, start, stop), set(key, value) and erase(key), called from any thread.");
+      "A store over an object with `url`, `writable`, `ranged` (fetch parts of objects), `in_flight` (requests worth "
+      "having under way; 0: it answers in the calling thread), fetch(batch), size(key), get(key, start, stop), "
+      "set(key, value) and erase(key), called from any thread.");
+  bind_fetch_batch(m);
 }
 
 }  // namespace penstock::python

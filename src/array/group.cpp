@@ -102,10 +102,14 @@ Status Group::set_attributes(std::string_view attributes_json) {
   return {};
 }
 
-Result<Node> open(const std::string& url, StoreMode mode) {
-  PENSTOCK_ASSIGN(const Location location, locate(url));
-  PENSTOCK_ASSIGN(std::shared_ptr<Store> store, open_store(location.store_url, mode));
-  return open(std::move(store), location.path);
+Result<Node> open(const std::string& url, StoreMode mode, const StoreOptions& options) {
+  auto node = [&]() -> Result<Node> {
+    PENSTOCK_ASSIGN(const Location location, locate(url));
+    PENSTOCK_ASSIGN(std::shared_ptr<Store> store, open_store(location.store_url, mode, options));
+    return open(std::move(store), location.path);
+  }();
+  if (node) return node;
+  return redacted(node.error());
 }
 
 Result<Node> open(std::shared_ptr<Store> store, std::string_view path) {

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "penstock/store_options.hpp"
+
 namespace penstock {
 namespace {
 
@@ -24,7 +26,7 @@ std::string_view error_python_type(ErrorCode code) { return row(code).python; }
 int error_exit_code(ErrorCode code) { return row(code).exit_code; }
 
 Error& Error::add_context(std::string_view where) {
-  message_.insert(0, ": ").insert(0, where);
+  message_.insert(0, ": ").insert(0, redacted(where));
   return *this;
 }
 

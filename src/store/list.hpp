@@ -9,17 +9,41 @@
 
 namespace penstock {
 
+/// Where a store is, as it was given.
+struct StoreUrl {
+  std::string_view text;    ///< all of it; may hold secrets
+  std::string_view scheme;  ///< "" for a plain path
+  std::string_view rest;    ///< behind "scheme://"; of a plain path all
+};
+
+/// The path of a store in a file system, percent-decoded unless it is plain.
+/// Errors: invalid_argument (a bad escape, a URL with a relative path).
+Result<std::string> file_path_of(const StoreUrl& url);
+/// The name behind "scheme://", percent-decoded.
+Result<std::string> name_of(const StoreUrl& url);
+
+/// An option that a kind of store has.
+struct StoreOptionName {
+  std::string_view name;
+  std::string_view what;  ///< for people
+};
+
 /// How a kind of store is recognised and opened.
 struct StoreKind {
   std::string_view scheme;  ///< of its URLs: "file" for "file:///data/vol.zarr"
   std::string_view what;    ///< for people: "a directory"
   /// Whether a plain path without a scheme is for this kind; nullptr: never.  Asked in the order of the list.
   bool (*claims_path)(const std::string& path);
-  /// Opens what stands behind "scheme://", percent-decoded, or the plain path.
-  Result<std::shared_ptr<Store>> (*open)(const std::string& location, StoreMode mode);
+  /// Opens it.  The options are some of those below.
+  Result<std::shared_ptr<Store>> (*open)(const StoreUrl& url, StoreMode mode, const StoreOptions& options);
+  std::span<const StoreOptionName> options = {};
 };
 
 /// All kinds, in the order in which a plain path is offered to them.
 std::span<const StoreKind> store_list();
+
+/// open_store among these kinds.
+Result<std::shared_ptr<Store>> open_store_of(std::span<const StoreKind> kinds, const std::string& url, StoreMode mode,
+                                             const StoreOptions& options);
 
 }  // namespace penstock

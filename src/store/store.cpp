@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/checked.hpp"
+#include "store/condition.hpp"
 #include "store/key.hpp"
 #include "store/locks.hpp"
 
@@ -32,6 +33,8 @@ Status Object::read_many(std::span<const ReadRange> ranges) const {
 
 std::optional<ByteView> Object::view(std::uint64_t, std::uint64_t) const { return std::nullopt; }
 
+bool Object::is_version(const ObjectVersion& wanted) const { return wanted.number != 0 && wanted.number == version(); }
+
 Result<bool> Store::get(std::string_view key, Bytes& out) const {
   PENSTOCK_ASSIGN(const std::unique_ptr<Object> object, open(key));
   if (object == nullptr) return false;
@@ -55,85 +58,6 @@ Result<bool> Store::get_suffix(std::string_view key, std::uint64_t count, Bytes&
   PENSTOCK_TRY(out.resize_discard(take));
   PENSTOCK_TRY(object->read(size - take, out.span()));
   return true;
-}
-
-namespace {
-
-/// The part of an object of `size` bytes that a request wants.  Errors: corrupt_data when the object ends before.
-Result<std::pair<std::uint64_t, std::uint64_t>> part_of(const ByteRange& range, std::uint64_t size,
-                                                        std::string_view key) {
-  using Part = std::pair<std::uint64_t, std::uint64_t>;
-  const auto too_short = [&] {
-    return Error(ErrorCode::corrupt_data, std::string(key) + ": the object has " + std::to_string(size) +
-                                              " bytes, wanted " + std::to_string(range.count) + " bytes from byte " +
-                                              std::to_string(range.offset_bytes));
-  };
-  switch (range.kind) {
-    case ByteRange::Kind::whole: return Part{0, size};
-    case ByteRange::Kind::last: return Part{size - std::min(size, range.count), std::min(size, range.count)};
-    case ByteRange::Kind::from:
-      if (range.offset_bytes > size) return too_short();
-      return Part{range.offset_bytes, size - range.offset_bytes};
-    case ByteRange::Kind::span:
-      if (range.offset_bytes > size || range.count > size - range.offset_bytes) return too_short();
-      return Part{range.offset_bytes, range.count};
-  }
-  return Error(ErrorCode::internal, "no such kind of range");
-}
-
-/// One request by way of an open object.
-Result<FetchAnswer> fetch_one(const Store& store, const FetchRequest& request, std::size_t number, FetchSink& sink) {
-  FetchAnswer answer;
-  std::shared_ptr<const Object> object;
-  if (request.same_as != nullptr && request.same_as->pin)
-    object = std::static_pointer_cast<const Object>(request.same_as->pin);
-  else {
-    PENSTOCK_ASSIGN(object, store.open(request.key));
-  }
-  if (!object) {
-    answer.absent = true;
-    return answer;
-  }
-  answer.object_bytes = object->size_bytes();
-  answer.version = {object->version(), object};
-  if (request.same_as != nullptr && !request.same_as->pin && request.same_as->number != answer.version.number)
-    return Error(ErrorCode::changed,
-                 store.url() + "/" + std::string(request.key) + ": the object was replaced meanwhile");
-  PENSTOCK_ASSIGN(const auto part, part_of(request.range, answer.object_bytes, request.key));
-  answer.offset_bytes = part.first;
-  if (const auto view = object->view(part.first, part.second)) {
-    answer.bytes = *view;
-    answer.owner = object;
-    return answer;
-  }
-  PENSTOCK_ASSIGN(const ByteSpan into, sink.room(number, part.second));
-  PENSTOCK_TRY(object->read(part.first, into));
-  answer.bytes = into;
-  return answer;
-}
-
-}  // namespace
-
-void Store::fetch(std::span<const FetchRequest> requests, FetchSink& sink, const FetchOptions& options) const {
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    auto answer = options.cancel.cancelled()
-                      ? Result<FetchAnswer>(Error(ErrorCode::cancelled, "the fetch was cancelled"))
-                      : fetch_one(*this, requests[i], i, sink);
-    if (answer) {
-      sink.done(i, *std::move(answer));
-    } else {
-      FetchAnswer failed;
-      failed.status = std::move(answer).error();
-      sink.done(i, std::move(failed));
-    }
-  }
-}
-
-StoreTraits Store::traits(std::string_view) const {
-  StoreTraits traits;
-  traits.merge_gap_bytes = merge_gap_bytes();
-  traits.reason = "the store's only path";
-  return traits;
 }
 
 Result<std::vector<std::string>> Store::list(std::string_view prefix) const {
@@ -160,6 +84,14 @@ Status Store::set_parts(std::string_view key, std::span<const ByteView> parts) {
   if (parts.size() == 1) return set(key, parts[0]);
   PENSTOCK_ASSIGN_IN(const Bytes whole, joined(parts), key);
   return set(key, whole);
+}
+
+Status Store::set_if(std::string_view key, std::span<const ByteView> parts, const WriteCondition& condition,
+                     const CancelToken& cancel) {
+  if (condition.kind == WriteCondition::Kind::any) return set_parts(key, parts);
+  PENSTOCK_ASSIGN(const auto held, lock(key, LockUse::change, not_cancelled(cancel)));
+  PENSTOCK_TRY(check_condition(*this, key, condition));
+  return set_parts(key, parts);
 }
 
 Status Store::erase_prefix(std::string_view prefix) {

@@ -57,7 +57,11 @@ class FaultStore final : public Store {
   bool writable() const override { return inner_->writable(); }
   /// As a store would that answers slowly.
   void set_merge_gap(std::uint64_t bytes) { merge_gap_bytes_ = bytes; }
-  std::uint64_t merge_gap_bytes() const override { return merge_gap_bytes_.value_or(inner_->merge_gap_bytes()); }
+  StoreTraits traits(std::string_view key) const override {
+    StoreTraits traits = inner_->traits(key);
+    traits.merge_gap_bytes = merge_gap_bytes_.value_or(traits.merge_gap_bytes);
+    return traits;
+  }
 
   Result<std::unique_ptr<Object>> open(std::string_view key) const override {
     const Fault fault = due(StoreOp::open, key);

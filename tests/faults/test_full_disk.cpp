@@ -22,6 +22,23 @@ namespace {
 
 constexpr std::size_t kDiskBytes = 1 << 20;
 
+/// The same by a writer of parts.
+std::string fill_bit_by_bit(Store& store) {
+  const auto writer = store.writer("k");
+  if (!writer) return "writer: " + writer.error().message();
+  const std::string piece(100'000, 'n');
+  Status status;
+  for (std::size_t done = 0; status && done < 2 * kDiskBytes; done += piece.size())
+    status = (*writer)->append(as_bytes(piece));
+  if (status) return "2 MiB fit on a disk of 1 MiB, bit by bit";
+  if (status.error().code() != ErrorCode::no_space) return "not no_space: " + status.error().message();
+  if (status.error().message().find("k") == std::string::npos) return "no key: " + status.error().message();
+  if ((*writer)->commit()) return "a writer that failed is committed";
+  Bytes out;
+  const auto found = store.get("k", out);
+  return found && *found && out.size() == 1000 ? "" : "the old object is lost to a writer";
+}
+
 /// Fills until it fails.  "" when everything is as it must be, else what is wrong.
 std::string fill(const std::string& url, const fs::path& directory) {
   const auto opened = open_store(url, StoreMode::create);
@@ -36,6 +53,7 @@ std::string fill(const std::string& url, const fs::path& directory) {
   Bytes out;
   const auto found = store->get("k", out);
   if (!found || !*found || as_text(out) != old_text) return "the old object is lost";
+  if (const std::string wrong = fill_bit_by_bit(*store); !wrong.empty()) return wrong;
   const Status again = store->set("small", as_bytes(old_text));
   if (!again) return "what fits is refused afterwards: " + again.error().message();
   const Status flushed = store->flush();

@@ -59,3 +59,52 @@ TEST(OpenStore, MemoryStoresAreSharedByNameOrAnonymous) {
   ASSERT_TRUE(anonymous->set("k", as_bytes("v")));
   EXPECT_FALSE(open_store("memory://", StoreMode::read_write).value()->exists("k").value());
 }
+
+namespace {
+
+/// A kind of store that keeps what it was told.
+struct Told {
+  std::string text, rest;
+  StoreOptions options;
+} told;
+constexpr StoreOptionName kToyOptions[] = {{"region", "where"}, {"access_key", "who"}};
+const StoreKind kToys[] = {{"toy", "for a test", nullptr,
+                            [](const StoreUrl& url, StoreMode, const StoreOptions& options) {
+                              told = {std::string(url.text), std::string(url.rest), options};
+                              return open_store("memory://", StoreMode::create);
+                            },
+                            kToyOptions}};
+
+}  // namespace
+
+TEST(StoreOptionsAndUrls, ReachTheKindOfStoreAsTheyAre) {
+  const std::string url = "toy://host/a%20b?x=%2F#y";
+  ASSERT_TRUE(open_store_of(kToys, url, StoreMode::read, {{{"region", "eu"}, {"access_key", ""}}}));
+  EXPECT_EQ(told.text, url);
+  EXPECT_EQ(told.rest, "host/a%20b?x=%2F#y");
+  EXPECT_EQ(told.options.by_name, (decltype(told.options.by_name){{"region", "eu"}, {"access_key", ""}}));
+}
+
+TEST(StoreOptionsAndUrls, UnknownOptionsAreRefusedWithoutTheirValues) {
+  const auto near = open_store_of(kToys, "toy://host", StoreMode::read, {{{"acces_key", "secret"}}});
+  ASSERT_FALSE(near);
+  EXPECT_EQ(near.error().code(), ErrorCode::invalid_argument);
+  EXPECT_EQ(near.error().message(),
+            "a store of the kind 'toy' (for a test) has no option 'acces_key'; did you mean access_key?");
+  EXPECT_EQ(near.error().hint(), "its options: region, access_key");
+  const TemporaryDirectory scratch;
+  const auto none = open_store(scratch / "store", StoreMode::create, {{{"region", "secret"}}});
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().message(), "a store of the kind 'file' (a directory) has no option 'region'");
+  EXPECT_FALSE(std::filesystem::exists(scratch / "store")) << "nothing is made before";
+}
+
+TEST(StoreOptionsAndUrls, NoMessageHoldsASecret) {
+  for (const char* url : {"gopher://user:secret@host/a", "file://user:secret@host/a",
+                          "memory://x?X-Amz-Signature=secret", "file:///a%2?sig=secret"}) {
+    const auto store = open_store(url, StoreMode::read);
+    ASSERT_FALSE(store) << url;
+    EXPECT_EQ((store.error().message() + store.error().hint()).find("secret"), std::string::npos)
+        << store.error().message();
+  }
+}

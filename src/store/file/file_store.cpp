@@ -9,10 +9,12 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "store/condition.hpp"
 #include "store/file/directory_lock.hpp"
 #include "store/file/walk.hpp"
 #include "store/key.hpp"
 #include "store/locks.hpp"
+#include "store/object_writer.hpp"
 #include "store/posix.hpp"
 
 namespace penstock {
@@ -24,6 +26,15 @@ struct Directory {
   FileDescriptor fd;
   std::string name;
 };
+
+/// Whether two looks saw the same content of the same file.
+bool is_same(const struct stat& a, const struct stat& b) {
+  const auto same_time = [](const timespec& x, const timespec& y) {
+    return x.tv_sec == y.tv_sec && x.tv_nsec == y.tv_nsec;
+  };
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino && a.st_size == b.st_size && same_time(a.st_mtim, b.st_mtim) &&
+         same_time(a.st_ctim, b.st_ctim);
+}
 
 /// What stands behind an open file.  Errors: is_directory; unsupported for pipes and devices.
 Result<struct stat> look_at(int fd, FileName file) {
@@ -60,10 +71,16 @@ class FileObject final : public Object {
       : root_(std::move(root)),
         key_(std::move(key)),
         fd_(std::move(fd)),
+        info_(info),
         size_(size_of(info)),
         version_(version_of(info)) {}
   std::uint64_t size_bytes() const override { return size_; }
   std::uint64_t version() const override { return version_; }
+  // A pin holds the file, so no other can have its inode: that tells versions apart which are too young for a number.
+  bool is_version(const ObjectVersion& wanted) const override {
+    const auto* pinned = dynamic_cast<const FileObject*>(wanted.pin.get());
+    return pinned != nullptr ? is_same(info_, pinned->info_) : Object::is_version(wanted);
+  }
   Status read(std::uint64_t offset_bytes, ByteSpan into) const override {
     if (offset_bytes > size_ || into.size() > size_ - offset_bytes)
       return Error(ErrorCode::corrupt_data, join_key(root_->name, key_) + ": the file has " + std::to_string(size_) +
@@ -76,8 +93,15 @@ class FileObject final : public Object {
   std::shared_ptr<const Directory> root_;
   std::string key_;
   FileDescriptor fd_;
+  struct stat info_;
   std::uint64_t size_;
   std::uint64_t version_;
+};
+
+/// A file that is being written, beside the one that it will become.
+struct Temporary {
+  FileDescriptor fd;  ///< invalid: errno says why
+  std::string path;   ///< below the root
 };
 
 class FileStore final : public Store {
@@ -128,21 +152,30 @@ class FileStore final : public Store {
     return list_tree(root(), std::string(prefix));
   }
 
+  StoreTraits traits(std::string_view) const override {
+    StoreTraits traits;
+    traits.reason = "files: read where they lie, in the thread that asks; a gap costs more to read than to skip";
+    return traits;
+  }
+
   Status set(std::string_view key, ByteView value) override { return set_parts(key, {&value, 1}); }
 
   Status set_parts(std::string_view key, std::span<const ByteView> parts) override {
     PENSTOCK_TRY(check_change(key));
     const std::string name(key);
-    // A directory that erase_prefix (ours or another process') takes away under a write is made again.
-    constexpr int kAttempts = 8;
-    int why = 0;
-    for (int attempt = 0; attempt < kAttempts; ++attempt) {
-      PENSTOCK_ASSIGN(why, write_and_rename(name, parts));
-      if (why == 0) return {};
-      if (why != ENOENT) break;
-      PENSTOCK_TRY(make_parents(name));
-    }
-    return errno_error(why, path_of(key));
+    PENSTOCK_TRY(with_parents(name, [&]() -> Result<int> { return write_and_rename(name, parts); }));
+    return {};
+  }
+
+  Result<std::unique_ptr<ObjectWriter>> writer(std::string_view key) override {
+    PENSTOCK_TRY(check_change(key));
+    std::string name(key);
+    Temporary made;
+    PENSTOCK_TRY(with_parents(name, [&]() -> Result<int> {
+      made = make_temporary(name);
+      return made.fd ? 0 : errno;
+    }));
+    return std::unique_ptr<ObjectWriter>(std::make_unique<Writer>(*this, std::move(name), std::move(made)));
   }
 
   Status erase(std::string_view key) override {
@@ -206,24 +239,83 @@ class FileStore final : public Store {
 
   /// 0, or ENOENT when the parent directory is missing, or EISDIR.  Leaves no temporary file behind.
   Result<int> write_and_rename(const std::string& key, std::span<const ByteView> parts) const {
-    const std::string parent = key.substr(0, key.rfind('/') + 1);  // with its '/'; npos + 1 = 0: none
-    std::string temporary;
-    FileDescriptor fd;
-    do {  // EEXIST: a process of another machine or container with our number, or a leftover of an earlier one
-      temporary = parent + temporary_name();
-      fd = open_at(root_->fd.get(), temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL);
-    } while (!fd && errno == EEXIST);
-    if (!fd) return errno;
+    Temporary made = make_temporary(key);
+    if (!made.fd) return errno;
 
-    Status status = write_at(fd.get(), 0, parts, {root_->name, key});
-    int why = fd.close();  // network file systems tell of a full disk here
-    if (status && why == 0 && ::renameat(root_->fd.get(), temporary.c_str(), root_->fd.get(), key.c_str()) != 0)
-      why = errno;
+    Status status = write_at(made.fd.get(), 0, parts, {root_->name, key});
+    const int why = status ? close_and_rename(made, key) : 0;
     if (status && why == 0) return 0;
-    ::unlinkat(root_->fd.get(), temporary.c_str(), 0);
+    remove(made);
     if (!status) return std::move(status).error();
     return why;
   }
+
+  /// Where a write goes before it gets the key's name.
+  Temporary make_temporary(const std::string& key) const {
+    const std::string parent = key.substr(0, key.rfind('/') + 1);  // with its '/'; npos + 1 = 0: none
+    Temporary made;
+    do {  // EEXIST: a process of another machine or container with our number, or a leftover of an earlier one
+      made.path = parent + temporary_name();
+      made.fd = open_at(root_->fd.get(), made.path.c_str(), O_WRONLY | O_CREAT | O_EXCL);
+    } while (!made.fd && errno == EEXIST);
+    return made;
+  }
+  /// 0 or an errno.
+  int close_and_rename(Temporary& made, const std::string& key) const {
+    const int why = made.fd.close();  // network file systems tell of a full disk here
+    if (why != 0) return why;
+    return ::renameat(root_->fd.get(), made.path.c_str(), root_->fd.get(), key.c_str()) == 0 ? 0 : errno;
+  }
+  void remove(const Temporary& made) const { ::unlinkat(root_->fd.get(), made.path.c_str(), 0); }
+
+  /// Tries `make`, which gives 0 or an errno, until the directory of `key` stands: one that erase_prefix (ours or
+  /// another process') takes away under a write is made again.
+  template <class Make>
+  Status with_parents(const std::string& key, const Make& make) const {
+    constexpr int kAttempts = 8;
+    int why = 0;
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+      PENSTOCK_ASSIGN(why, make());
+      if (why == 0) return {};
+      if (why != ENOENT) break;
+      PENSTOCK_TRY(make_parents(key));
+    }
+    return errno_error(why, path_of(key));
+  }
+
+  /// A temporary file, renamed when it is whole.
+  class Writer final : public CheckedWriter {
+   public:
+    Writer(FileStore& store, std::string key, Temporary made)
+        : CheckedWriter(store.path_of(key)), store_(store), key_(std::move(key)), made_(std::move(made)) {}
+    Writer(const Writer&) = delete;
+    Writer& operator=(const Writer&) = delete;
+    ~Writer() override {
+      if (!renamed_) store_.remove(made_);
+    }
+
+   protected:
+    Status put(std::uint64_t offset_bytes, ByteView bytes) override {
+      return penstock::write_at(made_.fd.get(), offset_bytes, {&bytes, 1}, where_);
+    }
+    Status finish(const WriteCondition& condition, const CancelToken& cancel) override {
+      std::unique_ptr<ObjectLock> held;
+      if (condition.kind != WriteCondition::Kind::any) {
+        PENSTOCK_ASSIGN(held, store_.lock(key_, LockUse::change, not_cancelled(cancel)));
+        PENSTOCK_TRY(check_condition(store_, key_, condition));
+      }
+      const int why = store_.close_and_rename(made_, key_);
+      if (why != 0) return errno_error(why, where_);
+      renamed_ = true;
+      return {};
+    }
+
+   private:
+    FileStore& store_;
+    const std::string key_;
+    Temporary made_;
+    bool renamed_ = false;
+  };
 
   Status make_parents(const std::string& key) const {
     for (std::size_t slash = key.find('/'); slash != std::string::npos; slash = key.find('/', slash + 1)) {

@@ -7,7 +7,9 @@
 #include <mutex>
 #include <shared_mutex>
 
+#include "store/condition.hpp"
 #include "store/key.hpp"
+#include "store/object_writer.hpp"
 #include "store/sorted_keys.hpp"
 
 namespace penstock {
@@ -86,16 +88,26 @@ class MemoryStore final : public Store {
     return list_of(objects_->by_key, prefix);
   }
 
-  Status set(std::string_view key, ByteView value) override { return set_parts(key, {&value, 1}); }
+  StoreTraits traits(std::string_view) const override {
+    StoreTraits traits;
+    traits.reason = "memory of this process: bytes are handed out where they lie, reading over a gap saves nothing";
+    return traits;
+  }
 
+  Status set(std::string_view key, ByteView value) override { return set_parts(key, {&value, 1}); }
   Status set_parts(std::string_view key, std::span<const ByteView> parts) override {
-    static std::atomic<std::uint64_t> versions{1};
+    return set_if(key, parts, WriteCondition::any(), CancelToken());
+  }
+  Status set_if(std::string_view key, std::span<const ByteView> parts, const WriteCondition& condition,
+                const CancelToken&) override {
     PENSTOCK_TRY(check_change(key));
     PENSTOCK_ASSIGN_IN(Bytes whole, joined(parts), join_key(url_, key));
-    auto fresh = std::make_shared<const Value>(Value{std::move(whole), versions++});
-    const std::unique_lock lock(objects_->mutex);
-    objects_->by_key.insert_or_assign(std::string(key), std::move(fresh));
-    return {};
+    return put(key, std::move(whole), condition);
+  }
+
+  Result<std::unique_ptr<ObjectWriter>> writer(std::string_view key) override {
+    PENSTOCK_TRY(check_change(key));
+    return std::unique_ptr<ObjectWriter>(std::make_unique<Writer>(*this, std::string(key)));
   }
 
   Status erase(std::string_view key) override {
@@ -123,6 +135,48 @@ class MemoryStore final : public Store {
     if (!writable_) return read_only_error(url_);
     return check_key(key);
   }
+
+  /// Looks and writes with nobody in between.
+  Status put(std::string_view key, Bytes bytes, const WriteCondition& condition) {
+    static std::atomic<std::uint64_t> versions{1};
+    auto fresh = std::make_shared<const Value>(Value{std::move(bytes), versions++});
+    const std::unique_lock lock(objects_->mutex);
+    const auto it = objects_->by_key.find(key);
+    const std::uint64_t now = it == objects_->by_key.end() ? 0 : it->second->version;
+    if (condition.kind == WriteCondition::Kind::absent && now != 0) return changed_error(*this, key, kStandsAlready);
+    if (condition.kind == WriteCondition::Kind::version) {
+      if (!condition.version.known()) return changed_error(*this, key, kVersionUnknown);
+      if (now == 0 || now != condition.version.number) return changed_error(*this, key, kReplaced);
+    }
+    objects_->by_key.insert_or_assign(std::string(key), std::move(fresh));
+    return {};
+  }
+
+  /// Bytes that become the object as they are.
+  class Writer final : public CheckedWriter {
+   public:
+    Writer(MemoryStore& store, std::string key)
+        : CheckedWriter(join_key(store.url_, key)), store_(store), key_(std::move(key)) {}
+
+   protected:
+    Status put(std::uint64_t offset_bytes, ByteView bytes) override {
+      const std::uint64_t before = bytes_.size(), end = offset_bytes + bytes.size();
+      if (end > before) {
+        PENSTOCK_TRY_IN(bytes_.resize(end), where_);
+        if (offset_bytes > before) std::memset(bytes_.data() + before, 0, offset_bytes - before);
+      }
+      std::memcpy(bytes_.data() + offset_bytes, bytes.data(), bytes.size());
+      return {};
+    }
+    Status finish(const WriteCondition& condition, const CancelToken&) override {
+      return store_.put(key_, std::move(bytes_), condition);
+    }
+
+   private:
+    MemoryStore& store_;
+    const std::string key_;
+    Bytes bytes_;
+  };
 
   std::shared_ptr<Objects> objects_;
   std::string url_;

@@ -3,6 +3,7 @@
 #include <libdeflate.h>
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -98,6 +99,7 @@ Result<Members> parse_directory(ByteView bytes, const End& end, std::uint64_t in
     const bool is_directory = name.ends_with('/');
     if (is_directory) name.remove_suffix(1);
     if (const Status status = check_key(name); !status) return corrupt(where + ": " + status.error().message());
+    entry.member.version = next_version();
     if (!is_directory) members.insert_or_assign(std::string(name), entry.member);
   }
   if (count != end.record.members)
@@ -214,6 +216,11 @@ Status compare_crc(const Member& member, std::uint32_t crc32) {
 }
 
 }  // namespace
+
+std::uint64_t next_version() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
 
 Status check_crc(const Member& member, ByteView bytes) {
   // A null pointer would ask libdeflate for the initial value, which is that of no bytes too.

@@ -27,6 +27,9 @@ class Source {
   [[nodiscard]] virtual Status read(std::uint64_t offset_bytes, ByteSpan into) const = 0;
 };
 
+/// The next Member::version.
+std::uint64_t next_version();
+
 /// Members by name.  Entries of directories ("a/") are left out.
 using Members = std::map<std::string, Member, std::less<>>;
 

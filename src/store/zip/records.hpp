@@ -37,6 +37,8 @@ struct Member {
   std::uint16_t made_by = 0;
   std::uint32_t dos_date_time = 0;
   std::uint32_t external_attributes = 0;
+  /// Another number for every content that this process has met; stays when the member moves to a new archive.
+  std::uint64_t version = 0;
 };
 
 struct CentralEntry {

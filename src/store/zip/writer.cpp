@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <filesystem>
 #include <vector>
@@ -50,7 +49,7 @@ bool is_ascii(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 
-Result<Member> describe(std::string_view name, std::span<const ByteView> parts) {
+Result<Member> describe(std::string_view name, std::uint64_t size_bytes, std::uint32_t crc32) {
   if (name.size() > 0xffff)
     return Error(ErrorCode::invalid_argument, "a name of " + std::to_string(name.size()) + " bytes; ZIP has 65535");
   Member member;
@@ -58,12 +57,25 @@ Result<Member> describe(std::string_view name, std::span<const ByteView> parts) 
   member.external_attributes = kFileMode;
   member.dos_date_time = kDosDateTime;
   if (!is_ascii(name) && is_utf8(name)) member.flags = kFlagUtf8;
-  for (const ByteView part : parts) {
-    PENSTOCK_ASSIGN(member.size_bytes, checked_add(member.size_bytes, part.size()));
-    if (!part.empty()) member.crc32 = libdeflate_crc32(member.crc32, part.data(), part.size());
-  }
-  member.compressed_bytes = member.size_bytes;
+  member.crc32 = crc32;
+  member.size_bytes = member.compressed_bytes = size_bytes;
+  member.version = next_version();
   return member;
+}
+
+constexpr std::uint64_t kPiece = std::uint64_t{4} << 20;
+
+/// Calls `use(offset, piece)` for the first `bytes` of a file, one piece after the other.
+template <class Use>
+Status each_piece(int fd, std::uint64_t bytes, const std::function<Status()>& check, const Use& use) {
+  Bytes piece;
+  for (std::uint64_t done = 0; done < bytes; done += piece.size()) {
+    PENSTOCK_TRY(check());
+    PENSTOCK_TRY(piece.resize_discard(std::min(kPiece, bytes - done)));
+    PENSTOCK_TRY(read_at(fd, done, piece.span(), "the temporary file"));
+    PENSTOCK_TRY(use(done, piece.view()));
+  }
+  return {};
 }
 
 std::string temporary_of(const std::string& path) {
@@ -74,10 +86,7 @@ std::string temporary_of(const std::string& path) {
 }  // namespace
 
 FileSource::FileSource(FileDescriptor fd, std::string name, std::uint64_t size)
-    : fd_(std::move(fd)), name_(std::move(name)), size_(size) {
-  static std::atomic<std::uint64_t> ids{1};
-  id_ = ids++;
-}
+    : fd_(std::move(fd)), name_(std::move(name)), size_(size) {}
 
 Status FileSource::read(std::uint64_t offset_bytes, ByteSpan into) const {
   return read_at(fd_.get(), offset_bytes, into, "reading");
@@ -147,7 +156,6 @@ Status Writer::copy_from(const Source& source, Members& members) {
   for (auto& [name, member] : members) order.emplace_back(name, &member);
   std::sort(order.begin(), order.end(),
             [](const auto& a, const auto& b) { return a.second->header_offset < b.second->header_offset; });
-  constexpr std::uint64_t kPiece = std::uint64_t{4} << 20;
   Bytes piece;
   for (auto& [name, member] : order) {
     PENSTOCK_ASSIGN(const std::uint64_t end, find_end(source, name, *member));
@@ -164,24 +172,60 @@ Status Writer::copy_from(const Source& source, Members& members) {
   return {};
 }
 
-Result<Member> Writer::append(std::string_view name, std::span<const ByteView> parts) {
-  PENSTOCK_ASSIGN_IN(Member member, describe(name, parts), member_text(*file_, name));
+Result<Bytes> Writer::make_room(std::string_view name, Member& member) {
   Bytes header;
   PENSTOCK_TRY(append_local_header(header, name, member));
   PENSTOCK_ASSIGN(const std::uint64_t bytes, checked_add(header.size(), member.size_bytes));
-  {
-    const std::scoped_lock lock(mutex_);
-    member.header_offset = end_;
-    PENSTOCK_ASSIGN(end_, checked_add(end_, bytes));
-    member.end_offset = end_;
+  const std::scoped_lock lock(mutex_);
+  member.header_offset = end_;
+  PENSTOCK_ASSIGN(end_, checked_add(end_, bytes));
+  member.end_offset = end_;
+  return header;
+}
+
+void Writer::give_back(const Member& member) {
+  const std::scoped_lock lock(mutex_);
+  if (end_ == member.end_offset) end_ = member.header_offset;
+}
+
+Result<Member> Writer::append(std::string_view name, std::span<const ByteView> parts) {
+  std::uint64_t size = 0;
+  std::uint32_t crc = 0;
+  for (const ByteView part : parts) {
+    PENSTOCK_ASSIGN(size, checked_add(size, part.size()));
+    if (!part.empty()) crc = libdeflate_crc32(crc, part.data(), part.size());
   }
+  PENSTOCK_ASSIGN_IN(Member member, describe(name, size, crc), member_text(*file_, name));
+  PENSTOCK_ASSIGN(const Bytes header, make_room(name, member));
   std::vector<ByteView> all{header};
   all.insert(all.end(), parts.begin(), parts.end());
   Status status = write_at(file_->fd(), member.header_offset, all, temporary_);
   if (status) return member;
-  const std::scoped_lock lock(mutex_);  // give the room back when nobody has written behind
-  if (end_ == member.end_offset) end_ = member.header_offset;
+  give_back(member);
   return std::move(status.error().add_context(member_text(*file_, name)));
+}
+
+Result<Member> Writer::append_file(std::string_view name, int fd, std::uint64_t bytes,
+                                   const std::function<Status()>& check) {
+  const std::string where = member_text(*file_, name);
+  std::uint32_t crc = 0;
+  PENSTOCK_TRY_IN(each_piece(fd, bytes, check,
+                             [&](std::uint64_t, ByteView piece) -> Status {
+                               crc = libdeflate_crc32(crc, piece.data(), piece.size());
+                               return {};
+                             }),
+                  where);
+  PENSTOCK_ASSIGN_IN(Member member, describe(name, bytes, crc), where);
+  PENSTOCK_ASSIGN(const Bytes header, make_room(name, member));
+  const ByteView head = header;
+  Status status = write_at(file_->fd(), member.header_offset, {&head, 1}, temporary_);
+  if (status)
+    status = each_piece(fd, bytes, check, [&](std::uint64_t done, ByteView piece) {
+      return write_at(file_->fd(), member.header_offset + header.size() + done, {&piece, 1}, temporary_);
+    });
+  if (status) return member;
+  give_back(member);
+  return std::move(status.error().add_context(where));
 }
 
 Status Writer::finish(const Members& members, const FileSource* replaces) {

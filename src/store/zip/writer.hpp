@@ -1,5 +1,6 @@
 // An archive under construction: a hidden file beside the one that it will become.
 #pragma once
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -18,8 +19,6 @@ class FileSource final : public Source {
   [[nodiscard]] std::uint64_t size_bytes() const override { return size_; }
   [[nodiscard]] Status read(std::uint64_t offset_bytes, ByteSpan into) const override;
   [[nodiscard]] int fd() const { return fd_.get(); }
-  /// Another number for every file that this process opened.
-  [[nodiscard]] std::uint64_t id() const { return id_; }
   /// Whether the file's name still leads to it.
   [[nodiscard]] Result<bool> still_named() const;
 
@@ -27,7 +26,6 @@ class FileSource final : public Source {
   FileDescriptor fd_;
   std::string name_;
   std::uint64_t size_;
-  std::uint64_t id_;
 };
 
 /// Whether the file's first bytes are those of a ZIP archive; false when it cannot be read.
@@ -51,6 +49,8 @@ class Writer {
   Status copy_from(const Source& source, Members& members);
   /// Writes one stored member.  Many threads may do so at once.
   Result<Member> append(std::string_view name, std::span<const ByteView> parts);
+  /// The same with the first `bytes` of a file.  `check` is asked now and then; its error ends the work.
+  Result<Member> append_file(std::string_view name, int fd, std::uint64_t bytes, const std::function<Status()>& check);
   /// Writes the central directory and renames.  No append may be under way.  `replaces`: the archive that loses its
   /// name.
   Status finish(const Members& members, const FileSource* replaces);
@@ -60,6 +60,10 @@ class Writer {
  private:
   Writer(std::string path, std::string temporary) : path_(std::move(path)), temporary_(std::move(temporary)) {}
   Result<bool> open_and_lock();
+  /// Gives the member a place behind all others, and the bytes of its header.
+  Result<Bytes> make_room(std::string_view name, Member& member);
+  /// Takes the place back when nobody has got one behind it.
+  void give_back(const Member& member);
 
   std::string path_;
   std::string temporary_;

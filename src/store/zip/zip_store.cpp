@@ -5,7 +5,9 @@
 #include <mutex>
 #include <shared_mutex>
 
+#include "store/condition.hpp"
 #include "store/key.hpp"
+#include "store/object_writer.hpp"
 #include "store/sorted_keys.hpp"
 #include "store/zip/directory.hpp"
 #include "store/zip/writer.hpp"
@@ -26,10 +28,10 @@ struct Found {
 /// A member of an archive, at the place that its local header gave.
 class ZipObject : public Object {
  public:
-  ZipObject(Found found, std::string name, std::uint64_t data_offset, std::uint64_t version)
-      : found_(std::move(found)), name_(std::move(name)), data_offset_(data_offset), version_(version) {}
+  ZipObject(Found found, std::string name, std::uint64_t data_offset)
+      : found_(std::move(found)), name_(std::move(name)), data_offset_(data_offset) {}
   std::uint64_t size_bytes() const final { return found_.member.size_bytes; }
-  std::uint64_t version() const final { return version_; }
+  std::uint64_t version() const final { return found_.member.version; }
 
  protected:
   bool holds(std::uint64_t offset_bytes, std::uint64_t count) const {
@@ -44,9 +46,6 @@ class ZipObject : public Object {
   const Found found_;
   const std::string name_;
   const std::uint64_t data_offset_;
-
- private:
-  const std::uint64_t version_;
 };
 
 /// A stored member: ranges are read where they lie.  Its checksum is verified when all of it is read at
@@ -125,10 +124,9 @@ class ZipStore final : public Store {
     auto found = find(key);
     if (!found) return std::unique_ptr<Object>();
     PENSTOCK_ASSIGN(const std::uint64_t data, zip::find_data(*found->source, key, found->member));
-    const std::uint64_t version = found->source->id() << 48 ^ (found->member.header_offset + 1);
     const bool stored = found->member.method == zip::kStored;
-    if (stored) return std::unique_ptr<Object>(new StoredObject(*std::move(found), std::string(key), data, version));
-    return std::unique_ptr<Object>(new DeflatedObject(*std::move(found), std::string(key), data, version));
+    if (stored) return std::unique_ptr<Object>(new StoredObject(*std::move(found), std::string(key), data));
+    return std::unique_ptr<Object>(new DeflatedObject(*std::move(found), std::string(key), data));
   }
 
   Result<bool> get(std::string_view key, Bytes& out) const override {
@@ -155,15 +153,34 @@ class ZipStore final : public Store {
     return list_of(members_, prefix);
   }
 
+  StoreTraits traits(std::string_view key) const override {
+    StoreTraits traits;
+    const auto found = find(key);
+    traits.reason =
+        found && found->member.method == zip::kDeflated
+            ? "a deflated member: decoded as a whole, once for all requests of a call"
+            : "stored members of a local archive: read where they lie; a gap costs more to read than to skip";
+    return traits;
+  }
+
   Status set(std::string_view key, ByteView value) override { return set_parts(key, {&value, 1}); }
   Status set_parts(std::string_view key, std::span<const ByteView> parts) override {
+    return set_if(key, parts, WriteCondition::any(), CancelToken());
+  }
+  Status set_if(std::string_view key, std::span<const ByteView> parts, const WriteCondition& condition,
+                const CancelToken&) override {
     PENSTOCK_TRY(check_change(key));
     return change([&]() -> Status {
+      PENSTOCK_TRY(holds(key, condition));  // before it costs room in the archive
       PENSTOCK_ASSIGN(const Member member, writer_->append(key, parts));
-      const std::unique_lock lock(mutex_);
-      members_.insert_or_assign(std::string(key), member);
-      return {};
+      return put(key, member, condition);
     });
+  }
+  Result<std::unique_ptr<ObjectWriter>> writer(std::string_view key) override {
+    PENSTOCK_TRY(check_change(key));
+    const std::string directory = path_.substr(0, path_.rfind('/') + 1);
+    PENSTOCK_ASSIGN(FileDescriptor fd, make_nameless_file(directory));
+    return std::unique_ptr<ObjectWriter>(std::make_unique<Writer>(*this, std::string(key), std::move(fd)));
   }
   Status erase(std::string_view key) override {
     PENSTOCK_TRY(check_change(key));
@@ -210,6 +227,49 @@ class ZipStore final : public Store {
     if (!writable_) return read_only_error(url_);
     return check_key(key);
   }
+
+  Status holds(std::string_view key, const WriteCondition& condition) const {
+    const std::shared_lock lock(mutex_);
+    return holds_now(key, condition);
+  }
+  /// Called with mutex_ held.
+  Status holds_now(std::string_view key, const WriteCondition& condition) const {
+    const auto it = members_.find(key);
+    const bool stands = it != members_.end();
+    if (condition.kind == WriteCondition::Kind::absent && stands) return changed_error(*this, key, kStandsAlready);
+    if (condition.kind != WriteCondition::Kind::version) return {};
+    if (!condition.version.known()) return changed_error(*this, key, kVersionUnknown);
+    if (!stands || it->second.version != condition.version.number) return changed_error(*this, key, kReplaced);
+    return {};
+  }
+  /// Looks once more and makes the member the object of the key, with nobody in between.
+  Status put(std::string_view key, const Member& member, const WriteCondition& condition) {
+    const std::unique_lock lock(mutex_);
+    PENSTOCK_TRY(holds_now(key, condition));
+    members_.insert_or_assign(std::string(key), member);
+    return {};
+  }
+
+  /// A file beside the archive, which is copied into it.
+  class Writer final : public SpoolWriter {
+   public:
+    Writer(ZipStore& store, std::string key, FileDescriptor fd)
+        : SpoolWriter(join_key(store.url_, key), std::move(fd)), store_(store), key_(std::move(key)) {}
+
+   protected:
+    Status finish(const WriteCondition& condition, const CancelToken& cancel) override {
+      return store_.change([&]() -> Status {
+        PENSTOCK_TRY(store_.holds(key_, condition));
+        PENSTOCK_ASSIGN(const Member member,
+                        store_.writer_->append_file(key_, fd_.get(), size_bytes(), not_cancelled(cancel)));
+        return store_.put(key_, member, condition);
+      });
+    }
+
+   private:
+    ZipStore& store_;
+    const std::string key_;
+  };
 
   /// Runs a change while a new file is under construction, beside other changes but not beside flush().
   template <class Change>

@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""zarr-python over an asynchronous store that answers late: its own pipeline and penstock's, time and requests.
+
+    bench/latency.py [--delay-ms 50] [--repeats 3] [--cases chunks,shards,strided] [--json FILE]
+
+The store keeps everything in memory and lets each request wait; it counts them and how many wait together.  Three cases:
+200 chunks; 4 shards of 100 inner chunks; every 10th row of inner chunks out of such shards.  Repeats are interleaved;
+every result is compared with what was written.
+"""
+
+import argparse
+import asyncio
+import json
+import statistics
+import sys
+import time
+
+import numpy as np
+import zarr
+from zarr.storage import MemoryStore, WrapperStore
+
+import penstock
+import penstock.zarr
+
+PIPELINES = {
+    "zarr-python": "zarr.core.codec_pipeline.BatchedCodecPipeline",
+    "penstock": "penstock.zarr.CodecPipeline",
+}
+
+
+class LateStore(WrapperStore):
+    """Each request for bytes, or about them, takes `delay_s`; several wait together."""
+
+    delay_s = 0.0
+
+    def __init__(self, store) -> None:
+        super().__init__(store)
+        self.reset()
+
+    def reset(self) -> None:
+        self.requests = self.under_way = self.max_under_way = self.bytes = 0
+
+    async def _late(self, work):
+        self.requests += 1
+        self.under_way += 1
+        self.max_under_way = max(self.max_under_way, self.under_way)
+        try:
+            await asyncio.sleep(self.delay_s)
+            return await work
+        finally:
+            self.under_way -= 1
+
+    async def get(self, key, prototype, byte_range=None):
+        got = await self._late(self._store.get(key, prototype, byte_range))
+        self.bytes += 0 if got is None else len(got)
+        return got
+
+    async def get_partial_values(self, prototype, key_ranges):
+        # As a store would that has no call for many ranges: each is a request.
+        return await asyncio.gather(*(self.get(key, prototype, byte_range) for key, byte_range in key_ranges))
+
+    async def exists(self, key):
+        return await self._late(self._store.exists(key))
+
+    async def getsize(self, key):
+        return await self._late(self._store.getsize(key))
+
+
+def cases() -> dict:
+    """Name -> (shape, chunks, shards, selection): chunks of 64 KiB."""
+    return {
+        "chunks": ((200 * 16, 2048), (16, 2048), None, ...),
+        "shards": ((400 * 16, 2048), (16, 2048), (100 * 16, 2048), ...),
+        "strided": ((400 * 16, 2048), (16, 2048), (100 * 16, 2048), slice(None, None, 160)),
+    }
+
+
+def written(shape, chunks, shards) -> tuple[LateStore, np.ndarray]:
+    rng = np.random.default_rng(1)
+    data = rng.integers(0, 4096, shape).astype("u2")
+    store = LateStore(MemoryStore())
+    array = zarr.create_array(store, shape=shape, dtype=data.dtype, chunks=chunks, shards=shards, compressors=None)
+    array[...] = data
+    return store, data
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--delay-ms", type=float, default=50)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--cases", default=",".join(cases()))
+    parser.add_argument("--json")
+    args = parser.parse_args()
+    rows = []
+    for name in args.cases.split(","):
+        shape, chunks, shards, selection = cases()[name]
+        store, data = written(shape, chunks, shards)
+        expected = data[selection]
+        seen: dict[str, list] = {pipeline: [] for pipeline in PIPELINES}
+        for _ in range(args.repeats):
+            for pipeline, path in PIPELINES.items():
+                with zarr.config.set({"codec_pipeline.path": path, "codec_pipeline.strict": True}):
+                    array = zarr.open_array(store, mode="r")
+                    store.reset()
+                    LateStore.delay_s = args.delay_ms / 1000
+                    begin = time.perf_counter()
+                    got = array[selection]
+                    seconds = time.perf_counter() - begin
+                    LateStore.delay_s = 0
+                if not np.array_equal(got, expected):
+                    print(f"{name}: {pipeline} read something else than was written", file=sys.stderr)
+                    return 1
+                seen[pipeline].append((seconds, store.requests, store.max_under_way, store.bytes))
+        for pipeline, runs in seen.items():
+            seconds = sorted(run[0] for run in runs)
+            row = {
+                "case": name,
+                "pipeline": pipeline,
+                "seconds": round(statistics.median(seconds), 3),
+                "seconds_min": round(seconds[0], 3),
+                "seconds_max": round(seconds[-1], 3),
+                "requests": max(run[1] for run in runs),
+                "max_under_way": max(run[2] for run in runs),
+                "megabytes": round(max(run[3] for run in runs) / 1e6, 1),
+            }
+            rows.append(row)
+            print(
+                f"{name:8} {pipeline:12} {row['seconds']:7.3f} s ({row['seconds_min']:.3f} to {row['seconds_max']:.3f})"
+                f" {row['requests']:5} requests, {row['max_under_way']:3} at once, {row['megabytes']:6.1f} MB"
+            )
+    if args.json:
+        with open(args.json, "w") as out:
+            versions = {"penstock": penstock.__version__, "zarr-python": zarr.__version__}
+            json.dump({"delay_ms": args.delay_ms, "versions": versions, "rows": rows}, out, indent=1)
+            out.write("\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

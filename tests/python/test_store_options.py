@@ -1,0 +1,52 @@
+"""Options of stores, and that no message holds a secret."""
+
+from __future__ import annotations
+
+import pathlib
+from typing import Any
+
+import numpy as np
+import pytest
+
+import penstock
+
+
+def test_options_that_the_store_does_not_have_are_refused(tmp_path: pathlib.Path) -> None:
+    url = tmp_path / "a.zarr"
+    penstock.create(url, shape=(4,), dtype="u1")[...] = np.arange(4)
+    assert penstock.open(url, options={})[...].tolist() == [0, 1, 2, 3]
+    with pytest.raises(ValueError, match="has no option 'region'") as raised:
+        penstock.open(url, options={"region": "a-secret"})
+    assert "a-secret" not in str(raised.value) + "".join(raised.value.__notes__)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["region"], "options are a mapping of names to text, not list"),
+        ({1: "x"}, "the name of an option is text, not int"),
+        ({"region": 17}, "option 'region' is text, not int"),
+    ],
+)
+def test_options_are_text(options: Any, message: str) -> None:
+    with pytest.raises(TypeError) as raised:
+        penstock.open("memory://nothing", options=options)
+    assert str(raised.value) == message
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "s3://user:secret@bucket/a.zarr",
+        "https://host/a.zarr?X-Amz-Signature=secret",
+        "https://host/a.zarr?sv=1&sig=secret",
+        "memory://nothing?sig=secret",
+        "file://user:secret@host/a.zarr",
+    ],
+)
+def test_no_message_holds_a_secret_of_the_url(url: str) -> None:
+    with pytest.raises((OSError, ValueError, penstock.UnsupportedError)) as raised:
+        penstock.open(url)
+    told = [str(raised.value), repr(raised.value), str(getattr(raised.value, "filename", ""))]
+    told += getattr(raised.value, "__notes__", [])
+    assert "secret" not in " ".join(told), told
