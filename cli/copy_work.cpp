@@ -129,7 +129,7 @@ Result<CopyPlan> plan_copy(const CopyJob& job, const Node& from) {
     plan.text +=
         fmt::format(" would write {}{}Zarr v{}  {}  {}  {}  {}  in up to {} objects, {} before encoding\n", name,
                     name.empty() ? "" : "  ", dataset.zarr_format, shape_text(dataset), dataset.dtype.name(), chunks,
-                    codecs_text(dataset.codecs), format_count(objects), format_bytes(bytes));
+                    codecs_text(dataset), format_count(objects), format_bytes(bytes));
     PENSTOCK_ASSIGN(Json entry, dataset_json(dataset));
     entry["path"] = name;
     entry["objects"] = objects;

@@ -106,6 +106,7 @@ Result<FetchAnswer> fetch_one(const Store& store, const FetchRequest& request, s
     answer.owner = object;
     return answer;
   }
+  if (part.second == 0) return answer;
   PENSTOCK_ASSIGN(const ByteSpan into, sink.room(number, part.second));
   PENSTOCK_TRY(object->read(part.first, into));
   answer.bytes = into;

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "array/blocks.hpp"
-#include "array/read/region_reader.hpp"
+#include "array/read/bound_region.hpp"
 #include "array/state.hpp"
 #include "array/write/region_writer.hpp"
 #include "core/json.hpp"
