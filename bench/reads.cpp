@@ -216,6 +216,60 @@ Status reads(const std::string& path, const char* name, int repeats) {
   return right ? Status{} : Status(Error(ErrorCode::internal, "other bytes came out"));
 }
 
+/// Two thousand regions of one inner chunk of 64 KiB each, of a hundred arrays, by one call.
+Status regions(const std::string& folder, int repeats) {
+  constexpr std::uint64_t kArrays = 100, kRegions = 2000, kEdge = 32, kElements = kEdge * kEdge * kEdge;
+  const CodecSpec sharding{
+      "sharding_indexed", R"({"chunk_shape":[32,32,32],"codecs":[{"name":"bytes","configuration":{"endian":"little"}},)"
+                          R"({"name":"zstd","configuration":{"level":3,"checksum":false}}]})"};
+  PENSTOCK_ASSIGN(auto store, open_store(folder + "/regions.zarr", StoreMode::create));
+  std::vector<Array> arrays;
+  std::vector<std::uint16_t> values;
+  for (std::uint64_t a = 0; a < kArrays; ++a) {
+    Dataset d;
+    d.shape = {128, 128, 128};
+    d.chunk_shape = {128, 128, 128};
+    d.codecs = {sharding};
+    d.dtype = DType::uint16();
+    d.fill.assign(2, std::byte{0});
+    const std::string name = "a" + std::to_string(a);
+    if (auto there = Array::open(store, name)) {
+      arrays.push_back(*std::move(there));
+      continue;
+    }
+    PENSTOCK_ASSIGN(Array array, Array::create(store, name, d, Array::IfExists::fail));
+    values.resize(128 * 128 * 128);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] = static_cast<std::uint16_t>(100 + i / 4096 % 300 + (spread(i + a) & 31));
+    PENSTOCK_TRY(array.write(whole(d.shape), {values.data(), {}, {}, {}}, {}));
+    arrays.push_back(std::move(array));
+  }
+  PENSTOCK_ASSIGN(const auto memory, Memory::create(kGpu, 0));
+  PENSTOCK_ASSIGN(const Stream stream, Stream::create(kGpu));
+  PENSTOCK_ASSIGN(const Buffer target, memory->allocate(kRegions * kElements * 2, 256, stream));
+  std::vector<std::uint16_t> host(kRegions * kElements), got(host.size());
+  std::vector<ReadItem> to_host, to_device;
+  for (std::uint64_t i = 0; i < kRegions; ++i) {
+    const std::uint64_t bits = spread(i);
+    const Region region = {
+        {bits % 4 * kEdge, kEdge, 1}, {bits / 4 % 4 * kEdge, kEdge, 1}, {bits / 16 % 4 * kEdge, kEdge, 1}};
+    to_host.push_back({&arrays[i % kArrays], region, {host.data() + i * kElements, {}, {}, {}}});
+    to_device.push_back({&arrays[i % kArrays], region, {target.data() + i * kElements * 2, {}, kGpu, stream}});
+  }
+  Report report;
+  for (const auto& [name, items] : {std::pair{"host", &to_host}, std::pair{"device", &to_device}}) {
+    const auto seconds = times(repeats, [&]() -> Status {
+      PENSTOCK_ASSIGN(report, read_many(*items, {}));
+      return stream.synchronize();
+    });
+    print({std::string("2,000 regions of 100 arrays to the ") + name, seconds, static_cast<double>(host.size() * 2)},
+          ", \"regions_per_s\": " + std::to_string(kRegions / *std::min_element(seconds.begin(), seconds.end())));
+  }
+  PENSTOCK_TRY(copy_async(got.data(), {}, target.data(), kGpu, got.size() * 2, stream));
+  PENSTOCK_TRY(stream.synchronize());
+  return got == host ? Status{} : Status(Error(ErrorCode::internal, "other bytes came out"));
+}
+
 Status run(const std::string& folder, int repeats) {
   const CodecSpec bytes{"bytes", R"({"endian":"little"})"};
   const std::vector<std::pair<const char*, std::vector<CodecSpec>>> layouts = {
@@ -227,6 +281,7 @@ Status run(const std::string& folder, int repeats) {
     PENSTOCK_TRY(make_store(path, codecs));
     PENSTOCK_TRY(reads(path, name, repeats));
   }
+  PENSTOCK_TRY(regions(folder, repeats));
   return bounds(folder + "/raw.zarr", repeats);
 }
 

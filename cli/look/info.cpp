@@ -123,7 +123,7 @@ class Info : public Command {
     table.row({"shape", shape_text(dataset)});
     table.row({"type", fmt::format("{}, {}", dataset.dtype.name(), size_text(dataset))});
     table.row({"chunks", chunks.substr(std::string_view("chunks ").size())});
-    table.row({"codecs", codecs_text(dataset.codecs)});
+    table.row({"codecs", codecs_text(dataset)});
     table.row({"fill", fill});
     table.row({"stored", counted ? stored_text(*counted, dataset) : "not counted; --size counts"});
     if (const auto attributes = parse_json(dataset.attributes); attributes && !attributes->empty())
@@ -168,9 +168,8 @@ class Info : public Command {
       PENSTOCK_ASSIGN(const auto counted, stored(array));
       session.out.print(fmt::format(" {}   {}   {}   {}   {}\n", level.path, shape_text(dataset), dataset.dtype.name(),
                                     size_text(dataset), scale_text(image, level)));
-      session.out.print(fmt::format(" {:<{}}   {}    {}{}{}\n", "", level.path.size(), chunks,
-                                    codecs_text(dataset.codecs), counted ? "    " : "",
-                                    counted ? stored_text(*counted, dataset) : ""));
+      session.out.print(fmt::format(" {:<{}}   {}    {}{}{}\n", "", level.path.size(), chunks, codecs_text(dataset),
+                                    counted ? "    " : "", counted ? stored_text(*counted, dataset) : ""));
     }
     return {};
   }

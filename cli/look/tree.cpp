@@ -85,7 +85,7 @@ class Tree : public Command {
       const Dataset dataset = array->dataset();
       PENSTOCK_ASSIGN_IN(const std::string chunks, chunks_text(dataset), path);
       session.out.print(fmt::format("{}{}  {}  {}  {}  {}\n", lines, shown, shape_text(dataset), dataset.dtype.name(),
-                                    chunks, codecs_text(dataset.codecs)));
+                                    chunks, codecs_text(dataset)));
     } else {
       session.out.print(fmt::format("{}{}\n", lines, colored(shown, "1", session.color)));
     }

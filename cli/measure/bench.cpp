@@ -215,7 +215,7 @@ class Bench : public Command {
     }
     if (!json_) {
       session.out.print(fmt::format(" {}  {}  {}  {}, every byte checked\n", store_, to_string(region),
-                                    dataset.dtype.name(), codecs_text(dataset.codecs)));
+                                    dataset.dtype.name(), codecs_text(dataset)));
       return session.out.print(table.text());
     }
     const CpuFacts cpu = cpu_facts();
@@ -223,7 +223,7 @@ class Bench : public Command {
     session.out.json({{"store", store_},
                       {"region", to_string(region)},
                       {"data_type", dataset.dtype.name()},
-                      {"codecs", codecs_text(dataset.codecs)},
+                      {"codecs", codecs_text(dataset)},
                       {"device", device.name()},
                       {"threads", threads ? Json(*threads) : Json()},
                       {"date", date_utc()},

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "codec/sharding/sharding_spec.hpp"
 #include "core/checked.hpp"
 #include "core/json.hpp"
 #include "core/units.hpp"
@@ -24,22 +25,17 @@ std::string parameters(const Json& configuration) {
   return shown.empty() ? "" : fmt::format("({})", fmt::join(shown, ", "));
 }
 
-void add_codecs(const Json& codecs, std::vector<std::string>& names, int depth) {
-  if (!codecs.is_array() || depth > 8) return;
-  for (const Json& codec : codecs) {
-    if (codec.is_string()) {
-      names.push_back(codec.get<std::string>());
-      continue;
-    }
-    if (!codec.is_object()) continue;
-    const std::string name = codec.value("name", std::string("?"));
-    const Json configuration = codec.value("configuration", Json::object());
-    if (name == "sharding_indexed") {
-      add_codecs(configuration.value("codecs", Json::array()), names, depth + 1);
-    } else if (name == "bytes") {
+void add_codecs(std::span<const CodecSpec> codecs, std::size_t rank, std::vector<std::string>& names) {
+  for (const CodecSpec& codec : codecs) {
+    const auto parsed = parse_json(codec.configuration);
+    const Json configuration = parsed ? *parsed : Json::object();
+    if (codec.name == ShardingSpec::kName) {
+      if (const auto sharding = ShardingSpec::parse(configuration, rank)) add_codecs(sharding->codecs, rank, names);
+    } else if (codec.name == "bytes") {
       if (configuration.value("endian", Json()) == "big") names.emplace_back("big-endian");
     } else {
-      names.push_back((name.starts_with("numcodecs.") ? name.substr(10) : name) + parameters(configuration));
+      names.push_back((codec.name.starts_with("numcodecs.") ? codec.name.substr(10) : codec.name) +
+                      parameters(configuration));
     }
   }
 }
@@ -83,9 +79,9 @@ std::string extent_text(const Shape& shape) {
   return fmt::format("{}", fmt::join(shape, " x "));
 }
 
-std::string codecs_text(const std::vector<CodecSpec>& codecs) {
+std::string codecs_text(const Dataset& dataset) {
   std::vector<std::string> names;
-  add_codecs(codecs_json(codecs), names, 0);
+  add_codecs(dataset.codecs, dataset.rank(), names);
   return names.empty() ? "raw" : fmt::format("{}", fmt::join(names, " + "));
 }
 

@@ -15,7 +15,7 @@ std::string shape_text(const Dataset& dataset);
 /// "128^3" when all extents are equal, else "1 x 128 x 128".
 std::string extent_text(const Shape& shape);
 /// "zstd(3) + crc32c": what is done to the chunks, less little-endian bytes and the shard itself; "raw" when nothing.
-std::string codecs_text(const std::vector<CodecSpec>& codecs);
+std::string codecs_text(const Dataset& dataset);
 /// "chunks 128^3 in shards 1024^3".
 Result<std::string> chunks_text(const Dataset& dataset);
 /// Values x size.  Errors: out_of_range.

@@ -33,10 +33,13 @@ struct KeyEncoding {
   bool operator==(const KeyEncoding&) const = default;
 };
 
-/// Chunks that lie one behind another in one object, in the order in which the first index of the grid runs fastest.
+/// Elements that lie one behind another in one object.
 struct ContiguousChunks {
+  /// The dimension along which neighbours lie beside each other.
+  enum class Fastest : std::uint8_t { first, last };
   std::string key;                 ///< of the object, from the root of the store
-  std::uint64_t offset_bytes = 0;  ///< of the first chunk
+  std::uint64_t offset_bytes = 0;  ///< of the first element
+  Fastest fastest = Fastest::last;
   bool operator==(const ContiguousChunks&) const = default;
 };
 

@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <charconv>
 
+#include "array/index/contiguous_index.hpp"
+#include "array/index/key_index.hpp"
+#include "array/index/shard_index.hpp"
 #include "array/parents.hpp"
 #include "array/state.hpp"
 #include "core/json.hpp"
@@ -24,18 +27,48 @@ std::string display(const Store& store, std::string_view path) {
   return path.empty() ? store.url() : store.url() + "/" + std::string(path);
 }
 
-Result<std::shared_ptr<const ArrayView>> bind(Dataset dataset) {
-  const ChunkSpec chunk{dataset.chunk_shape, dataset.dtype, dataset.fill};
-  PENSTOCK_ASSIGN(CodecChain chain, CodecChain::make(dataset.codecs, chunk));
-  return std::make_shared<const ArrayView>(ArrayView{std::move(dataset), std::move(chain)});
+/// How the innermost chunks are found: by their place in one object; or by keys, and for each shard around them by its
+/// index.
+Result<std::unique_ptr<const ChunkIndex>> make_index(Array::State& state, const ArrayView& view) {
+  const Dataset& dataset = view.dataset;
+  if (dataset.contiguous) {
+    PENSTOCK_ASSIGN(auto contiguous,
+                    ContiguousIndex::make({dataset.contiguous->key, dataset.contiguous->offset_bytes, dataset.shape,
+                                           dataset.dtype.size_bytes, dataset.contiguous->fastest},
+                                          dataset.chunk_shape));
+    return std::unique_ptr<const ChunkIndex>(std::move(contiguous));
+  }
+  std::unique_ptr<const ChunkIndex> index = std::make_unique<KeyIndex>(state.path, view.dataset.keys);
+  for (const CodecChain* chain = &view.chain; const ShardingCodec* sharding = chain->sharding();
+       chain = &sharding->inner())
+    index = std::make_unique<ShardIndex>(std::move(index), *sharding, state.indexes);
+  return Result<std::unique_ptr<const ChunkIndex>>(std::move(index));
 }
 
-/// The same for an array that is to be created: its codecs are written with all their members.
-Result<std::shared_ptr<const ArrayView>> bind_new(Dataset dataset) {
+Result<std::shared_ptr<const ArrayView>> bind(Array::State& state, Dataset dataset) {
   const ChunkSpec chunk{dataset.chunk_shape, dataset.dtype, dataset.fill};
   PENSTOCK_ASSIGN(CodecChain chain, CodecChain::make(dataset.codecs, chunk));
+  auto view = std::make_shared<ArrayView>(ArrayView{std::move(dataset), std::move(chain), nullptr});
+  PENSTOCK_ASSIGN(view->index, make_index(state, *view));
+  return std::shared_ptr<const ArrayView>(std::move(view));
+}
+
+/// An array that is not in the store yet, or that nobody asked the store for.
+Result<std::shared_ptr<Array::State>> make_state(std::shared_ptr<Store> store, std::string path, Dataset dataset) {
+  auto state = std::make_shared<Array::State>();
+  const std::string where = display(*store, path);
+  state->store = std::move(store);
+  state->path = std::move(path);
+  PENSTOCK_ASSIGN_IN(state->view, bind(*state, std::move(dataset)), where);
+  return state;
+}
+
+/// The codecs of an array that is to be created are written with all their members.
+Status complete_codecs(Dataset& dataset) {
+  const ChunkSpec chunk{dataset.chunk_shape, dataset.dtype, dataset.fill};
+  PENSTOCK_ASSIGN(const CodecChain chain, CodecChain::make(dataset.codecs, chunk));
   PENSTOCK_ASSIGN(dataset.codecs, chain.complete(dataset.codecs, dataset.format.version));
-  return std::make_shared<const ArrayView>(ArrayView{std::move(dataset), std::move(chain)});
+  return {};
 }
 
 /// Makes room at `path`, or says what is there.  Gives the consolidated metadata that are no longer true.
@@ -94,7 +127,7 @@ Status change_metadata(Array::State& state, const Change& change) {
     dataset = std::get<Dataset>(std::move(node));
   }
   change(dataset);
-  PENSTOCK_ASSIGN(auto view, bind(dataset));
+  PENSTOCK_ASSIGN(auto view, bind(state, dataset));
   if (state.committed) PENSTOCK_TRY(write_node(*state.store, state.path, dataset));
   state.view = std::move(view);
   return {};
@@ -112,12 +145,7 @@ Result<Array> Array::open(std::shared_ptr<Store> store, std::string_view path) {
 }
 
 Result<Array> Array::with_metadata(std::shared_ptr<Store> store, std::string_view path, Dataset dataset) {
-  const std::string where = normalised(path);
-  PENSTOCK_ASSIGN_IN(auto view, bind(std::move(dataset)), display(*store, where));
-  auto state = std::make_shared<State>();
-  state->store = std::move(store);
-  state->path = where;
-  state->view = std::move(view);
+  PENSTOCK_ASSIGN(auto state, make_state(std::move(store), normalised(path), std::move(dataset)));
   return ArrayAccess::wrap(std::move(state));
 }
 
@@ -126,18 +154,14 @@ Result<Array> Array::prepare(std::shared_ptr<Store> store, std::string_view path
   if (!store->writable())
     return Error(ErrorCode::permission_denied, fmt::format("{} is open for reading only", store->url()));
   // Everything that can be wrong with the dataset is found before anything is touched.
-  PENSTOCK_ASSIGN_IN(auto view, bind_new(std::move(dataset)), display(*store, where));
-  if (view->dataset.format.version == 2) {
-    PENSTOCK_TRY_IN(write_zarr2(view->dataset), display(*store, where));
+  PENSTOCK_TRY_IN(complete_codecs(dataset), display(*store, where));
+  PENSTOCK_ASSIGN(auto state, make_state(store, where, std::move(dataset)));
+  if (state->view->dataset.format.version == 2) {
+    PENSTOCK_TRY_IN(write_zarr2(state->view->dataset), display(*store, where));
   } else {
-    PENSTOCK_TRY_IN(write_zarr3(view->dataset), display(*store, where));
+    PENSTOCK_TRY_IN(write_zarr3(state->view->dataset), display(*store, where));
   }
-  PENSTOCK_ASSIGN(Consolidated consolidated, clear_place(*store, where, if_exists));
-  auto state = std::make_shared<State>();
-  state->consolidated = std::move(consolidated);
-  state->store = std::move(store);
-  state->path = where;
-  state->view = std::move(view);
+  PENSTOCK_ASSIGN(state->consolidated, clear_place(*store, where, if_exists));
   state->committed = false;
   return ArrayAccess::wrap(std::move(state));
 }

@@ -1,47 +1,23 @@
 // What an open array holds, shared by its copies.
 #pragma once
 #include <functional>
-#include <list>
 #include <memory>
-#include <mutex>
 #include <shared_mutex>
 #include <string>
-#include <unordered_map>
-#include <vector>
 
+#include "array/index/chunk_index.hpp"
+#include "array/index/shard_cache.hpp"
 #include "codec/chain.hpp"
-#include "codec/sharding/sharding.hpp"
 #include "format/consolidated.hpp"
 #include "penstock/array.hpp"
 
 namespace penstock {
 
-/// Indexes of shards read lately; the least recently used go first.  Thread-safe.
-class ShardIndexCache {
- public:
-  using Index = std::shared_ptr<const std::vector<ShardEntry>>;
-  /// The index of this version of the object, else nullptr.
-  Index find(const std::string& key, std::uint64_t version);
-  void insert(const std::string& key, std::uint64_t version, Index index);
-
- private:
-  static constexpr std::size_t kMaxBytes = std::size_t{32} << 20;
-  struct Entry {
-    std::string key;
-    std::uint64_t version;
-    Index index;
-  };
-  void drop(std::list<Entry>::iterator entry);
-  std::mutex mutex_;
-  std::list<Entry> entries_;  // most recent first
-  std::unordered_map<std::string, std::list<Entry>::iterator> by_key_;
-  std::size_t bytes_ = 0;
-};
-
 /// Metadata that one operation sees: replaced as a whole by resize, so that running reads keep what they began with.
 struct ArrayView {
   Dataset dataset;
   CodecChain chain;
+  std::unique_ptr<const ChunkIndex> index;  // of the innermost chunks
 };
 
 struct Array::State {

@@ -1,9 +1,8 @@
 // Members of Dataset and KeyEncoding.
 #include "penstock/dataset.hpp"
 
+#include "codec/sharding/sharding_spec.hpp"
 #include "core/checked.hpp"
-#include "core/json.hpp"
-#include "format/members.hpp"
 
 namespace penstock {
 
@@ -28,22 +27,12 @@ Shape Dataset::grid_shape() const {
 
 Result<Shape> Dataset::inner_chunk_shape() const {
   Shape inner = chunk_shape;
-  // Only a shard with nothing around it can be read in parts; shards may hold shards.
-  if (codecs.size() != 1 || codecs[0].name != "sharding_indexed") return inner;
-  PENSTOCK_ASSIGN_IN(Json config, parse_json(codecs[0].configuration), "codecs[0].configuration");
-  std::string where = "codecs[0].configuration";
-  while (true) {
-    PENSTOCK_ASSIGN_IN(const Json* extents, member(config, "chunk_shape"), where);
-    PENSTOCK_ASSIGN(inner, metadata::parse_shape(*extents, where + ".chunk_shape", metadata::Extents::positive));
-    if (inner.size() != chunk_shape.size())
-      return metadata::invalid(where + ".chunk_shape", "has another number of dimensions than the array");
-    const auto codecs_json = config.find("codecs");
-    if (codecs_json == config.end() || !codecs_json->is_array() || codecs_json->size() != 1) return inner;
-    const Json& only = codecs_json->front();
-    if (!only.is_object() || only.value("name", Json()) != "sharding_indexed" || !only.contains("configuration"))
-      return inner;
-    where += ".codecs[0].configuration";
-    config = Json(only.at("configuration"));
+  std::vector<CodecSpec> inside = codecs;  // shards may hold shards
+  for (std::string where = "codecs[0].configuration";; where += ".codecs[0].configuration") {
+    PENSTOCK_ASSIGN(std::optional<ShardingSpec> sharding, ShardingSpec::find(inside, chunk_shape.size(), where));
+    if (!sharding) return inner;
+    inner = std::move(sharding->chunk_shape);
+    inside = std::move(sharding->codecs);
   }
 }
 

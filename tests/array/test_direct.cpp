@@ -10,7 +10,8 @@ using namespace penstock::test;
 namespace {
 
 const auto kRead = [](const Array& array, const Region& region, Canvas& canvas, const Options& options) {
-  return read_device({&array, region, Target{canvas.bytes.data() + canvas.offset, canvas.strides, {}, {}}}, options);
+  const ReadItem item{&array, region, Target{canvas.bytes.data() + canvas.offset, canvas.strides, {}, {}}};
+  return read_device({&item, 1}, options);
 };
 
 struct Direct : ::testing::Test {

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "array/device/read.hpp"
+#include "array/device/path.hpp"
 #include "array/model.hpp"
 
 using namespace penstock;

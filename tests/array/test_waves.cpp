@@ -27,7 +27,8 @@ struct Waves : ::testing::Test {
 Result<std::vector<std::byte>> read_in_waves(const Array& array, const Region& region, Report& report,
                                              const Options& options) {
   std::vector<std::byte> out(Model::count(shape_of(region)) * array.dataset().dtype.size_bytes, std::byte{0xEE});
-  PENSTOCK_ASSIGN(report, read_device({&array, region, Target{out.data(), {}, {}, {}}}, options));
+  const ReadItem item{&array, region, Target{out.data(), {}, {}, {}}};
+  PENSTOCK_ASSIGN(report, read_device({&item, 1}, options));
   return out;
 }
 
@@ -218,4 +219,50 @@ TEST_F(Waves, RawAndHostDecodedChunksGoThroughPieces) {
       }
     }
   }
+}
+
+// Two thousand regions of one inner chunk each, of a hundred arrays.
+TEST_F(Waves, RegionsOfManyArraysShareWaves) {
+  const auto store = memory_store();
+  const Dataset d = dataset({64, 64}, {32, 32}, {sharding("[8,8]")});
+  std::mt19937_64 random(13);
+  std::vector<Array> arrays;
+  std::vector<Model> models;
+  for (int a = 0; a < 100; ++a) {
+    arrays.push_back(Array::create(store, "a" + std::to_string(a), d, Array::IfExists::fail).value());
+    const auto values = random_values(whole(d.shape), 2, random);
+    models.emplace_back(d).write(whole(d.shape), values);
+    ASSERT_TRUE(test::write(arrays.back(), whole(d.shape), values));
+  }
+  std::vector<Region> regions;
+  std::vector<std::vector<std::byte>> outs(2000);
+  std::vector<ReadItem> items;
+  for (std::size_t i = 0; i < outs.size(); ++i) {
+    regions.push_back({{8 * (random() % 8), 8, 1}, {8 * (random() % 8), 8, 1}});
+    outs[i].assign(128, std::byte{0xEE});
+  }
+  for (std::size_t i = 0; i < outs.size(); ++i)
+    items.push_back({&arrays[i % 100], regions[i], {outs[i].data(), {}, {}, {}}});
+  const auto report = read_device(items, threads(4));
+  ASSERT_TRUE(report) << report.error().message();
+  for (std::size_t i = 0; i < outs.size(); ++i) ASSERT_EQ(outs[i], models[i % 100].read(regions[i])) << i;
+  EXPECT_LT(report->chunks, 2000u) << "what several regions want is decoded once";
+  const auto waves = [](const Report& of) {
+    for (const StageCount& c : decode_stage(of).counts)
+      if (c.what == "waves") return c.count;
+    return std::uint64_t{0};
+  };
+  EXPECT_GE(waves(*report), 1u);
+  EXPECT_LE(waves(*report), 16u) << "as many as memory is given to, not one for each array or region";
+  // Another kind of chunk has waves of its own.
+  const Dataset other = dataset({64, 64}, {16, 16});
+  Array last = Array::create(store, "other", other, Array::IfExists::fail).value();
+  const auto values = random_values(whole(other.shape), 2, random);
+  ASSERT_TRUE(test::write(last, whole(other.shape), values));
+  std::vector<std::byte> out(values.size());
+  items.push_back({&last, whole(other.shape), {out.data(), {}, {}, {}}});
+  const auto both = read_device(items, threads(4));
+  ASSERT_TRUE(both) << both.error().message();
+  EXPECT_EQ(out, values);
+  EXPECT_GE(waves(*both), 2u);
 }

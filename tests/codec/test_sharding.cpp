@@ -5,6 +5,7 @@
 
 #include "codec/sharding/codec.hpp"
 #include "codec/sharding/sharding.hpp"
+#include "core/json.hpp"
 #include "support.hpp"
 
 namespace penstock {
@@ -187,4 +188,33 @@ TEST(Sharding, ArraysOf32Dimensions) {
 }
 
 }  // namespace
+TEST(ShardingSpec, IsReadAndWrittenInOnePlace) {
+  const CodecSpec full = sharded("[4,6]", kZstdCodecs, "start");
+  const ShardingSpec spec = ShardingSpec::find({&full, 1}, 2).value().value();
+  EXPECT_EQ(spec.chunk_shape, (Shape{4, 6}));
+  EXPECT_EQ(spec.codecs.size(), 3u);
+  EXPECT_EQ(spec.codecs[2].name, "zstd");
+  EXPECT_EQ(spec.index_location, ShardingSpec::IndexLocation::start);
+  const CodecSpec printed = spec.print().value();
+  EXPECT_EQ(printed.name, "sharding_indexed");
+  EXPECT_EQ(parse_json(printed.configuration).value(), parse_json(full.configuration).value());
+  // What metadata leave out.
+  const CodecSpec least{"sharding_indexed", R"({"chunk_shape":[4],"codecs":["bytes"]})"};
+  const ShardingSpec usual = ShardingSpec::find({&least, 1}, 1).value().value();
+  EXPECT_EQ(usual.index_location, ShardingSpec::IndexLocation::end);
+  ASSERT_EQ(usual.index_codecs.size(), 2u);
+  EXPECT_EQ(usual.index_codecs[1].name, "crc32c");
+  EXPECT_EQ(usual.codecs[0].name, "bytes");
+}
+
+TEST(ShardingSpec, OnlyAShardWithNothingAroundIsFound) {
+  const std::vector<CodecSpec> around = {sharded("[4]", kPlainCodecs), {"crc32c", "{}"}};
+  EXPECT_FALSE(ShardingSpec::find(around, 1).value());
+  EXPECT_FALSE(ShardingSpec::find({}, 1).value());
+  const CodecSpec other{"bytes", "{}"};
+  EXPECT_FALSE(ShardingSpec::find({&other, 1}, 1).value());
+  const CodecSpec wrong = sharded("[4]", kPlainCodecs);
+  EXPECT_FALSE(ShardingSpec::find({&wrong, 1}, 2)) << "of another rank";
+}
+
 }  // namespace penstock

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "codec/chain.hpp"
+#include "codec/sharding/sharding_spec.hpp"
 #include "core/json.hpp"
 #include "format/xarray.hpp"
 #include "penstock/copy.hpp"
@@ -13,35 +14,14 @@ namespace {
 struct Layers {
   Shape chunk_shape;
   std::vector<CodecSpec> codecs;
-  std::optional<Json> sharding;  // configuration
+  std::optional<ShardingSpec> sharding;
 };
 
-Result<std::vector<CodecSpec>> codecs_of(const Json& list) {
-  std::vector<CodecSpec> specs;
-  if (!list.is_array()) return Error(ErrorCode::invalid_metadata, "\"codecs\" must be an array");
-  for (const Json& c : list) {
-    if (c.is_string()) {
-      specs.push_back({c.get<std::string>(), "{}"});
-      continue;
-    }
-    PENSTOCK_ASSIGN(std::string name, string_member(c, "name"));
-    specs.push_back({std::move(name), c.contains("configuration") ? dump_json(c["configuration"]) : "{}"});
-  }
-  return specs;
-}
-
 Result<Layers> take_apart(const Dataset& from) {
-  Layers layers{from.chunk_shape, from.codecs, std::nullopt};
-  if (from.codecs.size() != 1 || from.codecs[0].name != "sharding_indexed") return layers;
-  PENSTOCK_ASSIGN(layers.sharding, parse_json(from.codecs[0].configuration));
-  PENSTOCK_ASSIGN(const Json* inner, member(*layers.sharding, "codecs"));
-  PENSTOCK_ASSIGN(layers.codecs, codecs_of(*inner));
-  PENSTOCK_ASSIGN(const Json* shape, member(*layers.sharding, "chunk_shape"));
-  layers.chunk_shape.clear();
-  for (const Json& n : *shape) {
-    PENSTOCK_ASSIGN(const std::uint64_t extent, to_u64(n, "chunk_shape"));
-    layers.chunk_shape.push_back(extent);
-  }
+  PENSTOCK_ASSIGN(std::optional<ShardingSpec> sharding, ShardingSpec::find(from.codecs, from.rank()));
+  if (!sharding) return Layers{from.chunk_shape, from.codecs, std::nullopt};
+  Layers layers{sharding->chunk_shape, sharding->codecs, std::nullopt};
+  layers.sharding = std::move(sharding);
   return layers;
 }
 
@@ -52,17 +32,6 @@ Result<std::vector<CodecSpec>> without_compressors(const Layers& layers, const D
   std::vector<CodecSpec> codecs = layers.codecs;
   codecs.resize(codecs.size() - chain.bytes_codecs().size());
   return codecs;
-}
-
-Json spec_list(const std::vector<CodecSpec>& specs) {
-  Json list = Json::array();
-  for (const CodecSpec& s : specs) {
-    Json c = {{"name", s.name}};
-    auto configuration = parse_json(s.configuration);
-    if (configuration && !configuration->empty()) c["configuration"] = *std::move(configuration);
-    list.push_back(std::move(c));
-  }
-  return list;
 }
 
 Status check_rank(const Shape& shape, const Dataset& dataset, std::string_view what) {
@@ -153,15 +122,12 @@ Result<Dataset> copied_dataset(const Dataset& from, const CopyChanges& changes) 
     if (layers.chunk_shape[d] == 0 || shard[d] % layers.chunk_shape[d] != 0)
       return Error(ErrorCode::invalid_argument, fmt::format("shards {} cannot be cut into chunks {}: dimension {}",
                                                             to_string(shard), to_string(layers.chunk_shape), d));
-  Json configuration = layers.sharding.value_or(
-      Json{{"chunk_shape", Json::array()},
-           {"codecs", Json::array()},
-           {"index_codecs", {{{"name", "bytes"}, {"configuration", {{"endian", "little"}}}}, {{"name", "crc32c"}}}},
-           {"index_location", "end"}});
-  configuration["chunk_shape"] = layers.chunk_shape;
-  configuration["codecs"] = spec_list(layers.codecs);
+  ShardingSpec sharding = std::move(layers.sharding).value_or(ShardingSpec());
+  sharding.chunk_shape = std::move(layers.chunk_shape);
+  sharding.codecs = std::move(layers.codecs);
   to.chunk_shape = std::move(shard);
-  to.codecs = {{"sharding_indexed", dump_json(configuration)}};
+  PENSTOCK_ASSIGN(CodecSpec codec, sharding.print());
+  to.codecs = {std::move(codec)};
   return to;
 }
 

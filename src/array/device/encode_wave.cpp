@@ -54,12 +54,7 @@ Status ChunkWalk::open_next() {
     if (!object->piece.covered) continue;
     next_inner_ = 0;
     if (const ShardingCodec* sharding = writer_->view().chain.sharding()) {
-      Region local;
-      for (std::size_t d = 0; d < sharding->inner_shape().size(); ++d) {
-        const ChunkSlice& s = object->piece.segments[d];
-        local.push_back({s.local_start, s.count, s.step});
-      }
-      PENSTOCK_ASSIGN(inner_, GridPartition::make(local, sharding->inner_shape()));
+      PENSTOCK_ASSIGN(inner_, writer_->cut_shard({object->piece.segments.data(), sharding->inner_shape().size()}));
       object->chunks.resize(sharding->inner_count());
       object->left = inner_.size();
     }
@@ -78,11 +73,11 @@ Result<bool> ChunkWalk::next(Chunk& out) {
   out.segments = open_->piece.segments;
   out.from = open_->piece.from;
   if (sharding != nullptr) {
-    inner_.get(next_inner_, {out.segments.data(), inner_.rank()});
-    for (std::size_t d = 0; d < inner_.rank(); ++d) {
-      out.linear = out.linear * sharding->inner_grid()[d] + out.segments[d].chunk;
-      out.from += static_cast<std::int64_t>(out.segments[d].out_start) * writer_->strides()[d];
-    }
+    const auto inner =
+        writer_->inner_piece(inner_, next_inner_, {open_->piece.segments.data(), inner_.rank()}, open_->piece.from);
+    out.linear = inner.linear;
+    out.segments = inner.segments;
+    out.from = inner.from;
   }
   ++next_inner_;
   return true;

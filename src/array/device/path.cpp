@@ -1,9 +1,10 @@
-// Where the chunks of a read into device memory are decoded, and why.
+#include "array/device/path.hpp"
+
 #include <fmt/format.h>
 
-#include "array/device/read.hpp"
-#include "array/index/leaf.hpp"
-#include "array/read/region_reader.hpp"
+#include <algorithm>
+
+#include "array/read/bound_region.hpp"
 #include "core/settings.hpp"
 #include "core/units.hpp"
 
@@ -72,5 +73,43 @@ Result<DevicePath> device_path(const Dataset& dataset, const CodecChain& chain, 
   path.chain = *std::move(able);
   return path;
 }
+
+namespace device_read {
+namespace {
+
+constexpr std::uint64_t kWavesInFlight = 4;
+constexpr std::uint64_t kWaveDecodedBytes = std::uint64_t{256} << 20;
+constexpr std::uint64_t kWaveChunks = 8192;  // each costs the host some hundred bytes
+constexpr std::uint64_t kGroupDecodedBytes = std::uint64_t{4} << 20;
+constexpr std::uint64_t kGroupChunks = 256;
+
+/// Device memory of a wave of `chunks` chunks that are as long as they can be.
+std::uint64_t wave_bytes(const CodecChain& chain, const DeviceChain& device, std::uint64_t chunks) {
+  ChainBatch batch(device);
+  const std::uint64_t each = max_encoded_bytes(chain).value_or(2 * chain.decoded_size());
+  for (std::uint64_t i = 0; i < chunks; ++i) batch.add(each);
+  return batch.device_bytes();
+}
+
+}  // namespace
+
+WaveLimits wave_limits(const CodecChain& chain, const DeviceChain& device, std::uint64_t device_bytes) {
+  const std::uint64_t in_flight =
+      std::clamp<std::uint64_t>(device_bytes / wave_bytes(chain, device, 1), 1, kWavesInFlight);
+  const std::uint64_t each = std::max<std::uint64_t>(chain.decoded_size(), 1);
+  std::uint64_t fits = 1, too_many = std::clamp<std::uint64_t>(kWaveDecodedBytes / each, 1, kWaveChunks) + 1;
+  while (fits + 1 < too_many) {
+    const std::uint64_t middle = (fits + too_many) / 2;
+    (wave_bytes(chain, device, middle) <= device_bytes / in_flight ? fits : too_many) = middle;
+  }
+  const std::uint64_t group = std::clamp<std::uint64_t>(kGroupDecodedBytes / each, 1, std::min(fits, kGroupChunks));
+  return {in_flight, fits / group, group};
+}
+
+std::uint64_t min_wave_bytes(const CodecChain& chain, const DeviceChain& device) {
+  return 2 * wave_bytes(chain, device, 1);
+}
+
+}  // namespace device_read
 
 }  // namespace penstock

@@ -1,106 +1,90 @@
-// Chunks that the device decodes.  A wave is a batch of them.  Workers take small groups of chunks in order, read them
-// and send them up; who brings the last group of a wave starts its decoding and placement.  Each wave has a stream of
-// its own, so that waves overlap: one is read and goes up while others are decoded.
+// Chunks that the device decodes.  A wave is a batch of them, of whichever regions and arrays.  Workers take small
+// groups of chunks, read them and send them up; whoever brings the last group of a wave starts its decoding and
+// placement.  Each wave has a stream of its own, so that waves overlap: one is read and goes up while others are
+// decoded.
 #include <algorithm>
 #include <condition_variable>
+#include <cstring>
 #include <utility>
 
-#include "array/device/request.hpp"
-#include "core/checked.hpp"
+#include "array/device/read.hpp"
+#include "array/read/chunk_feed.hpp"
 
 namespace penstock::device_read {
 namespace {
 
-constexpr std::size_t kWavesInFlight = 4;
-constexpr std::uint64_t kWaveDecodedBytes = std::uint64_t{256} << 20;
-constexpr std::uint64_t kWaveChunks = 8192;  // each costs the host some KiB
-constexpr std::uint64_t kGroupDecodedBytes = std::uint64_t{4} << 20;
-constexpr std::uint64_t kGroupChunks = 256;
-
 /// A chunk of a wave.
 struct Chunk {
   enum class State : std::uint8_t { absent, unreadable, read };
-  Leaf leaf;
+  std::shared_ptr<const ObjectChunks> object;
+  const ObjectChunks::Chunk* of = nullptr;  // in the object
   State state = State::absent;
+  std::uint64_t encoded_bytes = 0;
   const std::byte* encoded = nullptr;  // on the device
+
+  /// What it takes of a piece and of device memory.
+  [[nodiscard]] std::uint64_t space() const { return aligned(std::max<std::uint64_t>(encoded_bytes, 1)); }
+  [[nodiscard]] const CodecChain& chain() const { return *object->region().chain; }
 };
 
-/// One of kWavesInFlight; used again for later waves.
+/// What one worker brings to a wave.
+struct Group {
+  std::vector<Chunk> chunks;
+  std::vector<Buffer> encoded;
+};
+
+/// One of those in flight; used again for later waves.
 struct Wave {
   Stream stream;
-  std::uint64_t first = 0;                   // chunk of the region
-  std::vector<Chunk> chunks;                 // from there on
-  std::vector<std::vector<Buffer>> encoded;  // of each group
-  std::atomic<std::uint64_t> groups_left{0};
-  bool launched = false;  // guarded by WavePipeline::mutex
+  std::vector<Group> groups;
   std::optional<ChainBatch> batch;
-  std::vector<std::size_t> read;  // chunks of the batch
+  std::vector<const Chunk*> read;  // chunks of the batch
   Buffer device;
-  std::uint64_t device_bytes = 0;  // guarded by WavePipeline::mutex
-};
-
-/// What a chunk takes of a piece and of device memory.
-std::uint64_t space_of(const Leaf& leaf) { return aligned(std::max<std::uint64_t>(leaf.size_bytes, 1)); }
-
-/// How a region is cut: waves, and groups of them that a worker takes at a time.
-struct Cut {
-  std::uint64_t chunks, wave_chunks, group_chunks;
-  [[nodiscard]] std::uint64_t wave_groups() const { return div_up(wave_chunks, group_chunks); }
-  [[nodiscard]] std::uint64_t waves() const { return div_up(chunks, wave_chunks); }
-  [[nodiscard]] std::uint64_t chunks_of(std::uint64_t wave) const {
-    return std::min(wave_chunks, chunks - wave * wave_chunks);
-  }
-  [[nodiscard]] std::uint64_t groups_of(std::uint64_t wave) const { return div_up(chunks_of(wave), group_chunks); }
-  /// The last wave may have fewer groups than others, so it must be the last.
-  [[nodiscard]] std::uint64_t groups() const {
-    return waves() == 0 ? 0 : (waves() - 1) * wave_groups() + groups_of(waves() - 1);
-  }
+  // Guarded by WavePipeline::mutex:
+  std::uint64_t taken = 0, loaded = 0;  // groups
+  enum class Step : std::uint8_t { loading, launching, launched } step = Step::loading;
+  std::uint64_t device_bytes = 0;
 };
 
 /// What all workers of a read share.
 struct WavePipeline {
-  const Request& r;
+  DeviceRun& run;
   const DeviceChain& chain;
+  const WaveLimits& limits;
   Job& job;
-  WorkerStates& worker_states;
-  const CancelToken& cancel;
-  Cut cut;
   std::vector<Wave> waves;  // in flight
-  std::atomic<std::uint64_t> next_group{0};
   std::atomic<std::uint64_t> chunks_on_cpu{0};
 
   std::mutex mutex{};
   std::condition_variable changed{};
   std::uint64_t opened = 0, finished = 0;  // waves
   bool finishing = false, stopped = false;
+  bool exhausted = false;  // there are no more chunks
   std::uint64_t device_bytes = 0, peak_device_bytes = 0;
 
   Wave& wave_of(std::uint64_t wave) { return waves[wave % waves.size()]; }
   Result<Buffer> allocate(Wave& wave, std::uint64_t bytes);
-  /// The error when the read fails because of it; else it is noted.
-  Status note(Error error, const Leaf& leaf) const;
 
-  Status work();
-  Result<bool> enter(std::uint64_t wave);
-  Status load(std::uint64_t wave, std::uint64_t group);
-  Status load_chunk(WorkerState& mine, Wave& wave, std::vector<Buffer>& encoded, Chunk& chunk,
-                    std::vector<Chunk*>& pending);
-  Status flush(WorkerState& mine, Wave& wave, std::vector<Buffer>& encoded, std::vector<Chunk*>& pending);
-  Status launch(Wave& wave);
+  Status work(std::uint64_t workers);
+  Result<std::pair<Wave*, Group*>> take_group(bool has_chunks);
+  Result<bool> load(WorkerState& mine, Wave& wave, Group& group, ChunkFeed::Share& share, Load& held, bool& again);
+  Status take(WorkerState& mine, Wave& wave, Group& group, const Load& load, std::vector<Chunk*>& pending, bool& again);
+  Status load_chunk(WorkerState& mine, Wave& wave, Group& group, ChunkBytes& bytes, Chunk& chunk,
+                    std::vector<Chunk*>& pending, Status& read);
+  Status flush(WorkerState& mine, Wave& wave, Group& group, std::vector<Chunk*>& pending);
+  Wave* next_to_launch();
+  Status launch(WorkerState& mine, Wave& wave);
   Status decode_on_cpu(Wave& wave, std::uint32_t i, std::vector<PlaceItem>& again, std::vector<PartArray>& parts);
+  static void add_items(const Chunk& chunk, const std::byte* decoded, std::vector<PlaceItem>& items,
+                        std::vector<PartArray>& parts);
   Status finish(Wave& wave);
-  Status run();
+  Status run_all();
 };
 
-Status WavePipeline::note(Error error, const Leaf& leaf) const {
-  error = r.named(std::move(error), leaf);
-  if (r.on_error == OnError::fail || ends_work(error)) return error;
-  job.add_problem(leaf.name, error.message());
-  return {};
-}
+std::size_t uses_of(const Chunk& chunk) { return chunk.of->last_use - chunk.of->first_use; }
 
 Result<Buffer> WavePipeline::allocate(Wave& wave, std::uint64_t bytes) {
-  PENSTOCK_ASSIGN(Buffer buffer, r.memory->allocate(bytes, kAlign, wave.stream));
+  PENSTOCK_ASSIGN(Buffer buffer, run.memory->allocate(bytes, kAlign, wave.stream));
   const std::scoped_lock lock(mutex);
   wave.device_bytes += bytes;
   device_bytes += bytes;
@@ -108,46 +92,62 @@ Result<Buffer> WavePipeline::allocate(Wave& wave, std::uint64_t bytes) {
   return buffer;
 }
 
-/// One worker: takes groups until there are none.
-Status WavePipeline::work() {
-  PENSTOCK_ASSIGN(const bool started,
-                  worker_states.all.local().start(r, worker_states.first, job.worker_count(), cancel));
-  if (!started) return {};
+/// One worker: takes groups until there are no more chunks.
+Status WavePipeline::work(std::uint64_t workers) {
+  PENSTOCK_ASSIGN(WorkerState* const mine, run.worker(workers));
+  if (mine == nullptr) return {};
+  ChunkFeed::Share share;
+  Load held;
+  bool again = false;  // this worker gave chunks back to the feed
   for (;;) {
-    const std::uint64_t group = next_group.fetch_add(1);
-    if (group >= cut.groups()) return {};
-    const std::uint64_t wave = group / cut.wave_groups();
     PENSTOCK_TRY(job.check());
-    PENSTOCK_ASSIGN(const bool entered, enter(wave));
-    if (!entered) return {};  // the worker that failed says why
-    PENSTOCK_TRY(load(wave, group % cut.wave_groups()));
-    Wave& w = wave_of(wave);
-    if (w.groups_left.fetch_sub(1) != 1) continue;
-    PENSTOCK_TRY(launch(w));
-    const std::scoped_lock lock(mutex);
-    w.launched = true;
-    changed.notify_all();
+    PENSTOCK_ASSIGN(const auto taken, take_group(again || held.run.first < held.run.last));
+    if (taken.first == nullptr) return {};  // there are no more, or a worker failed and says why
+    PENSTOCK_ASSIGN(const bool more, load(*mine, *taken.first, *taken.second, share, held, again));
+    std::unique_lock lock(mutex);
+    taken.first->loaded += 1;
+    exhausted = exhausted || !more;
+    while (Wave* const ready = next_to_launch()) {
+      ready->step = Wave::Step::launching;
+      lock.unlock();
+      PENSTOCK_TRY(launch(*mine, *ready));
+      lock.lock();
+      ready->step = Wave::Step::launched;
+      changed.notify_all();
+    }
   }
 }
 
-/// Waits until `wave` is in flight; one of those who wait finishes the oldest wave.  False: another worker failed.
-Result<bool> WavePipeline::enter(std::uint64_t wave) {
+/// A wave all of whose groups are loaded, and that gets no more.
+Wave* WavePipeline::next_to_launch() {
+  for (std::uint64_t w = finished; w < opened; ++w) {
+    Wave& wave = wave_of(w);
+    const bool full = wave.taken == limits.groups || w + 1 < opened || exhausted;
+    if (wave.step == Wave::Step::loading && full && wave.loaded == wave.taken) return &wave;
+  }
+  return nullptr;
+}
+
+/// A place in a wave, a new one where the last is full; one of those who wait for a wave finishes the oldest.
+/// `has_chunks`: the worker knows of some, whatever others found.
+Result<std::pair<Wave*, Group*>> WavePipeline::take_group(bool has_chunks) {
   std::unique_lock lock(mutex);
-  while (!stopped) {
-    if (wave < opened) return true;
+  while (!stopped && (has_chunks || !exhausted)) {
+    if (opened > finished) {
+      Wave& last = wave_of(opened - 1);
+      if (last.step == Wave::Step::loading && last.taken < limits.groups)
+        return std::pair(&last, &last.groups[last.taken++]);
+    }
     if (opened - finished < waves.size()) {
-      Wave& w = wave_of(opened);
-      w.first = opened * cut.wave_chunks;
-      w.chunks.clear();
-      w.chunks.resize(cut.chunks_of(opened));
-      w.encoded.clear();
-      w.encoded.resize(cut.groups_of(opened));
-      w.groups_left = cut.groups_of(opened);
-      w.launched = false;
+      Wave& wave = wave_of(opened);
+      wave.groups.clear();
+      wave.groups.resize(limits.groups);
+      wave.taken = wave.loaded = 0;
+      wave.step = Wave::Step::loading;
       ++opened;
       continue;
     }
-    if (finishing || !wave_of(finished).launched) {
+    if (finishing || wave_of(finished).step != Wave::Step::launched) {
       changed.wait(lock);
       continue;
     }
@@ -160,129 +160,175 @@ Result<bool> WavePipeline::enter(std::uint64_t wave) {
     ++finished;
     changed.notify_all();
   }
-  return false;
+  return std::pair<Wave*, Group*>();
 }
 
 /// Sends what waits in the piece to memory of its own.
-Status WavePipeline::flush(WorkerState& mine, Wave& wave, std::vector<Buffer>& encoded, std::vector<Chunk*>& pending) {
+Status WavePipeline::flush(WorkerState& mine, Wave& wave, Group& group, std::vector<Chunk*>& pending) {
   if (pending.empty()) return {};
   PENSTOCK_ASSIGN(Buffer buffer, allocate(wave, mine.pieces.filled()));
   std::uint64_t at = 0;
   for (Chunk* chunk : pending) {
     chunk->encoded = buffer.data() + at;
-    at += space_of(chunk->leaf);
+    at += chunk->space();
   }
   pending.clear();
-  encoded.push_back(std::move(buffer));
-  return mine.pieces.send(encoded.back().data(), wave.stream);
+  group.encoded.push_back(std::move(buffer));
+  return mine.pieces.send(group.encoded.back().data(), wave.stream);
 }
 
-/// Reads a located chunk into the piece, or, when it is larger, sends it up piece by piece.
-Status WavePipeline::load_chunk(WorkerState& mine, Wave& wave, std::vector<Buffer>& encoded, Chunk& chunk,
-                                std::vector<Chunk*>& pending) {
-  const Leaf& leaf = chunk.leaf;
-  PENSTOCK_TRY(check_encoded_size(*r.chain, leaf.size_bytes));
-  const std::uint64_t space = space_of(leaf);
+/// Brings a chunk into the piece, or, when it is larger, up piece by piece.  `read`: whether it could be read.
+Status WavePipeline::load_chunk(WorkerState& mine, Wave& wave, Group& group, ChunkBytes& bytes, Chunk& chunk,
+                                std::vector<Chunk*>& pending, Status& read) {
+  const std::uint64_t space = chunk.space();
   if (space > mine.pieces.buffer_bytes()) {
-    PENSTOCK_TRY(flush(mine, wave, encoded, pending));
+    PENSTOCK_TRY(flush(mine, wave, group, pending));
     PENSTOCK_ASSIGN(Buffer buffer, allocate(wave, space));
     chunk.encoded = buffer.data();
-    encoded.push_back(std::move(buffer));
-    Status read;
-    PENSTOCK_TRY(mine.pieces.send_fetched(
-        leaf.size_bytes, encoded.back().data(), wave.stream,
-        [&](std::uint64_t at, ByteSpan into) { return leaf.object->read(leaf.offset_bytes + at, into); }, read));
-    return read;
+    group.encoded.push_back(std::move(buffer));
+    return mine.pieces.send_fetched(
+        bytes.size(), group.encoded.back().data(), wave.stream,
+        [&](std::uint64_t at, ByteSpan into) { return bytes.read(at, into); }, read);
   }
   PENSTOCK_ASSIGN(ByteSpan room, mine.pieces.room(space));
   if (room.empty()) {
-    PENSTOCK_TRY(flush(mine, wave, encoded, pending));
+    PENSTOCK_TRY(flush(mine, wave, group, pending));
     PENSTOCK_ASSIGN(room, mine.pieces.room(space));
   }
-  PENSTOCK_TRY(leaf.object->read(leaf.offset_bytes, room.first(leaf.size_bytes)));
+  read = bytes.read(0, room.first(bytes.size()));
+  if (!read) return {};
   mine.pieces.fill(space);
   pending.push_back(&chunk);
   return {};
 }
 
-/// Locates and reads the chunks of a group.  Each object is open only as long as it is read.
-Status WavePipeline::load(std::uint64_t wave, std::uint64_t group) {
-  WorkerState& mine = worker_states.all.local();
-  Wave& w = wave_of(wave);
+/// The chunks of a load, which have room in the group.
+Status WavePipeline::take(WorkerState& mine, Wave& wave, Group& group, const Load& load, std::vector<Chunk*>& pending,
+                          bool& again) {
   Worker& worker = job.worker();
-  const double waited = mine.pieces.waited_seconds();
-  std::vector<Chunk*> pending;
-  const std::uint64_t begin = group * cut.group_chunks, end = std::min(begin + cut.group_chunks, cut.chunks_of(wave));
-  for (std::uint64_t i = begin; i < end; ++i) {
+  const auto chunks = load.chunks();
+  if (chunks.front().ref.error) PENSTOCK_TRY(run.note(*load.object, chunks.front().ref, *chunks.front().ref.error));
+  for (const ObjectChunks::Chunk& of : chunks) {
     PENSTOCK_TRY(job.check());
-    Chunk& chunk = w.chunks[i];
-    worker.chunks += 1;
-    Status done = mine.finder->find(w.first + i, worker, chunk.leaf);
-    if (done && !chunk.leaf.object) {
+    Chunk& chunk = group.chunks.emplace_back(Chunk{load.object, &of});
+    if (of.ref.error) {
+      chunk.state = Chunk::State::unreadable;
+      continue;
+    }
+    if (of.ref.state == ChunkRef::State::absent) {
       worker.absent += 1;
       continue;
     }
-    if (done) {
-      const StageClock clock(worker, Stage::fetch);
-      worker.requests += 1;
-      worker.stored_bytes += chunk.leaf.size_bytes;
-      done = load_chunk(mine, w, w.encoded[group], chunk, pending);
+    Status read;
+    auto bytes = ChunkBytes::open(load, of.ref, worker, job.options().cancel);
+    if (!bytes) {
+      read = std::move(bytes).error();
+    } else if (!*bytes) {
+      worker.absent += 1;
+      continue;
+    } else {
+      chunk.encoded_bytes = (*bytes)->size();
+      read = check_encoded_size(chunk.chain(), chunk.encoded_bytes);
+      if (read) PENSTOCK_TRY(load_chunk(mine, wave, group, **bytes, chunk, pending, read));
     }
-    chunk.leaf.object.reset();
-    chunk.state = done ? Chunk::State::read : Chunk::State::unreadable;
-    if (!done) PENSTOCK_TRY(note(std::move(done).error(), chunk.leaf));
+    chunk.state = read ? Chunk::State::read : Chunk::State::unreadable;
+    if (read) continue;
+    PENSTOCK_ASSIGN(const bool later, run.feed.locate_again(load, of, read.error()));
+    if (later) {
+      group.chunks.pop_back();
+      again = true;
+      continue;
+    }
+    PENSTOCK_TRY(run.note(*load.object, of.ref, std::move(read).error()));
   }
-  PENSTOCK_TRY(flush(mine, w, w.encoded[group], pending));
-  worker.seconds[static_cast<std::size_t>(Stage::fetch)] -= mine.pieces.waited_seconds() - waited;
   return {};
 }
 
+/// Fills a group.  False: there are no more chunks.  What does not fit waits in `held` for the worker's next group.
+Result<bool> WavePipeline::load(WorkerState& mine, Wave& wave, Group& group, ChunkFeed::Share& share, Load& held,
+                                bool& again) {
+  std::vector<Chunk*> pending;
+  group.chunks.reserve(limits.group_chunks);  // pointers to them are kept
+  bool more = true;
+  while (group.chunks.size() < limits.group_chunks) {
+    if (held.run.first == held.run.last) {
+      PENSTOCK_ASSIGN(more, run.feed.next(share, held));
+      if (!more) {
+        again = false;
+        break;
+      }
+      if (!held.chunks().front().ref.error) PENSTOCK_TRY(held.bring(job.worker(), job.options().cancel));
+    }
+    const std::size_t room = limits.group_chunks - group.chunks.size();
+    const std::size_t taken = std::min(room, held.run.last - held.run.first);
+    Load some{held.object, {held.run.first, held.run.first + taken}, held.fetched, held.answer};
+    PENSTOCK_TRY(take(mine, wave, group, some, pending, again));
+    held.run.first += taken;
+  }
+  job.worker().chunks += group.chunks.size();
+  PENSTOCK_TRY(flush(mine, wave, group, pending));
+  return more;
+}
+
+void WavePipeline::add_items(const Chunk& chunk, const std::byte* decoded, std::vector<PlaceItem>& items,
+                             std::vector<PartArray>& parts) {
+  ChunkSliceArray slices;
+  for (std::size_t u = chunk.of->first_use; u < chunk.of->last_use; ++u) {
+    const ChunkUse use = chunk.object->use(u, slices);
+    items.push_back(use.item(decoded, parts.emplace_back(use.slices)));
+  }
+}
+
 /// Decoding and placement.
-Status WavePipeline::launch(Wave& wave) {
+Status WavePipeline::launch(WorkerState& mine, Wave& wave) {
   wave.batch.emplace(chain);
   wave.read.clear();
-  for (std::size_t i = 0; i < wave.chunks.size(); ++i) {
-    if (wave.chunks[i].state != Chunk::State::read) continue;
-    wave.batch->add_at(wave.chunks[i].encoded, wave.chunks[i].leaf.size_bytes);
-    wave.read.push_back(i);
-  }
+  std::size_t uses = 0;
+  for (const Group& group : wave.groups)
+    for (const Chunk& chunk : group.chunks) {
+      uses += uses_of(chunk);
+      if (chunk.state != Chunk::State::read) continue;
+      wave.batch->add_at(chunk.encoded, chunk.encoded_bytes);
+      wave.read.push_back(&chunk);
+    }
   ChainBatch& batch = *wave.batch;
   if (batch.size() > 0) {
     PENSTOCK_ASSIGN(wave.device, allocate(wave, batch.device_bytes()));
     Bytes words;
     PENSTOCK_TRY(words.resize_discard(batch.words_bytes()));
     batch.write_words(words.data(), wave.device.data());
-    PENSTOCK_TRY(worker_states.all.local().pieces.send_all(words, wave.device.data(), wave.stream));
+    PENSTOCK_TRY(mine.pieces.send_all(words, wave.device.data(), wave.stream));
     PENSTOCK_TRY(batch.decode(wave.stream));
   }
   std::vector<PlaceItem> items;
   std::vector<PartArray> parts;
-  items.reserve(wave.chunks.size());
-  parts.reserve(wave.chunks.size());
+  items.reserve(uses);
+  parts.reserve(uses);
   std::uint32_t in_batch = 0;
-  for (const Chunk& chunk : wave.chunks) {
-    const std::byte* const decoded = chunk.state == Chunk::State::read ? batch.decoded(in_batch++) : nullptr;
-    items.push_back(r.place_item(chunk.leaf, decoded, parts.emplace_back(r.segments(chunk.leaf))));
-  }
-  return place(items, wave.stream);
+  for (const Group& group : wave.groups)
+    for (const Chunk& chunk : group.chunks)
+      add_items(chunk, chunk.state == Chunk::State::read ? batch.decoded(in_batch++) : nullptr, items, parts);
+  return DeviceRun::place(items, wave.stream);
 }
 
 /// A chunk that the device refused: the CPU's decoder says whether and how it is wrong.  Its encoded bytes come back
 /// from the device.
 Status WavePipeline::decode_on_cpu(Wave& wave, std::uint32_t i, std::vector<PlaceItem>& again,
                                    std::vector<PartArray>& parts) {
-  const Chunk& chunk = wave.chunks[wave.read[i]];
+  const Chunk& chunk = *wave.read[i];
+  const Device device = run.plan.device;
   Worker& worker = job.worker();
-  PENSTOCK_TRY(worker.encoded.resize_discard(chunk.leaf.size_bytes));
-  PENSTOCK_TRY(copy_async(worker.encoded.data(), {}, chunk.encoded, r.device, chunk.leaf.size_bytes, wave.stream));
+  Bytes encoded;  // worker.encoded may hold chunks that wait for the worker's next group
+  PENSTOCK_TRY(encoded.resize_discard(chunk.encoded_bytes));
+  PENSTOCK_TRY(copy_async(encoded.data(), {}, chunk.encoded, device, chunk.encoded_bytes, wave.stream));
   PENSTOCK_TRY(wave.stream.synchronize());
   const StageClock clock(worker, Stage::decode);
-  PENSTOCK_TRY(worker.decoded.resize_discard(r.chain->decoded_size()));
-  PENSTOCK_TRY(r.chain->decode_to_layout(worker.encoded, worker.decoded.span(), worker.scratch, {}));
+  PENSTOCK_TRY(worker.decoded.resize_discard(chunk.chain().decoded_size()));
+  PENSTOCK_TRY(chunk.chain().decode_to_layout(encoded, worker.decoded.span(), worker.scratch, {}));
   auto* const to = const_cast<std::byte*>(wave.batch->decoded(i));
-  PENSTOCK_TRY(copy_async(to, r.device, worker.decoded.data(), {}, worker.decoded.size(), wave.stream));
+  PENSTOCK_TRY(copy_async(to, device, worker.decoded.data(), {}, worker.decoded.size(), wave.stream));
   PENSTOCK_TRY(wave.stream.synchronize());  // the buffer is used again
-  again.push_back(r.place_item(chunk.leaf, to, parts.emplace_back(r.segments(chunk.leaf))));
+  add_items(chunk, to, again, parts);
   chunks_on_cpu += 1;
   return {};
 }
@@ -292,38 +338,45 @@ Status WavePipeline::finish(Wave& wave) {
   ChainBatch& batch = *wave.batch;
   std::vector<std::byte> results(batch.size() > 0 ? batch.results_bytes() : 0);
   if (!results.empty())
-    PENSTOCK_TRY(copy_async(results.data(), {}, wave.device.data(), r.device, results.size(), wave.stream));
+    PENSTOCK_TRY(copy_async(results.data(), {}, wave.device.data(), run.plan.device, results.size(), wave.stream));
   PENSTOCK_TRY(wave.stream.synchronize());
   batch.take_results(results.data());
   std::vector<PlaceItem> again;
   std::vector<PartArray> parts;
-  parts.reserve(batch.size());
+  std::size_t uses = 0;
+  for (const Chunk* chunk : wave.read) uses += uses_of(*chunk);
+  parts.reserve(uses);
   for (std::uint32_t i = 0; i < batch.size(); ++i) {
     if (batch.outcome(i).status) continue;
     PENSTOCK_TRY(job.check());
     Status done = decode_on_cpu(wave, i, again, parts);
     if (done) continue;
-    const Leaf& leaf = wave.chunks[wave.read[i]].leaf;
-    PENSTOCK_TRY(note(std::move(done).error(), leaf));
-    again.push_back(r.place_item(leaf, nullptr, parts.emplace_back(r.segments(leaf))));
+    PENSTOCK_TRY(run.note(*wave.read[i]->object, wave.read[i]->of->ref, std::move(done).error()));
+    add_items(*wave.read[i], nullptr, again, parts);
   }
   if (!again.empty()) {
-    PENSTOCK_TRY(place(again, wave.stream));
+    PENSTOCK_TRY(DeviceRun::place(again, wave.stream));
     PENSTOCK_TRY(wave.stream.synchronize());
   }
-  for (const Chunk& chunk : wave.chunks) job.advance(r.output_bytes(chunk.leaf));
-  wave.encoded.clear();
+  ChunkSliceArray slices;
+  for (const Group& group : wave.groups)
+    for (const Chunk& chunk : group.chunks)
+      for (std::size_t u = chunk.of->first_use; u < chunk.of->last_use; ++u)
+        job.advance(chunk.object->use(u, slices).bytes());
+  wave.groups.clear();
   wave.device = Buffer();
   const std::scoped_lock lock(mutex);
   device_bytes -= std::exchange(wave.device_bytes, 0);
   return {};
 }
 
-Status WavePipeline::run() {
-  const std::uint64_t workers = std::min(job.worker_count(), cut.groups());
+Status WavePipeline::run_all() {
+  const std::uint64_t workers =
+      std::min(job.worker_count(), std::max<std::uint64_t>(run.plan.chunks / limits.group_chunks, 1));
   PENSTOCK_TRY(job.for_each(workers, true, [&](std::uint64_t) {
-    Status done = work();
+    Status done = work(workers);
     if (!done) {
+      run.feed.stop();
       const std::scoped_lock lock(mutex);
       stopped = true;
       changed.notify_all();
@@ -334,55 +387,25 @@ Status WavePipeline::run() {
   return {};
 }
 
-/// Device memory of a wave of `chunks` chunks that are as long as they can be.
-std::uint64_t wave_bytes(const CodecChain& chain, const DeviceChain& device, std::uint64_t chunks) {
-  ChainBatch batch(device);
-  const std::uint64_t each = max_encoded_bytes(chain).value_or(2 * chain.decoded_size());
-  for (std::uint64_t i = 0; i < chunks; ++i) batch.add(each);
-  return batch.device_bytes();
-}
-
-/// The largest waves of which `in_flight` fit into `device_bytes`.
-Cut choose_cut(const CodecChain& chain, const DeviceChain& device, std::uint64_t device_bytes, std::uint64_t chunks) {
-  const std::uint64_t each = std::max<std::uint64_t>(chain.decoded_size(), 1);
-  std::uint64_t fits = 1, too_many = std::clamp<std::uint64_t>(kWaveDecodedBytes / each, 1, kWaveChunks) + 1;
-  while (fits + 1 < too_many) {
-    const std::uint64_t middle = (fits + too_many) / 2;
-    (wave_bytes(chain, device, middle) <= device_bytes ? fits : too_many) = middle;
-  }
-  const std::uint64_t group = std::clamp<std::uint64_t>(kGroupDecodedBytes / each, 1, std::min(fits, kGroupChunks));
-  return {chunks, fits / group * group, group};
-}
-
 }  // namespace
 
-std::uint64_t min_wave_bytes(const CodecChain& chain, const DeviceChain& device) {
-  return 2 * wave_bytes(chain, device, 1);
-}
-
-Result<WaveStats> run_waves(const Request& r, const DeviceChain& chain, std::uint64_t device_bytes, Job& job,
-                            WorkerStates& worker_states, const CancelToken& cancel) {
-  PENSTOCK_ASSIGN(const LeafFinder all, LeafFinder::make(r.state, r.view, r.region));
-  const std::uint64_t in_flight =
-      std::clamp<std::uint64_t>(device_bytes / wave_bytes(*r.chain, chain, 1), 1, kWavesInFlight);
-  WavePipeline flight{r,
-                      chain,
-                      job,
-                      worker_states,
-                      cancel,
-                      choose_cut(*r.chain, chain, device_bytes / in_flight, all.size()),
-                      std::vector<Wave>(in_flight)};
-  for (Wave& wave : flight.waves) {
-    PENSTOCK_ASSIGN(wave.stream, Stream::create(r.device));
-    PENSTOCK_TRY(r.begin.wait_on(wave.stream));
+Status run_waves(DeviceRun& run, DeviceStats& stats) {
+  const WaveLimits& limits = run.plan.waves;
+  WavePipeline pipeline{run, *run.plan.decode.chain, limits, run.job, std::vector<Wave>(limits.in_flight)};
+  for (Wave& wave : pipeline.waves) {
+    PENSTOCK_ASSIGN(wave.stream, Stream::create(run.plan.device));
+    PENSTOCK_TRY(run.wait_for_callers(wave.stream));
   }
-  Status done = flight.run();
+  Status done = pipeline.run_all();
   // Before memory of unfinished waves is used again, the device must be done with it.
   if (!done) {
-    for (const Wave& wave : flight.waves) PENSTOCK_TRY(wave.stream.synchronize());
-    return std::move(done).error();
+    for (const Wave& wave : pipeline.waves) PENSTOCK_TRY(wave.stream.synchronize());
+    return done;
   }
-  return WaveStats{flight.peak_device_bytes, flight.chunks_on_cpu};
+  stats.peak_device_bytes = pipeline.peak_device_bytes;
+  stats.waves = pipeline.finished;
+  stats.chunks_on_cpu = pipeline.chunks_on_cpu;
+  return {};
 }
 
 }  // namespace penstock::device_read

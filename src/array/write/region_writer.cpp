@@ -6,8 +6,10 @@
 #include <cstring>
 
 #include "array/assemble/place.hpp"
+#include "array/index/key_index.hpp"
+#include "array/index/shard_index.hpp"
+#include "array/read/bound_region.hpp"
 #include "array/read/encoded_chunk.hpp"
-#include "array/read/region_reader.hpp"
 #include "array/write/chunk_blocks.hpp"
 #include "core/checked.hpp"
 
@@ -51,33 +53,50 @@ Result<bool> read_old(const Store& store, const std::string& key, const CodecCha
 
 /// What a shard held before, for the parts that stay.
 struct RegionWriter::OldShard {
-  std::unique_ptr<Object> object;  // nullptr: nothing
-  std::vector<ShardEntry> entries;
+  std::vector<ChunkRef> chunks;  // none: there was no shard
 
-  static Result<OldShard> open(const Store& store, const std::string& key, const ShardingCodec& sharding) {
-    OldShard old;
-    PENSTOCK_ASSIGN(old.object, store.open(key));
-    if (!old.object) return old;
-    const std::uint64_t size = old.object->size_bytes(), bytes = sharding.index_bytes();
-    if (size < bytes)
-      return Error(ErrorCode::corrupt_data,
-                   fmt::format("the shard has {} bytes, its index alone takes {}", size, bytes));
-    Bytes index;
-    PENSTOCK_TRY(index.resize(bytes));
-    const bool at_end = sharding.index_location() == ShardingCodec::IndexLocation::end;
-    PENSTOCK_TRY(old.object->read(at_end ? size - bytes : 0, index.span()));
-    PENSTOCK_ASSIGN(old.entries, sharding.decode_index(index, size));
-    return old;
-  }
+  static Result<OldShard> locate(Array::State& state, const ArrayView& view, const Piece& piece, Job& job);
   /// The encoded chunk as it was; empty when absent.
-  Status read(const CodecChain& chain, std::uint64_t linear, Bytes& out) const {
-    out.clear();
-    if (!object || entries[linear].absent()) return {};
-    PENSTOCK_TRY_IN(check_encoded_size(chain, entries[linear].size), fmt::format("inner chunk {}", linear));
-    PENSTOCK_TRY(out.resize_discard(entries[linear].size));
-    return object->read(entries[linear].offset, out.span());
-  }
+  Status read(const Store& store, const CodecChain& chain, std::uint64_t linear, Bytes& out, Job& job) const;
 };
+
+Result<RegionWriter::OldShard> RegionWriter::OldShard::locate(Array::State& state, const ArrayView& view,
+                                                              const Piece& piece, Job& job) {
+  const ShardingCodec& sharding = *view.chain.sharding();
+  const ShardIndex index(std::make_unique<KeyIndex>(state.path, view.dataset.keys), sharding, state.indexes);
+  const Shape& grid = sharding.inner_grid();
+  ChunkIds ids(grid.size());
+  std::array<std::uint64_t, kMaxRank> at{};
+  for (std::uint64_t i = 0; i < sharding.inner_count(); ++i) {
+    std::uint64_t rest = i;
+    for (std::size_t d = grid.size(); d-- > 0; rest /= grid[d])
+      at[d] = piece.segments[d].chunk * grid[d] + rest % grid[d];
+    ids.add({at.data(), grid.size()});
+  }
+  OldShard old;
+  old.chunks.resize(ids.size());
+  Fetcher fetcher(*state.store, job.worker(), job.options().cancel, state.store->traits(piece.key).requests_in_flight);
+  PENSTOCK_TRY(locate_chunks(index, ids, fetcher, old.chunks));
+  if (old.chunks.front().error) return *std::move(old.chunks.front().error);
+  if (!old.chunks.front().inner) old.chunks.clear();
+  return old;
+}
+
+Status RegionWriter::OldShard::read(const Store& store, const CodecChain& chain, std::uint64_t linear, Bytes& out,
+                                    Job& job) const {
+  out.clear();
+  if (chunks.empty() || chunks[linear].state == ChunkRef::State::absent) return {};
+  const ChunkRef& ref = chunks[linear];
+  PENSTOCK_TRY_IN(check_encoded_size(chain, ref.size_bytes), fmt::format("inner chunk {}", linear));
+  PENSTOCK_TRY(out.resize_discard(ref.size_bytes));
+  const FetchRequest request{ref.holder->key, ByteRange::span(ref.offset_bytes, ref.size_bytes), ref.holder->same_as()};
+  const FetchAnswer answer = fetch_one(store, request, out.span(), job.options().cancel);
+  PENSTOCK_TRY(answer.status);
+  if (answer.absent) return Error(ErrorCode::changed, "the object was removed meanwhile");
+  if (answer.bytes.data() != out.data() && !answer.bytes.empty())
+    std::memcpy(out.data(), answer.bytes.data(), answer.bytes.size());
+  return {};
+}
 
 Result<RegionWriter> RegionWriter::make(const Array& array, const Region& region, const Target& source) {
   RegionWriter writer;
@@ -290,16 +309,17 @@ Status RegionWriter::put_chunk(Job& job, const std::string& key, ByteView encode
   return state_->store->set(key, encoded);
 }
 
-Status RegionWriter::encode_inner(Worker& worker, const OldShard& old, std::uint64_t linear,
+Status RegionWriter::encode_inner(Job& job, const OldShard& old, std::uint64_t linear,
                                   std::span<const ChunkSlice> segments, const std::byte* from,
                                   std::span<const std::uint64_t> origin, Bytes& out) const {
   const ShardingCodec& sharding = *view_->chain.sharding();
   const CodecChain& chain = sharding.inner();
+  Worker& worker = job.worker();
   worker.chunks += 1;
   Arena old_elements;
   bool have_old = false;
   if (!covers(segments, sharding.inner_shape(), origin, view_->dataset.shape)) {
-    PENSTOCK_TRY(old.read(chain, linear, worker.encoded));
+    PENSTOCK_TRY(old.read(*state_->store, chain, linear, worker.encoded, job));
     have_old = !worker.encoded.empty();
     PENSTOCK_TRY(worker.decoded.resize_discard(chain.decoded_size()));
     if (have_old) PENSTOCK_TRY(chain.decode(worker.encoded, worker.decoded.span(), worker.scratch, {&old_elements}));
@@ -368,14 +388,15 @@ RegionWriter::InnerPiece RegionWriter::inner_piece(const GridPartition& cut, std
   return inner;
 }
 
-Status RegionWriter::write_shard(Job& job, const std::string& key, std::span<const ChunkSlice> segments,
-                                 const std::byte* from, bool covered) const {
+Status RegionWriter::write_shard(Job& job, const Piece& piece) const {
+  const std::string& key = piece.key;
+  const std::span<const ChunkSlice> segments(piece.segments.data(), cut_.rank());
   const ShardingCodec& sharding = *view_->chain.sharding();
   std::unique_ptr<ObjectLock> lock;
   OldShard old;
-  if (!covered) {
+  if (!piece.covered) {
     PENSTOCK_ASSIGN(lock, lock_object(job, key, LockUse::change));
-    PENSTOCK_ASSIGN(old, OldShard::open(*state_->store, key, sharding));
+    PENSTOCK_ASSIGN(old, OldShard::locate(*state_, *view_, piece, job));
   }
   PENSTOCK_ASSIGN(const GridPartition cut, cut_shard(segments));
   // Of this thread: for_each below runs no other shard on it.
@@ -384,21 +405,21 @@ Status RegionWriter::write_shard(Job& job, const std::string& key, std::span<con
   for (Bytes& chunk : chunks) chunk.clear();
   std::vector<char> touched(sharding.inner_count(), 0);  // not vector<bool>: set from many threads
   const auto encode = [&](std::uint64_t i) -> Status {
-    const InnerPiece inner = inner_piece(cut, i, segments, from);
+    const InnerPiece inner = inner_piece(cut, i, segments, piece.from);
     touched[inner.linear] = 1;
     const std::size_t rank = segments.size();
-    return encode_inner(job.worker(), old, inner.linear, {inner.segments.data(), rank}, inner.from,
-                        {inner.origin.data(), rank}, chunks[inner.linear]);
+    return encode_inner(job, old, inner.linear, {inner.segments.data(), rank}, inner.from, {inner.origin.data(), rank},
+                        chunks[inner.linear]);
   };
   PENSTOCK_TRY(job.for_each(cut.size(), true, encode));
-  if (old.object) {
+  if (!old.chunks.empty()) {
     const auto keep = [&](std::uint64_t linear) -> Status {
       if (touched[linear]) return {};
-      return old.read(sharding.inner(), linear, chunks[linear]);
+      return old.read(*state_->store, sharding.inner(), linear, chunks[linear], job);
     };
     PENSTOCK_TRY(job.for_each(chunks.size(), true, keep));
   }
-  return covered ? store_shard(job, key, sharding, chunks) : put_shard(job, key, sharding, chunks);
+  return piece.covered ? store_shard(job, key, sharding, chunks) : put_shard(job, key, sharding, chunks);
 }
 
 RegionWriter::Piece RegionWriter::piece(std::uint64_t i) const {
@@ -426,8 +447,7 @@ Error RegionWriter::named(Error error, const std::string& key) const {
 Status RegionWriter::write_object(Job& job, std::uint64_t i) const {
   const Piece p = piece(i);
   const std::span<const ChunkSlice> segments(p.segments.data(), cut_.rank());
-  Status status = view_->chain.sharding() ? write_shard(job, p.key, segments, p.from, p.covered)
-                                          : write_chunk(job, p.key, segments, p.from, p.covered);
+  Status status = view_->chain.sharding() ? write_shard(job, p) : write_chunk(job, p.key, segments, p.from, p.covered);
   if (!status) return named(std::move(status).error(), p.key);
   job.advance(p.elements * view_->dataset.dtype.size_bytes);
   return {};

@@ -52,13 +52,6 @@ class RegionWriter {
   /// Working memory: of a thread that encodes a chunk, and of a shard under way, which all threads may work on.
   [[nodiscard]] WriteNeed need() const;
 
- private:
-  [[nodiscard]] Result<std::unique_ptr<ObjectLock>> lock_object(Job& job, const std::string& key, LockUse use) const;
-  // As store_chunk and store_shard, the object's lock held by the caller.
-  [[nodiscard]] Status put_chunk(Job& job, const std::string& key, ByteView encoded) const;
-  [[nodiscard]] Status put_shard(Job& job, const std::string& key, const ShardingCodec& sharding,
-                                 std::span<const Bytes> chunks) const;
-  struct OldShard;
   /// An inner chunk of a shard and what of the region lies in it.
   struct InnerPiece {
     std::array<ChunkSlice, kMaxRank> segments;
@@ -70,13 +63,20 @@ class RegionWriter {
   [[nodiscard]] Result<GridPartition> cut_shard(std::span<const ChunkSlice> segments) const;
   [[nodiscard]] InnerPiece inner_piece(const GridPartition& cut, std::uint64_t i, std::span<const ChunkSlice> segments,
                                        const std::byte* from) const;
+
+ private:
+  [[nodiscard]] Result<std::unique_ptr<ObjectLock>> lock_object(Job& job, const std::string& key, LockUse use) const;
+  // As store_chunk and store_shard, the object's lock held by the caller.
+  [[nodiscard]] Status put_chunk(Job& job, const std::string& key, ByteView encoded) const;
+  [[nodiscard]] Status put_shard(Job& job, const std::string& key, const ShardingCodec& sharding,
+                                 std::span<const Bytes> chunks) const;
+  struct OldShard;
   Result<ByteView> chunk_to_try(Worker& worker, std::uint64_t i, std::uint64_t of) const;
   Status write_chunk(Job& job, const std::string& key, std::span<const ChunkSlice> segments, const std::byte* from,
                      bool covered) const;
-  Status write_shard(Job& job, const std::string& key, std::span<const ChunkSlice> segments, const std::byte* from,
-                     bool covered) const;
+  Status write_shard(Job& job, const Piece& piece) const;
   /// Encodes one inner chunk into `out`; an empty result is an absent chunk.
-  Status encode_inner(Worker& worker, const OldShard& old, std::uint64_t linear, std::span<const ChunkSlice> segments,
+  Status encode_inner(Job& job, const OldShard& old, std::uint64_t linear, std::span<const ChunkSlice> segments,
                       const std::byte* from, std::span<const std::uint64_t> origin, Bytes& out) const;
   Status gather(std::span<const ChunkSlice> segments, const CodecChain& chain, const std::byte* from,
                 ByteSpan chunk) const;

@@ -4,20 +4,12 @@
 #include <span>
 #include <vector>
 
-#include "codec/sharding/sharding.hpp"
+#include "codec/sharding/sharding_spec.hpp"
 
 namespace penstock {
 
-/// What the metadata say.
-struct ShardParts {
-  ChunkSpec shard;
-  Shape inner_shape;
-  std::vector<CodecSpec> inner_specs;
-  std::vector<CodecSpec> index_specs;
-  ShardingCodec::IndexLocation location = ShardingCodec::IndexLocation::end;
-};
 /// Binds the chains.  Errors: those of the chains; invalid_metadata when the index has no fixed size.
-Result<std::unique_ptr<ShardingCodec>> make_sharding(ShardParts parts);
+Result<std::unique_ptr<ShardingCodec>> make_sharding(const ChunkSpec& shard, const ShardingSpec& spec);
 
 /// The bytes of a shard that inner chunks may lie in.
 struct ShardBody {

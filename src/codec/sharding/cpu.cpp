@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "codec/list.hpp"
 #include "codec/scratch.hpp"
 #include "codec/sharding/codec.hpp"
 #include "codec/strided.hpp"
@@ -24,9 +23,9 @@ bool same_text(const VlenRef& a, ByteView b) {
 
 class IndexedShard final : public ShardingCodec {
  public:
-  static Result<std::unique_ptr<ShardingCodec>> make(ShardParts parts);
+  static Result<std::unique_ptr<ShardingCodec>> make(const ChunkSpec& chunk, const ShardingSpec& spec);
 
-  [[nodiscard]] CodecSpec spec() const override { return {"sharding_indexed", configuration_}; }
+  [[nodiscard]] CodecSpec spec() const override { return spec_; }
   [[nodiscard]] std::optional<std::uint64_t> encoded_size() const override { return std::nullopt; }
   [[nodiscard]] std::optional<std::uint64_t> max_encoded_size() const override { return max_encoded_size_; }
 
@@ -65,17 +64,8 @@ class IndexedShard final : public ShardingCodec {
   std::uint64_t index_bytes_ = 0;
   IndexLocation location_ = IndexLocation::end;
   std::optional<std::uint64_t> max_encoded_size_;
-  std::string configuration_;
+  CodecSpec spec_;
 };
-
-Result<std::string> configuration_text(const ShardParts& parts) {
-  Json c = Json::object();
-  c["chunk_shape"] = parts.inner_shape;
-  PENSTOCK_ASSIGN(c["codecs"], codecs_to_json(parts.inner_specs));
-  PENSTOCK_ASSIGN(c["index_codecs"], codecs_to_json(parts.index_specs));
-  c["index_location"] = parts.location == ShardingCodec::IndexLocation::start ? "start" : "end";
-  return dump_json(c);
-}
 
 /// Whether the inner chunk's elements follow each other in the shard: whole in every dimension after the first that
 /// is not 1.
@@ -87,38 +77,38 @@ bool is_contiguous(const Shape& inner, const Shape& shard) {
   return true;
 }
 
-Result<std::unique_ptr<ShardingCodec>> IndexedShard::make(ShardParts parts) {
-  const Shape& shape = parts.shard.shape;
-  if (parts.shard.dtype.size_bytes == 0)
-    return Error(ErrorCode::unsupported, fmt::format("elements of no size ({})", parts.shard.dtype.name()));
+Result<std::unique_ptr<ShardingCodec>> IndexedShard::make(const ChunkSpec& chunk, const ShardingSpec& spec) {
+  const Shape& shape = chunk.shape;
+  if (chunk.dtype.size_bytes == 0)
+    return Error(ErrorCode::unsupported, fmt::format("elements of no size ({})", chunk.dtype.name()));
   Shape grid(shape.size());
-  for (std::size_t d = 0; d < shape.size(); ++d) grid[d] = shape[d] / parts.inner_shape[d];
+  for (std::size_t d = 0; d < shape.size(); ++d) grid[d] = shape[d] / spec.chunk_shape[d];
   Shape index_shape = grid;
   index_shape.push_back(2);
-  PENSTOCK_ASSIGN_IN(CodecChain inner,
-                     CodecChain::make(parts.inner_specs, {parts.inner_shape, parts.shard.dtype, parts.shard.fill}),
+  PENSTOCK_ASSIGN_IN(CodecChain inner, CodecChain::make(spec.codecs, {spec.chunk_shape, chunk.dtype, chunk.fill}),
                      "codecs");
-  PENSTOCK_ASSIGN_IN(CodecChain index, CodecChain::make(parts.index_specs, {index_shape, DType::uint64(), {}}),
+  PENSTOCK_ASSIGN_IN(CodecChain index, CodecChain::make(spec.index_codecs, {index_shape, DType::uint64(), {}}),
                      "index_codecs");
   if (!index.encoded_size())
     return bad_configuration(
         fmt::format("index_codecs: {} gives no fixed size, so that the index could not be found", index.text()));
   std::unique_ptr<IndexedShard> shard(new IndexedShard(std::move(inner), std::move(index)));
   PENSTOCK_ASSIGN(shard->count_, element_count(grid));
-  PENSTOCK_ASSIGN(shard->shard_strides_, c_strides(shape, parts.shard.dtype.size_bytes));
-  PENSTOCK_ASSIGN(shard->inner_strides_, c_strides(parts.inner_shape, parts.shard.dtype.size_bytes));
-  PENSTOCK_ASSIGN(parts.inner_specs, shard->inner_.complete(parts.inner_specs, 3));
-  PENSTOCK_ASSIGN(parts.index_specs, shard->index_.complete(parts.index_specs, 3));
-  PENSTOCK_ASSIGN(shard->configuration_, configuration_text(parts));
-  shard->contiguous_ = is_contiguous(parts.inner_shape, shape);
+  PENSTOCK_ASSIGN(shard->shard_strides_, c_strides(shape, chunk.dtype.size_bytes));
+  PENSTOCK_ASSIGN(shard->inner_strides_, c_strides(spec.chunk_shape, chunk.dtype.size_bytes));
+  ShardingSpec complete = spec;
+  PENSTOCK_ASSIGN(complete.codecs, shard->inner_.complete(spec.codecs, 3));
+  PENSTOCK_ASSIGN(complete.index_codecs, shard->index_.complete(spec.index_codecs, 3));
+  PENSTOCK_ASSIGN(shard->spec_, complete.print());
+  shard->contiguous_ = is_contiguous(spec.chunk_shape, shape);
   shard->grid_ = std::move(grid);
   shard->index_bytes_ = *shard->index_.encoded_size();
-  shard->location_ = parts.location;
+  shard->location_ = spec.index_location;
   if (const auto inner_most = shard->inner_.max_encoded_size()) {
     const auto body = checked_mul(*inner_most, shard->count_);
     if (const auto all = body ? checked_add(*body, shard->index_bytes_) : body) shard->max_encoded_size_ = *all;
   }
-  shard->shard_ = std::move(parts.shard);
+  shard->shard_ = chunk;
   return std::unique_ptr<ShardingCodec>(std::move(shard));
 }
 
@@ -263,6 +253,8 @@ Status IndexedShard::decode(ByteView in, ByteSpan out, const DecodeContext& cont
 
 }  // namespace
 
-Result<std::unique_ptr<ShardingCodec>> make_sharding(ShardParts parts) { return IndexedShard::make(std::move(parts)); }
+Result<std::unique_ptr<ShardingCodec>> make_sharding(const ChunkSpec& shard, const ShardingSpec& spec) {
+  return IndexedShard::make(shard, spec);
+}
 
 }  // namespace penstock

@@ -288,7 +288,7 @@ Result<Dataset> parse_nifti(ByteView head, std::string_view key, std::uint64_t f
   PENSTOCK_ASSIGN(dataset.world_from_voxel, affine_of(h));
   dataset.chunk_shape = slab_shape(dataset.shape, item_bytes);
   dataset.codecs = codecs_of(dataset.rank(), dataset.dtype, swapped);
-  dataset.contiguous = ContiguousChunks{std::string(key), offset};
+  dataset.contiguous = ContiguousChunks{std::string(key), offset, ContiguousChunks::Fastest::first};
   dataset.attributes = attributes_of(h);
   for (std::size_t d = 0; d < dataset.rank(); ++d) {
     constexpr std::array<const char*, 4> kNames = {"x", "y", "z", "t"};

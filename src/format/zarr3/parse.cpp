@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "codec/sharding/sharding_spec.hpp"
 #include "core/json.hpp"
 #include "format/members.hpp"
 #include "format/zarr3/zarr3.hpp"
@@ -67,11 +68,17 @@ Result<KeyEncoding> parse_keys(const Json& document) {
   return keys;
 }
 
+void complete_endian_of_all(Json& codecs);
+
 /// zarr-python 3.1 states no byte order for structures and stores them little-endian.  Also inside shards.
 void complete_endian(std::string_view name, Json& configuration) {
   if (name == "bytes" && !configuration.contains("endian")) configuration["endian"] = "little";
-  if (name != "sharding_indexed" || !configuration.contains("codecs") || !configuration["codecs"].is_array()) return;
-  for (Json& inner : configuration["codecs"]) {
+  for (const auto& [list, codecs] : sharding_codec_lists(name, configuration))
+    if (std::string_view(list) == "codecs") complete_endian_of_all(*codecs);
+}
+
+void complete_endian_of_all(Json& codecs) {
+  for (Json& inner : codecs) {
     if (inner == "bytes") inner = Json::object({{"name", "bytes"}});
     if (!inner.is_object() || !inner.contains("name") || !inner["name"].is_string()) continue;
     if (!inner.contains("configuration")) inner["configuration"] = Json::object();
@@ -169,18 +176,17 @@ std::optional<std::string> find_listed_order(std::string_view codec, const Json&
                                              const std::string& where) {
   if (!configuration.is_object()) return std::nullopt;
   if (codec == "bytes" && configuration.value("endian", Json()).is_array()) return where + ".configuration.endian";
-  if (codec != "sharding_indexed") return std::nullopt;
-  for (const char* list : {"codecs", "index_codecs"}) {
-    const Json inner = configuration.value(list, Json::array());
-    for (std::size_t i = 0; i < (inner.is_array() ? inner.size() : 0); ++i) {
-      if (!inner[i].is_object() || !inner[i].contains("configuration") || !inner[i].contains("name")) continue;
-      const Json& name = inner[i]["name"];
+  Json copy = configuration;
+  for (const auto& [list, codecs] : sharding_codec_lists(codec, copy))
+    for (std::size_t i = 0; i < codecs->size(); ++i) {
+      const Json& inner = (*codecs)[i];
+      if (!inner.is_object() || !inner.contains("configuration") || !inner.contains("name")) continue;
+      const Json& name = inner["name"];
       if (!name.is_string()) continue;
-      auto place = find_listed_order(name.get_ref<const std::string&>(), inner[i]["configuration"],
+      auto place = find_listed_order(name.get_ref<const std::string&>(), inner["configuration"],
                                      fmt::format("{}.configuration.{}[{}]", where, list, i));
       if (place) return place;
     }
-  }
   return std::nullopt;
 }
 

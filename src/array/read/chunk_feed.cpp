@@ -1,0 +1,241 @@
+#include "array/read/chunk_feed.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+
+namespace penstock {
+namespace {
+
+constexpr std::size_t kMaxShare = 32;  // runs that a worker takes at a time
+
+/// Verifying: parts of uncompressed chunks and of shards pass no checksum of the whole object, where the store has one.
+void check_object(const BoundRegion& region, std::span<ChunkRef> refs) {
+  if (!region.view->chain.sharding() && !region.chain->is_uncompressed()) return;
+  const auto found =
+      std::ranges::find_if(refs, [](const ChunkRef& ref) { return ref.holder != nullptr && !ref.error; });
+  if (found == refs.end()) return;
+  auto object = region.state->store->open(found->holder->key);
+  const Status checked = !object ? Status(std::move(object).error()) : *object ? (*object)->check() : Status();
+  if (checked) return;
+  for (ChunkRef& ref : refs) ref.error = checked.error();
+}
+
+bool needs_request(const ChunkRef& ref) { return !ref.error && ref.state != ChunkRef::State::absent; }
+
+}  // namespace
+
+/// Requests of one call to a store, and what they bring.
+struct ChunkFeed::Batch final : FetchSink {
+  ChunkFeed& feed;
+  std::vector<FetchRequest> requests;
+  std::vector<Load> loads;
+  std::size_t left = 0;   // guarded by mutex_
+  bool returned = false;  // the store's call; guarded by mutex_
+
+  explicit Batch(ChunkFeed& of) : feed(of) {}
+  Result<ByteSpan> room(std::size_t request, std::uint64_t bytes) override {
+    Load& load = loads[request];
+    if (requests[request].range.kind == ByteRange::Kind::whole)
+      PENSTOCK_TRY(check_encoded_size(*load.region().chain, bytes));
+    PENSTOCK_TRY(load.memory.resize_discard(bytes));
+    return load.memory.span();
+  }
+  void done(std::size_t request, FetchAnswer answer) override { feed.arrive(*this, request, std::move(answer)); }
+};
+
+ChunkFeed::ChunkFeed(const ReadPlan& plan, Job& job) : plan_(plan), job_(job), walk_(plan.regions) {}
+
+ChunkFeed::~ChunkFeed() {
+  stop();
+  Lock lock(mutex_);
+  changed_.wait(lock, [&] {
+    return std::ranges::all_of(batches_, [](const Batch& batch) { return batch.left == 0 && batch.returned; });
+  });
+}
+
+void ChunkFeed::stop() {
+  const std::scoped_lock lock(mutex_);
+  stopped_ = true;
+  cancel_requests_.cancel();
+  changed_.notify_all();
+}
+
+/// Takes objects and locates their chunks, with the lock released meanwhile.  False: there are none.
+Result<bool> ChunkFeed::prepare_more(Lock& lock) {
+  const std::uint64_t most = runs_ahead() ? plan_.traits.requests_in_flight : 1;
+  std::vector<std::vector<Part>> taken;
+  while (taken.size() < most) {
+    std::vector<Part> parts = walk_.next();
+    if (parts.empty()) break;
+    taken.push_back(std::move(parts));
+  }
+  if (taken.empty()) return false;
+  ++preparing_;
+  lock.unlock();
+  std::vector<ObjectChunks> objects;
+  const Status done = guarded([&]() -> Status {
+    PENSTOCK_TRY(job_.check());
+    for (const auto& parts : taken) {
+      PENSTOCK_ASSIGN(ObjectChunks object, ObjectChunks::make(parts));
+      objects.push_back(std::move(object));
+    }
+    return locate(objects);
+  });
+  lock.lock();
+  --preparing_;
+  if (done)
+    for (ObjectChunks& object : objects) ready_.push_back({std::make_shared<const ObjectChunks>(std::move(object)), 0});
+  changed_.notify_all();
+  if (!done) return done.error();
+  return true;
+}
+
+/// The chunks of one array together, so that all requests for their indexes are under way at once.
+Status ChunkFeed::locate(std::vector<ObjectChunks>& objects) {
+  for (std::size_t first = 0, last = 0; first < objects.size(); first = last) {
+    const BoundRegion& region = objects[first].region();
+    ChunkIds ids(region.rank());
+    for (; last < objects.size() && objects[last].region().view == region.view; ++last) objects[last].add_ids(ids);
+    std::vector<ChunkRef> refs(ids.size());
+    Fetcher fetcher(*region.state->store, job_.worker(), job_.options().cancel, plan_.traits.requests_in_flight);
+    PENSTOCK_TRY(locate_chunks(*region.view->index, ids, fetcher, refs));
+    std::span<ChunkRef> rest = refs;
+    for (std::size_t i = first; i < last; ++i) {
+      const std::size_t count = objects[i].chunks().size();
+      if (region.discards) check_object(region, rest.first(count));
+      objects[i].take_places(rest.first(count), plan_.traits.merge_gap_bytes, plan_.merge_max_bytes);
+      rest = rest.subspan(count);
+    }
+  }
+  return {};
+}
+
+Result<bool> ChunkFeed::locate_again(const Load& load, const ObjectChunks::Chunk& chunk, const Error& error) {
+  if (error.code() != ErrorCode::changed || load.object->tries + 1 >= kLocateTries) return false;
+  load.region().view->index->forget(*chunk.ref.holder);
+  const auto number = static_cast<std::size_t>(&chunk - load.object->chunks().data());
+  std::vector<ObjectChunks> again;
+  again.push_back(load.object->part(number, number + 1));
+  again.back().tries += 1;
+  PENSTOCK_TRY(locate(again));
+  const std::scoped_lock lock(mutex_);
+  ready_.push_front({std::make_shared<const ObjectChunks>(std::move(again.back())), 0});
+  changed_.notify_all();
+  return true;
+}
+
+/// Some runs of the object that lies ready: less of it towards its end, so that all workers end together.
+void ChunkFeed::take_share(Share& share) {
+  Ready& front = ready_.front();
+  const std::size_t left = front.object->runs().size() - front.next;
+  const std::size_t count = std::clamp<std::size_t>(left / (2 * job_.worker_count()), 1, kMaxShare);
+  share = {front.object, front.next, front.next + count};
+  front.next += count;
+  if (front.next == front.object->runs().size()) ready_.pop_front();
+}
+
+/// What the window counts a request as.
+std::uint64_t ChunkFeed::charge_of(const ObjectChunks& object, std::size_t run) const {
+  const auto chunks = object.chunks().subspan(object.runs()[run].first);
+  if (chunks.front().ref.state == ChunkRef::State::whole_object) return object.region().encoded_bytes();
+  const ChunkRef& last = chunks[object.runs()[run].last - object.runs()[run].first - 1].ref;
+  return last.offset_bytes + last.size_bytes - chunks.front().ref.offset_bytes;
+}
+
+/// Makes requests of what is located, as far as the window has room, with the lock released meanwhile.
+bool ChunkFeed::fetch_more(Lock& lock) {
+  Batch* batch = nullptr;
+  bool moved = false;
+  while (!ready_.empty() && in_flight_ < plan_.traits.requests_in_flight) {
+    Ready& front = ready_.front();
+    const ObjectChunks& object = *front.object;
+    Load load{front.object, object.runs()[front.next]};
+    const bool asks = needs_request(load.chunks().front().ref);
+    if (asks) {
+      load.charged = charge_of(object, front.next);
+      if (charged_bytes_ > 0 && load.charged > plan_.window_bytes - std::min(plan_.window_bytes, charged_bytes_)) break;
+      if (batch != nullptr && batch->loads.front().region().state->store != object.region().state->store) break;
+      if (batch == nullptr) batch = &batches_.emplace_back(*this);
+      charged_bytes_ += load.charged;
+      peak_bytes_ = std::max(peak_bytes_, charged_bytes_);
+      in_flight_ += 1;
+      const ChunkHolder& holder = *load.chunks().front().ref.holder;
+      batch->requests.push_back({holder.key, load.range(), holder.same_as()});
+      batch->loads.push_back(std::move(load));
+    } else {
+      arrived_.push_back(std::move(load));
+    }
+    moved = true;
+    if (++front.next == object.runs().size()) ready_.pop_front();
+  }
+  if (batch == nullptr) return moved;
+  batch->left = batch->loads.size();
+  lock.unlock();
+  batch->loads.front().region().state->store->fetch(batch->requests, *batch, {cancel_requests_});
+  lock.lock();
+  batch->returned = true;
+  std::erase_if(batches_, [](const Batch& b) { return b.left == 0 && b.returned; });
+  changed_.notify_all();
+  return true;
+}
+
+void ChunkFeed::arrive(Batch& batch, std::size_t request, FetchAnswer answer) {
+  const std::scoped_lock lock(mutex_);  // held while notifying: the one who waits destroys this
+  Load load = std::move(batch.loads[request]);
+  load.fetched = true;
+  load.answer = std::move(answer);
+  arrived_.push_back(std::move(load));
+  in_flight_ -= 1;
+  batch.left -= 1;
+  changed_.notify_all();
+}
+
+/// The store does not know the read's own token: who waits looks at it.
+Status ChunkFeed::wait(Lock& lock) {
+  const StageClock clock(job_.worker(), Stage::fetch);
+  changed_.wait_for(lock, std::chrono::milliseconds(50));
+  return job_.check();
+}
+
+Result<bool> ChunkFeed::next(Share& share, Load& load) {
+  if (share.next < share.last && !runs_ahead()) {
+    load = Load{share.object, share.object->runs()[share.next++]};
+    return true;
+  }
+  Lock lock(mutex_);
+  if (load.charged > 0) {
+    charged_bytes_ -= load.charged;
+    changed_.notify_all();
+  }
+  load = Load();
+  const std::uint64_t window = plan_.traits.requests_in_flight;
+  for (;;) {
+    if (stopped_) return false;
+    if (runs_ahead() && fetch_more(lock)) continue;
+    if (!runs_ahead() && !ready_.empty()) {
+      take_share(share);
+      load = Load{share.object, share.object->runs()[share.next++]};
+      return true;
+    }
+    // Ahead of the workers, one locates before the window runs dry.
+    const bool prepares = ready_.empty() && (!runs_ahead() || (preparing_ == 0 && in_flight_ <= window / 2));
+    if (prepares) {
+      PENSTOCK_ASSIGN(const bool more, prepare_more(lock));
+      if (more) continue;
+    }
+    if (!arrived_.empty()) {
+      load = std::move(arrived_.front());
+      arrived_.pop_front();
+      if (load.fetched && !load.answer.absent) {
+        job_.worker().requests += 1;
+        job_.worker().stored_bytes += load.answer.bytes.size();
+      }
+      return true;
+    }
+    if (prepares && preparing_ == 0 && in_flight_ == 0) return false;
+    PENSTOCK_TRY(wait(lock));
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,169 @@
+// Reads from a store that has many requests under way at once: none but the needed ones, all ahead of the workers.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "array/device/read.hpp"
+#include "array/model.hpp"
+#include "array/slow_store.hpp"
+
+namespace penstock {
+namespace {
+
+using std::chrono::milliseconds;
+using test::dataset;
+using test::Model;
+using test::SlowStore;
+using Clock = std::chrono::steady_clock;
+
+struct Slow {
+  std::shared_ptr<SlowStore> store;
+  Dataset d;
+  Model model;
+  std::mt19937_64 random{29};
+
+  Slow(Dataset of, milliseconds delay, std::uint64_t in_flight, const Region& written) : d(std::move(of)), model(d) {
+    const auto memory = open_store("memory://", StoreMode::create).value();
+    Array array = Array::create(memory, "a", d, Array::IfExists::fail).value();
+    const auto values = test::random_values(written, 2, random);
+    model.write(written, values);
+    EXPECT_TRUE(test::write(array, written, values));
+    store = std::make_shared<SlowStore>(memory, delay, in_flight);
+  }
+  Slow(Dataset of, milliseconds delay, std::uint64_t in_flight) : Slow(of, delay, in_flight, whole(of.shape)) {}
+  Array open() const { return Array::with_metadata(store, "a", d).value(); }
+};
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+}  // namespace
+
+TEST(Window, AThousandChunksTakeAFewRoundTrips) {
+  Slow s(dataset({1000, 64}, {1, 64}), milliseconds(50), 256);
+  const Array array = s.open();
+  const auto start = Clock::now();
+  EXPECT_EQ(test::read(array, whole(s.d.shape)).value(), s.model.data);
+  EXPECT_LT(seconds_since(start), 1.5) << "one after another they take 25 s with two threads";
+  EXPECT_EQ(s.store->take_log().size(), 1000u) << "no request but those for the chunks";
+  EXPECT_EQ(s.store->opens(), 0);
+  EXPECT_LE(s.store->most_under_way(), 256u);
+  EXPECT_GT(s.store->most_under_way(), 100u);
+}
+
+TEST(Window, IndexesOfManyShardsAreReadTogether) {
+  Slow s(dataset({800, 8}, {8, 8}, {test::sharding("[2,4]")}), milliseconds(50), 128);
+  std::vector<std::vector<std::byte>> outs;
+  std::vector<ReadItem> items;
+  const Array array = s.open();
+  std::vector<Region> regions;
+  for (std::uint64_t i = 0; i < 100; ++i) regions.push_back({{8 * i + 2, 2, 1}, {0, 4, 1}});
+  for (const Region& region : regions) outs.emplace_back(8 * 2);
+  for (std::size_t i = 0; i < regions.size(); ++i) items.push_back({&array, regions[i], {outs[i].data(), {}, {}, {}}});
+  const auto start = Clock::now();
+  ASSERT_TRUE(read_many(items, test::threads(2)));
+  EXPECT_LT(seconds_since(start), 0.5);
+  for (std::size_t i = 0; i < regions.size(); ++i) EXPECT_EQ(outs[i], s.model.read(regions[i]));
+  EXPECT_EQ(s.store->take_log().size(), 200u) << "an index and a chunk of each shard";
+  ASSERT_TRUE(read_many(items, test::threads(2)));
+  EXPECT_EQ(s.store->take_log().size(), 100u) << "the indexes are known";
+  EXPECT_EQ(s.store->opens(), 0);
+}
+
+TEST(Window, ManyRegionsWithinASmallBudget) {
+  for (const std::uint64_t gap : {0, 1, 4096}) {
+    Slow s(dataset({96, 64}, {32, 32}, {test::sharding("[8,8]")}), milliseconds(1), 16, {{0, 80, 1}, {0, 64, 1}});
+    s.store->set_merge_gap(gap);
+    for (int round = 0; round < 8; ++round) {
+      const Array array = s.open();
+      const Region region = round == 0 ? whole(s.d.shape) : test::random_region(s.d.shape, s.random);
+      Options options = test::threads(1 + static_cast<std::uint64_t>(round) % 3);
+      options.budget_bytes = array.plan(region, {}, options).value().need_bytes * (round % 2 == 0 ? 1 : 20);
+      std::vector<std::byte> out(Model::count(shape_of(region)) * 2);
+      const auto report = array.read(region, {out.data(), {}, {}, {}}, options);
+      ASSERT_TRUE(report) << report.error().message();
+      EXPECT_EQ(out, s.model.read(region)) << to_string(region);
+      EXPECT_EQ(report->requests, s.store->take_log().size());
+    }
+  }
+}
+
+TEST(Window, UncompressedChunksAreFetchedInPart) {
+  Slow s(dataset({64, 64}, {32, 64}, {test::bytes_codec()}), milliseconds(1), 16);
+  for (int round = 0; round < 20; ++round) {
+    const Region region = test::random_region(s.d.shape, s.random);
+    const Array array = s.open();
+    std::vector<std::byte> out(Model::count(shape_of(region)) * 2);
+    const auto report = array.read(region, {out.data(), {}, {}, {}}, test::threads(2));
+    ASSERT_TRUE(report) << report.error().message();
+    EXPECT_EQ(out, s.model.read(region)) << to_string(region);
+    EXPECT_LE(report->stored_bytes, 2 * 64 * 64u);
+  }
+}
+
+TEST(Window, AReplacedShardIsLocatedAnew) {
+  Slow s(dataset({32, 32}, {32, 32}, {test::sharding("[8,8]")}), milliseconds(1), 16);
+  const Array array = s.open();
+  EXPECT_EQ(test::read(array, whole(s.d.shape)).value(), s.model.data);
+  const auto memory = open_store("memory://", StoreMode::create).value();
+  Array other = Array::create(memory, "a", s.d, Array::IfExists::fail).value();
+  const auto values = test::random_values(whole(s.d.shape), 2, s.random);
+  ASSERT_TRUE(test::write(other, whole(s.d.shape), values));
+  Bytes shard;
+  ASSERT_TRUE(memory->get("a/c/0/0", shard).value());
+  ASSERT_TRUE(s.store->set("a/c/0/0", shard));
+  s.store->take_log();
+  EXPECT_EQ(test::read(array, whole(s.d.shape)).value(), values) << "the index that was kept is of the old shard";
+}
+
+TEST(Window, BadChunksAreNamedOrFilled) {
+  Slow s(dataset({32, 32}, {8, 8}), milliseconds(1), 16);
+  Bytes chunk;
+  ASSERT_TRUE(s.store->get("a/c/2/1", chunk).value());
+  ASSERT_TRUE(s.store->set("a/c/2/1", chunk.view().first(chunk.size() / 2)));
+  const auto failed = test::read(s.open(), whole(s.d.shape));
+  ASSERT_FALSE(failed);
+  EXPECT_NE(failed.error().message().find("a/c/2/1"), std::string::npos) << failed.error().message();
+  Options options = test::threads(2);
+  options.on_error = OnError::fill;
+  std::vector<std::byte> out(s.model.data.size());
+  const Report report = s.open().read(whole(s.d.shape), {out.data(), {}, {}, {}}, options).value();
+  ASSERT_EQ(report.problems.size(), 1u);
+  EXPECT_EQ(report.problems[0].key, "a/c/2/1");
+  s.model.write({{16, 8, 1}, {8, 8, 1}}, Model(dataset({8, 8}, {8, 8})).data);
+  EXPECT_EQ(out, s.model.data);
+}
+
+TEST(Window, ACancelledReadWaitsForNoMoreThanWhatIsUnderWay) {
+  Slow s(dataset({400, 64}, {1, 64}), milliseconds(20), 8);
+  Options options = test::threads(2);
+  std::thread later([&] {
+    std::this_thread::sleep_for(milliseconds(100));
+    options.cancel.cancel();
+  });
+  const auto start = Clock::now();
+  const auto read = test::read(s.open(), whole(s.d.shape), options);
+  later.join();
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code(), ErrorCode::cancelled);
+  EXPECT_LT(seconds_since(start), 0.6) << "all of it takes a second";
+}
+
+TEST(Window, FeedsTheDevicePathToo) {
+  Slow s(dataset({96, 64}, {32, 32}, {test::sharding("[8,8]")}), milliseconds(2), 64, {{0, 80, 1}, {0, 64, 1}});
+  for (const std::uint64_t gap : {0, 4096}) {
+    s.store->set_merge_gap(gap);
+    for (const char* place : {"device", "cpu"}) {
+      setenv("PENSTOCK_DECODE", place, 1);
+      const Array array = s.open();
+      std::vector<std::byte> out(s.model.data.size());
+      const ReadItem item{&array, whole(s.d.shape), {out.data(), {}, {}, {}}};
+      const auto report = read_device({&item, 1}, test::threads(3));
+      unsetenv("PENSTOCK_DECODE");
+      ASSERT_TRUE(report) << report.error().message();
+      EXPECT_TRUE(out == s.model.data) << place;
+      EXPECT_EQ(report->requests, gap == 0 ? 6 + 80u : 6 + 6u) << "the indexes, and chunks or runs of them";
+    }
+  }
+}
+
+}  // namespace penstock
