@@ -100,7 +100,7 @@ class Copy : public Command {
     how.if_exists = force_ ? Array::IfExists::overwrite : Array::IfExists::fail;
     how.resume = resume_ ? Resume::yes : Resume::no;
     how.changes = [this](const Dataset& dataset) { return changes_for(dataset); };
-    if (format_) how.format.version = *format_ == "2" ? 2 : 3;
+    if (format_) how.zarr_format = *format_ == "2" ? 2 : 3;
     PENSTOCK_TRY(set_pyramid(how));
     if (std::holds_alternative<Group>(node) && region_ && !pyramid_)
       return Error(ErrorCode::invalid_argument, "--region: a region is of one array; name one inside the group");

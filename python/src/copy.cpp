@@ -71,7 +71,7 @@ void bind_copy(nb::module_& m) {
           }
           return changes;
         };
-        how.format.version = zarr_format;
+        how.zarr_format = zarr_format;
         how.if_exists = if_exists(overwrite);
         how.resume = resume ? Resume::yes : Resume::no;
         return unwrap(run_job(job, [&](const Options& o) { return copy_to(from, to, path, how, o); }),

@@ -77,7 +77,7 @@ class Planner {
         PENSTOCK_TRY(group(below, name, depth + 1));
       }
     }
-    PENSTOCK_ASSIGN(GroupInfo info, in_node(to, copied_group(from.info(), how_.format.version)));
+    PENSTOCK_ASSIGN(GroupInfo info, in_node(to, copied_group(from.info(), how_.zarr_format)));
     PENSTOCK_ASSIGN(const bool consolidated, has_consolidated(*from.store_ptr(), from.path()));
     plan_.nodes.push_back({to, std::move(info), std::nullopt, {}, consolidated});
     return {};
