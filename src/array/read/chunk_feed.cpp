@@ -198,17 +198,22 @@ Status ChunkFeed::wait(Lock& lock) {
   return job_.check();
 }
 
+void ChunkFeed::give_back(Load& load) {
+  if (load.charged > 0) {
+    const std::scoped_lock lock(mutex_);
+    charged_bytes_ -= load.charged;
+    changed_.notify_all();
+  }
+  load = Load();
+}
+
 Result<bool> ChunkFeed::next(Share& share, Load& load) {
   if (share.next < share.last && !runs_ahead()) {
     load = Load{share.object, share.object->runs()[share.next++]};
     return true;
   }
+  give_back(load);
   Lock lock(mutex_);
-  if (load.charged > 0) {
-    charged_bytes_ -= load.charged;
-    changed_.notify_all();
-  }
-  load = Load();
   const std::uint64_t window = plan_.traits.requests_in_flight;
   for (;;) {
     if (stopped_) return false;

@@ -29,6 +29,8 @@ class ChunkFeed {
   /// The next chunks for this worker, which is done with what `load` held.  Waits for them.  False: there are no more,
   /// or another worker failed.  Errors: cancelled, out_of_memory.
   Result<bool> next(Share& share, Load& load);
+  /// The worker is done with what `load` holds, and may take no more.
+  void give_back(Load& load);
   /// Where `error` says that the chunk's object was replaced since it was located: locates the chunk anew, to be taken
   /// later.  False: it says something else, or that was tried often enough.
   Result<bool> locate_again(const Load& load, const ObjectChunks::Chunk& chunk, const Error& error);
