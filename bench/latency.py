@@ -14,6 +14,7 @@ import json
 import statistics
 import sys
 import time
+from dataclasses import dataclass
 
 import numpy as np
 import zarr
@@ -28,31 +29,35 @@ PIPELINES = {
 }
 
 
+@dataclass
+class Counts:
+    requests: int = 0
+    under_way: int = 0
+    max_under_way: int = 0
+    bytes: int = 0
+
+
 class LateStore(WrapperStore):
     """Each request for bytes, or about them, takes `delay_s`; several wait together."""
 
+    # Of the class: zarr-python makes new stores of it, to read only.
     delay_s = 0.0
-
-    def __init__(self, store) -> None:
-        super().__init__(store)
-        self.reset()
-
-    def reset(self) -> None:
-        self.requests = self.under_way = self.max_under_way = self.bytes = 0
+    counts = Counts()
 
     async def _late(self, work):
-        self.requests += 1
-        self.under_way += 1
-        self.max_under_way = max(self.max_under_way, self.under_way)
+        counts = LateStore.counts
+        counts.requests += 1
+        counts.under_way += 1
+        counts.max_under_way = max(counts.max_under_way, counts.under_way)
         try:
-            await asyncio.sleep(self.delay_s)
+            await asyncio.sleep(LateStore.delay_s)
             return await work
         finally:
-            self.under_way -= 1
+            counts.under_way -= 1
 
     async def get(self, key, prototype, byte_range=None):
         got = await self._late(self._store.get(key, prototype, byte_range))
-        self.bytes += 0 if got is None else len(got)
+        LateStore.counts.bytes += 0 if got is None else len(got)
         return got
 
     async def get_partial_values(self, prototype, key_ranges):
@@ -101,7 +106,7 @@ def main() -> int:
             for pipeline, path in PIPELINES.items():
                 with zarr.config.set({"codec_pipeline.path": path, "codec_pipeline.strict": True}):
                     array = zarr.open_array(store, mode="r")
-                    store.reset()
+                    counts = LateStore.counts = Counts()
                     LateStore.delay_s = args.delay_ms / 1000
                     begin = time.perf_counter()
                     got = array[selection]
@@ -110,7 +115,7 @@ def main() -> int:
                 if not np.array_equal(got, expected):
                     print(f"{name}: {pipeline} read something else than was written", file=sys.stderr)
                     return 1
-                seen[pipeline].append((seconds, store.requests, store.max_under_way, store.bytes))
+                seen[pipeline].append((seconds, counts.requests, counts.max_under_way, counts.bytes))
         for pipeline, runs in seen.items():
             seconds = sorted(run[0] for run in runs)
             row = {
