@@ -6,6 +6,7 @@
 #include "array/blocks.hpp"
 #include "array/downsample.hpp"
 #include "array/state.hpp"
+#include "core/guard.hpp"
 #include "device/launch.hpp"
 #include "exec/budget.hpp"
 #include "format/format.hpp"
@@ -158,10 +159,8 @@ std::string below(std::string_view group, const std::string& name) {
   return group.empty() ? name : std::string(group) + "/" + name;
 }
 
-}  // namespace
-
-Result<Report> write_pyramid(const Array& from, std::shared_ptr<Store> to_store, std::string_view group_path,
-                             const PyramidOptions& pyramid, Array::IfExists if_exists, const Options& options) {
+Result<Report> write_levels(const Array& from, const std::shared_ptr<Store>& to_store, std::string_view group_path,
+                            const PyramidOptions& pyramid, Array::IfExists if_exists, const Options& options) {
   const Dataset dataset = from.dataset();
   std::vector<ImageAxis> axes = pyramid.axes;
   if (axes.empty()) {
@@ -215,6 +214,13 @@ Result<Report> write_pyramid(const Array& from, std::shared_ptr<Store> to_store,
   report.operation = "pyramid";
   report.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return report;
+}
+
+}  // namespace
+
+Result<Report> write_pyramid(const Array& from, std::shared_ptr<Store> to_store, std::string_view group_path,
+                             const PyramidOptions& pyramid, Array::IfExists if_exists, const Options& options) {
+  return guarded([&] { return write_levels(from, to_store, group_path, pyramid, if_exists, options); });
 }
 
 }  // namespace penstock

@@ -90,10 +90,8 @@ Result<Array> begin(const Array& from, const Region& region, std::shared_ptr<Sto
   return to;
 }
 
-}  // namespace
-
-Result<Report> copy(const Array& from, std::shared_ptr<Store> to_store, std::string_view to_path,
-                    const CopyChanges& changes, Array::IfExists if_exists, Resume resume, const Options& options) {
+Result<Report> copy_all(const Array& from, const std::shared_ptr<Store>& to_store, std::string_view to_path,
+                        const CopyChanges& changes, Array::IfExists if_exists, Resume resume, const Options& options) {
   const Dataset source = from.dataset();
   const Region region = changes.region.value_or(whole(source.shape));
   PENSTOCK_ASSIGN(Dataset dataset, copied_dataset(source, changes));
@@ -158,6 +156,13 @@ Result<Report> copy(const Array& from, std::shared_ptr<Store> to_store, std::str
   report.budget_bytes = allowed.budget_bytes;
   report.peak_host_bytes = block.capacity() + peak_worker;
   return report;
+}
+
+}  // namespace
+
+Result<Report> copy(const Array& from, std::shared_ptr<Store> to_store, std::string_view to_path,
+                    const CopyChanges& changes, Array::IfExists if_exists, Resume resume, const Options& options) {
+  return guarded([&] { return copy_all(from, to_store, to_path, changes, if_exists, resume, options); });
 }
 
 }  // namespace penstock

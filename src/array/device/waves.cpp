@@ -321,7 +321,7 @@ Status WavePipeline::finish(Wave& wave) {
 Status WavePipeline::run() {
   const std::uint64_t workers = std::min(job.worker_count(), cut.groups());
   PENSTOCK_TRY(job.for_each(workers, true, [&](std::uint64_t) {
-    Status done = work();
+    Status done = guarded([&] { return work(); });  // the others wait for the waves that this one had begun
     if (!done) {
       const std::scoped_lock lock(mutex);
       stopped = true;
@@ -375,7 +375,7 @@ Result<WaveStats> run_waves(const Request& r, const DeviceChain& chain, std::uin
     PENSTOCK_ASSIGN(wave.stream, Stream::create(r.device));
     PENSTOCK_TRY(r.begin.wait_on(wave.stream));
   }
-  Status done = flight.run();
+  Status done = guarded([&] { return flight.run(); });
   // Before memory of unfinished waves is used again, the device must be done with it.
   if (!done) {
     for (const Wave& wave : flight.waves) PENSTOCK_TRY(wave.stream.synchronize());

@@ -163,9 +163,7 @@ Result<Report> read_host(std::span<const ReadItem> items, const Options& options
   return report;
 }
 
-}  // namespace
-
-Result<Report> read_many(std::span<const ReadItem> items, const Options& options, Arena* arena) {
+Result<Report> read_all(std::span<const ReadItem> items, const Options& options, Arena* arena) {
   std::vector<ReadItem> host;
   JoinedReport report;
   for (const ReadItem& item : items) {
@@ -183,13 +181,8 @@ Result<Report> read_many(std::span<const ReadItem> items, const Options& options
   return std::move(report).take();
 }
 
-Result<Report> Array::read(const Region& region, const Target& target, const Options& options, Arena* arena) const {
-  const ReadItem item{this, region, target};
-  return read_many({&item, 1}, options, arena);
-}
-
-Result<Report> Array::verify(const Options& options) const {
-  PENSTOCK_ASSIGN(const RegionReader reader, RegionReader::make_discarding(*this));
+Result<Report> verify_all(const Array& array, const Options& options) {
+  PENSTOCK_ASSIGN(const RegionReader reader, RegionReader::make_discarding(array));
   PENSTOCK_ASSIGN(const std::uint64_t bytes, region_bytes(whole(reader.view().dataset.shape), reader.view().dataset));
   PENSTOCK_ASSIGN(const BudgetPlan allowed, plan_budget(options, reader.bytes_per_worker()));
   const bool parallel = worth_threads(bytes, allowed);
@@ -203,6 +196,23 @@ Result<Report> Array::verify(const Options& options) const {
   report.budget_bytes = allowed.budget_bytes;
   add_stages(reader, job, report);
   return report;
+}
+
+}  // namespace
+
+Result<Report> read_many(std::span<const ReadItem> items, const Options& options, Arena* arena) {
+  return guarded([&] { return read_all(items, options, arena); });
+}
+
+Result<Report> Array::read(const Region& region, const Target& target, const Options& options, Arena* arena) const {
+  return guarded([&] {
+    const ReadItem item{this, region, target};
+    return read_all({&item, 1}, options, arena);
+  });
+}
+
+Result<Report> Array::verify(const Options& options) const {
+  return guarded([&] { return verify_all(*this, options); });
 }
 
 Result<Plan> Array::plan(const Region& region, Device device, const Options& options) const {
