@@ -145,7 +145,7 @@ class Store {
   /// other.
   [[nodiscard]] virtual std::string identity() const;
   /// Waits until no other handle or thread of the process (file: nor another process) holds the object.  A thread must
-  /// hold no other lock.  `check` is asked while it waits; its error ends the wait.
+  /// hold no lock but of deeper nodes' documents.  `check` is asked while it waits; its error ends the wait.
   [[nodiscard]] virtual Result<std::unique_ptr<ObjectLock>> lock(std::string_view key, LockUse use,
                                                                  const std::function<Status()>& check) const;
   /// Completes what was written (zip: the central directory); no promise for a power cut.  The destructor does not: no

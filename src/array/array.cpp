@@ -11,6 +11,7 @@
 #include "array/index/shard_index.hpp"
 #include "array/parents.hpp"
 #include "array/state.hpp"
+#include "core/guard.hpp"
 #include "core/json.hpp"
 #include "format/format.hpp"
 
@@ -111,15 +112,13 @@ std::optional<Shape> parse_chunk_key(std::string_view name, const KeyEncoding& k
 }
 
 /// Changes the metadata as they stand in the store now, which another handle may have changed since this one was
-/// opened.
+/// opened.  Gives their lock.
 template <class Change>
-Status change_metadata(Array::State& state, const Change& change) {
+Result<std::unique_ptr<ObjectLock>> change_metadata(Array::State& state, const Change& change) {
   Dataset dataset = state.view->dataset;
   std::unique_ptr<ObjectLock> lock;
   if (state.committed) {
-    const char* document = dataset.format.version == 2 ? ".zarray" : "zarr.json";
-    const std::string key = state.path.empty() ? document : state.path + "/" + document;
-    PENSTOCK_ASSIGN(lock, state.store->lock(key, LockUse::change, [] { return Status(); }));
+    PENSTOCK_ASSIGN(lock, lock_metadata(*state.store, state.path));
     PENSTOCK_ASSIGN(NodeInfo node, read_node(*state.store, state.path));
     if (!std::holds_alternative<Dataset>(node) || std::get<Dataset>(node).rank() != dataset.rank())
       return Error(ErrorCode::invalid_argument,
@@ -130,7 +129,7 @@ Status change_metadata(Array::State& state, const Change& change) {
   PENSTOCK_ASSIGN(auto view, bind(state, dataset));
   if (state.committed) PENSTOCK_TRY(write_node(*state.store, state.path, dataset));
   state.view = std::move(view);
-  return {};
+  return lock;
 }
 
 }  // namespace
@@ -193,7 +192,9 @@ Status Array::resize(const Shape& shape) {
   if (shape.size() != state_->view->dataset.rank())
     return Error(ErrorCode::invalid_argument, fmt::format("resize: {} dimensions given, the array has {}", shape.size(),
                                                           state_->view->dataset.rank()));
-  PENSTOCK_TRY(change_metadata(*state_, [&](Dataset& changed) { changed.shape = shape; }));
+  // Held to the end: whoever makes the array larger again must not lose what is written there then.
+  PENSTOCK_ASSIGN(const auto metadata_lock,
+                  guarded([&] { return change_metadata(*state_, [&](Dataset& changed) { changed.shape = shape; }); }));
   const Dataset& dataset = state_->view->dataset;
   // Metadata first: when this is interrupted, chunks that nobody sees are left, and none that is needed is lost.
   const Shape grid = dataset.grid_shape();
@@ -213,7 +214,9 @@ Status Array::set_attributes(std::string_view attributes_json) {
   PENSTOCK_ASSIGN_IN(const Json attributes, parse_json(attributes_json), "attributes");
   if (!attributes.is_object()) return Error(ErrorCode::invalid_argument, "attributes must be a JSON object");
   const std::scoped_lock lock(state_->mutex);
-  return change_metadata(*state_, [&](Dataset& changed) { changed.attributes = dump_json(attributes); });
+  PENSTOCK_TRY(guarded(
+      [&] { return change_metadata(*state_, [&](Dataset& changed) { changed.attributes = dump_json(attributes); }); }));
+  return {};
 }
 
 }  // namespace penstock

@@ -88,8 +88,7 @@ Status Group::consolidate() const { return write_consolidated(*state_->store, st
 Status Group::set_attributes(std::string_view attributes_json) {
   PENSTOCK_ASSIGN_IN(const Json attributes, parse_json(attributes_json), "attributes");
   if (!attributes.is_object()) return Error(ErrorCode::invalid_argument, "attributes must be a JSON object");
-  const std::string key = joined(state_->path, state_->info.format.version == 2 ? ".zgroup" : "zarr.json");
-  PENSTOCK_ASSIGN(const auto lock, state_->store->lock(key, LockUse::change, [] { return Status(); }));
+  PENSTOCK_ASSIGN(const auto lock, lock_metadata(*state_->store, state_->path));
   // As it stands now: another handle may have changed it since this one was opened.
   PENSTOCK_ASSIGN(NodeInfo node, read_node(*state_->store, state_->path));
   if (!std::holds_alternative<GroupInfo>(node))

@@ -18,6 +18,7 @@ std::vector<std::unique_ptr<ScratchLease::Item>>& store() {
 
 ScratchLease::ScratchLease() {
   auto& items = store();
+  items.reserve(kKeepItems);  // here, as the destructor must take no memory
   if (items.empty()) {
     item_ = std::make_unique<Item>();
   } else {

@@ -1,5 +1,6 @@
 // The border to what throws: allocations and other people's libraries.
 #pragma once
+#include <cstring>
 #include <exception>
 #include <new>
 
@@ -16,6 +17,9 @@ auto guarded(const Work& work) -> decltype(work()) {
   } catch (const std::bad_alloc&) {
     return Error(ErrorCode::out_of_memory, "out of memory");
   } catch (const std::exception& e) {
+    // std::thread and TBB say so in these words, TBB with no code.
+    if (std::strstr(e.what(), "Resource temporarily unavailable") != nullptr)
+      return Error(ErrorCode::out_of_memory, "no thread");
     return Error(ErrorCode::internal, e.what());
   }
 }

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "core/guard.hpp"
 #include "core/settings.hpp"
 #include "core/units.hpp"
 
@@ -116,11 +117,16 @@ bool PinnedRing::make_room(std::uint64_t bytes, std::vector<Block>& evicted) {
   std::uint64_t free_bytes = 0;
   for (const Block& block : free_) free_bytes += block.size;
   if (allocated_ - free_bytes + bytes > capacity_) return false;
+  evicted.reserve(free_.size());
+  free_.reserve(slabs_ + 1);
+  pending_.reserve(slabs_ + 1);
   while (allocated_ + bytes > capacity_) {
     evicted.push_back(free_.back());
     allocated_ -= free_.back().size;
     free_.pop_back();
+    slabs_ -= 1;
   }
+  slabs_ += 1;
   allocated_ += bytes;
   loaned_ += bytes;
   return true;
@@ -146,6 +152,7 @@ Result<Slab> PinnedRing::make_slab(const Reserved& reserved) {
   Result<void*> data = backend_.allocate_pinned(bytes);
   if (!data) {
     const std::scoped_lock lock(mutex_);
+    slabs_ -= 1;
     allocated_ -= bytes;
     loaned_ -= bytes;
     changed_.notify_all();
@@ -165,29 +172,24 @@ Result<Slab> PinnedRing::acquire(std::uint64_t bytes, const CancelToken& cancel)
   PENSTOCK_TRY(check_fits(bytes));
   std::unique_lock lock(mutex_);
   const auto me = waiting_.insert(waiting_.end(), 0);
-  const auto leave = [&] {
-    waiting_.erase(me);
-    changed_.notify_all();
-  };
-  for (;;) {
-    if (cancel.cancelled()) {
-      leave();
-      return Error(ErrorCode::cancelled, "cancelled while waiting for staging memory");
-    }
-    if (waiting_.begin() == me) {
-      auto reserved = reserve(bytes);
-      if (!reserved || *reserved) {
-        leave();
-        if (!reserved) return std::move(reserved).error();
-        lock.unlock();
-        return make_slab(**reserved);
+  const auto reserved = guarded([&]() -> Result<Reserved> {
+    for (;;) {
+      if (cancel.cancelled()) return Error(ErrorCode::cancelled, "cancelled while waiting for staging memory");
+      if (waiting_.begin() == me) {
+        PENSTOCK_ASSIGN(std::optional<Reserved> now, reserve(bytes));
+        if (now) return *std::move(now);
       }
+      if (waiting_.begin() == me && !pending_.empty())
+        changed_.wait_for(lock, kEventPoll);
+      else
+        changed_.wait_for(lock, kCancelPoll);
     }
-    if (waiting_.begin() == me && !pending_.empty())
-      changed_.wait_for(lock, kEventPoll);
-    else
-      changed_.wait_for(lock, kCancelPoll);
-  }
+  });
+  waiting_.erase(me);  // whatever happened: who stays in front makes all others wait for ever
+  changed_.notify_all();
+  if (!reserved) return reserved.error();
+  lock.unlock();
+  return make_slab(*reserved);
 }
 
 Result<std::optional<Slab>> PinnedRing::try_acquire(std::uint64_t bytes) {

@@ -95,10 +95,12 @@ class PinnedRing : public std::enable_shared_from_this<PinnedRing> {
   const std::uint64_t capacity_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
+  // With room for every slab from when it is made: giving one back takes no memory, and so cannot fail.
   std::vector<Block> free_;
-  std::list<Pending> pending_;
+  std::vector<Pending> pending_;
   std::list<int> waiting_;       ///< one node per caller of acquire, first come first
-  std::uint64_t allocated_ = 0;  ///< bytes of all slabs, also of those being made
+  std::size_t slabs_ = 0;        ///< also those being made
+  std::uint64_t allocated_ = 0;  ///< bytes of them
   std::uint64_t loaned_ = 0;
 };
 

@@ -32,8 +32,13 @@ class KeptBuffers {
     const std::uint64_t bytes = buffers.capacity_bytes();
     const std::scoped_lock lock(mutex_);
     if (bytes == 0 || bytes > kKeptBufferBytes - bytes_) return;
+    if (!guarded([&]() -> Status {
+          items_.emplace_back();
+          return {};
+        }))
+      return;  // no memory for one more: these go
     bytes_ += bytes;
-    items_.push_back(std::move(buffers));
+    items_.back() = std::move(buffers);
   }
 
  private:

@@ -236,7 +236,7 @@ Status Job::for_each_within(std::uint64_t n, std::uint64_t at_once, const Piece&
   const auto one_after_another = [&](std::uint64_t) -> Status {
     for (std::uint64_t i = 0; (i = next.fetch_add(1, std::memory_order_relaxed)) < n;) {
       Status status = check();
-      if (status) status = piece(i);
+      if (status) status = guarded([&]() -> Status { return piece(i); });
       if (status) continue;
       next.store(n, std::memory_order_relaxed);
       return status;

@@ -230,50 +230,104 @@ Result<std::string> metadata::without_consolidated(const std::string& extra) {
   return members.empty() ? std::string() : dump_json(members);
 }
 
-Result<Consolidated> Consolidated::drop(Store& store, std::string_view path) {
-  Consolidated dropped;
-  for (std::string at(path);;) {
-    PENSTOCK_ASSIGN(const bool there, drop_of(store, at));
-    if (there) dropped.groups_.push_back({nullptr, &store, at});
-    if (at.empty()) break;
+Result<std::unique_ptr<ObjectLock>> lock_metadata(const Store& store, std::string_view path) {
+  // One name for the documents of both versions.
+  return store.lock(child(path, "zarr.json"), LockUse::change, [] { return Status(); });
+}
+
+/// The node itself, then the groups above it, also those in the directories above the store.
+Result<std::vector<Consolidated::Group>> Consolidated::groups_from(Store& store, std::string_view path) {
+  std::vector<Group> groups = {{nullptr, &store, std::string(path)}};
+  for (std::string at(path); !at.empty();) {
     const std::size_t slash = at.rfind('/');
     at = slash == std::string::npos ? "" : at.substr(0, slash);
+    bool is_group = false;
+    for (const char* name : {"zarr.json", ".zgroup", ".zmetadata"}) {
+      if (is_group) break;
+      PENSTOCK_ASSIGN(is_group, store.exists(child(at, name)));
+    }
+    if (is_group) groups.push_back({nullptr, &store, at});
   }
   // A store may have been opened at a node inside a hierarchy of directories.
-  PENSTOCK_TRY(dropped.drop_above(store.url()));
-  return dropped;
+  PENSTOCK_ASSIGN(std::vector<Group> above, groups_above(store.url()));
+  for (Group& group : above) groups.push_back(std::move(group));
+  return groups;
+}
+
+/// The groups in the directories above one, the deepest first.
+Result<std::vector<Consolidated::Group>> Consolidated::groups_above(const std::string& directory) {
+  std::vector<Group> groups;
+  std::error_code error;
+  if (!std::filesystem::is_directory(directory, error)) return groups;
+  const auto root = std::filesystem::canonical(directory, error);
+  if (error) return groups;
+  for (auto at = root.parent_path(); is_group_directory(at); at = at.parent_path()) {
+    PENSTOCK_ASSIGN(std::shared_ptr<Store> above, open_store(at.string(), StoreMode::read_write));
+    Store* raw = above.get();
+    groups.push_back({std::move(above), raw, ""});
+    if (at == at.parent_path()) break;
+  }
+  return groups;
+}
+
+/// Takes away those of one group, with its documents locked.
+Status Consolidated::drop_one(Group group) {
+  PENSTOCK_ASSIGN(const auto lock, lock_metadata(*group.store, group.path));
+  PENSTOCK_ASSIGN(const bool there, drop_of(*group.store, group.path));
+  if (there) groups_.push_back(std::move(group));
+  return {};
 }
 
 Status Consolidated::drop_above(const std::string& directory) {
-  std::error_code error;
-  if (!std::filesystem::is_directory(directory, error)) return {};
-  const auto root = std::filesystem::canonical(directory, error);
-  if (error) return {};
-  for (auto at = root.parent_path(); is_group_directory(at); at = at.parent_path()) {
-    PENSTOCK_ASSIGN(std::shared_ptr<Store> above, open_store(at.string(), StoreMode::read));
-    PENSTOCK_ASSIGN(const bool there, has_consolidated(*above, ""));
-    if (there) {
-      PENSTOCK_ASSIGN(above, open_store(at.string(), StoreMode::read_write));
-      PENSTOCK_TRY(drop_of(*above, ""));
-      Store* raw = above.get();
-      groups_.push_back({std::move(above), raw, ""});
-    }
-    if (at == at.parent_path()) break;
-  }
+  PENSTOCK_ASSIGN(std::vector<Group> groups, groups_above(directory));
+  for (Group& group : groups) PENSTOCK_TRY(drop_one(std::move(group)));
   return {};
+}
+
+Result<Consolidated> Consolidated::drop(Store& store, std::string_view path) {
+  Consolidated dropped;
+  PENSTOCK_ASSIGN(std::vector<Group> groups, groups_from(store, path));
+  // The node itself is the caller's, who may hold its lock.
+  PENSTOCK_ASSIGN(const bool there, drop_of(*groups.front().store, groups.front().path));
+  if (there) dropped.groups_.push_back(groups.front());
+  for (std::size_t i = 1; i < groups.size(); ++i) PENSTOCK_TRY(dropped.drop_one(std::move(groups[i])));
+  return dropped;
+}
+
+Status Consolidated::renew(const Group& group) {
+  const auto node = read_node(*group.store, group.path);
+  if (node && !std::holds_alternative<GroupInfo>(*node)) return {};  // an array was put in its place
+  const Status written = write_consolidated(*group.store, group.path);
+  if (written) return {};
+  // A document that leaves out what cannot be read would hide it: the group stays without one.
+  const ErrorCode why = written.error().code();
+  if (why == ErrorCode::invalid_metadata || why == ErrorCode::unsupported || why == ErrorCode::not_found) return {};
+  return written;
 }
 
 Status Consolidated::renew() {
   for (const Group& group : groups_) {
-    const Status written = write_consolidated(*group.store, group.path);
-    if (written) continue;
-    // A document that leaves out what cannot be read would hide it: the group stays without one.
-    const ErrorCode why = written.error().code();
-    const bool replaced = why == ErrorCode::invalid_argument;  // an array stands there now
-    if (why != ErrorCode::invalid_metadata && why != ErrorCode::unsupported && why != ErrorCode::not_found && !replaced)
-      return written;
+    PENSTOCK_ASSIGN(const auto lock, lock_metadata(*group.store, group.path));
+    PENSTOCK_TRY(renew(group));
   }
   groups_.clear();
+  return {};
+}
+
+Status Consolidated::around(Store& store, std::string_view path, const std::function<Status()>& write) {
+  PENSTOCK_ASSIGN(std::vector<Group> groups, groups_from(store, path));
+  std::vector<std::unique_ptr<ObjectLock>> locks;
+  for (std::size_t i = 1; i < groups.size(); ++i) {
+    PENSTOCK_ASSIGN(auto lock, lock_metadata(*groups[i].store, groups[i].path));
+    locks.push_back(std::move(lock));
+  }
+  std::vector<const Group*> dropped;
+  for (const Group& group : groups) {
+    PENSTOCK_ASSIGN(const bool there, drop_of(*group.store, group.path));
+    if (there) dropped.push_back(&group);
+  }
+  PENSTOCK_TRY(write());
+  for (const Group* group : dropped) PENSTOCK_TRY(renew(*group));
   return {};
 }
 

@@ -1,5 +1,6 @@
 // Keeping consolidated metadata true while nodes change.
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -9,6 +10,10 @@
 #include "format/node.hpp"
 
 namespace penstock {
+
+/// Locks the documents of a node: whoever reads them, changes them and writes them holds it.  A thread may hold the
+/// locks of several nodes if it took those of the deeper ones first.
+Result<std::unique_ptr<ObjectLock>> lock_metadata(const Store& store, std::string_view path);
 
 /// The consolidated metadata of a node and of all groups above it, taken away while something changes there: a writer
 /// that is killed half way leaves none, never one that says something else than what stands.
@@ -20,6 +25,9 @@ class Consolidated {
   Status drop_above(const std::string& directory);
   /// Makes those anew that were there.  A group below which something cannot be read stays without.
   Status renew();
+  /// Both, with `write` between them, the groups above locked: what others write beside it is in the new ones, by who
+  /// comes last.
+  static Status around(Store& store, std::string_view path, const std::function<Status()>& write);
 
  private:
   struct Group {
@@ -27,6 +35,10 @@ class Consolidated {
     Store* store = nullptr;
     std::string path;
   };
+  static Result<std::vector<Group>> groups_from(Store& store, std::string_view path);
+  static Result<std::vector<Group>> groups_above(const std::string& directory);
+  Status drop_one(Group group);
+  static Status renew(const Group& group);
   std::vector<Group> groups_;  // deepest first
 };
 

@@ -133,9 +133,7 @@ Status write_node(Store& store, std::string_view path, const NodeInfo& node) {
   if (auto* group = std::get_if<GroupInfo>(&written)) {  // what it was read with may be true no more
     PENSTOCK_ASSIGN(group->format.extra, metadata::without_consolidated(group->format.extra));
   }
-  PENSTOCK_ASSIGN(Consolidated consolidated, Consolidated::drop(store, path));
-  PENSTOCK_TRY(metadata::write_documents(store, path, written));
-  return consolidated.renew();
+  return Consolidated::around(store, path, [&] { return metadata::write_documents(store, path, written); });
 }
 
 Status metadata::write_documents(Store& store, std::string_view path, const NodeInfo& node) {

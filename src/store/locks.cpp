@@ -26,7 +26,10 @@ class ProcessLock final : public ObjectLock {
   ProcessLock(Table& table, std::string name) : table_(table), name_(std::move(name)) {}
   ProcessLock(const ProcessLock&) = delete;
   ProcessLock& operator=(const ProcessLock&) = delete;
+  /// Whether the name is this lock's now.  Locked by the caller.
+  bool try_hold() { return held_ = table_.held.insert(name_).second; }
   ~ProcessLock() override {
+    if (!held_) return;
     {
       const std::scoped_lock lock(table_.mutex);
       table_.held.erase(name_);
@@ -37,6 +40,7 @@ class ProcessLock final : public ObjectLock {
  private:
   Table& table_;
   std::string name_;
+  bool held_ = false;
 };
 
 }  // namespace
@@ -44,15 +48,16 @@ class ProcessLock final : public ObjectLock {
 Result<std::unique_ptr<ObjectLock>> lock_in_process(std::string name, const std::function<Status()>& check) {
   constexpr std::chrono::milliseconds kAskEvery{20};
   Table& table = table_of(name);
+  auto made = std::make_unique<ProcessLock>(table, std::move(name));  // first: a name that is held must have its owner
   std::unique_lock lock(table.mutex);
-  while (!table.held.insert(name).second) {
+  while (!made->try_hold()) {
     if (table.freed.wait_for(lock, kAskEvery) == std::cv_status::no_timeout) continue;
     lock.unlock();
     PENSTOCK_TRY(check());
     lock.lock();
   }
   lock.unlock();
-  return std::unique_ptr<ObjectLock>(std::make_unique<ProcessLock>(table, std::move(name)));
+  return std::unique_ptr<ObjectLock>(std::move(made));
 }
 
 }  // namespace penstock

@@ -1,5 +1,6 @@
 // Files by their descriptor: the one place where system calls are retried and errno becomes an Error.
 #pragma once
+#include <cerrno>
 #include <span>
 #include <string>
 #include <string_view>
@@ -53,5 +54,14 @@ FileDescriptor open_at(int directory, const char* path, int flags, unsigned mode
 Status read_at(int fd, std::uint64_t offset_bytes, ByteSpan into, FileName file);
 /// Writes all of `parts`, one after the other, from `offset_bytes` on.  Errors: no_space, io_error.
 Status write_at(int fd, std::uint64_t offset_bytes, std::span<const ByteView> parts, FileName file);
+
+/// What a call of the system gives when no signal interrupts it: asked again as long as one does.
+template <class SystemCall>
+int uninterrupted(const SystemCall& call) {
+  int result = 0;
+  do result = call();
+  while (result < 0 && errno == EINTR);
+  return result;
+}
 
 }  // namespace penstock

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "array/assemble/place.hpp"
-#include "array/place/random_place.hpp"
+#include "array/assemble/random_place.hpp"
 #include "codec/lz4/device.hpp"
 #include "device/backend.hpp"
 #include "device/gpu.hpp"

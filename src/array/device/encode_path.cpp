@@ -81,7 +81,7 @@ Result<Sizes> try_both(const RegionWriter& writer, const DeviceSource& source, c
     }
     return {};
   };
-  const Status done = work();
+  const Status done = guarded(work);
   if (done) return sizes;
   if (wave.run) PENSTOCK_TRY(wave.stream.synchronize());  // before its memory is used again
   return done.error();

@@ -120,7 +120,7 @@ Status run_encode_waves(const RegionWriter& writer, const DeviceSource& source, 
   const bool sharded = writer.view().chain.sharding() != nullptr;
   const bool skip_fill = sharded || !job.options().store_fill_chunks;
   WavePipeline flight{writer, source, chain, job, chunks_of_wave(chain, limits), skip_fill, ChunkWalk(writer), {}};
-  Status done = flight.run();
+  Status done = guarded([&] { return flight.run(); });
   // Before slabs and memory of unfinished waves are used again, the device must be done with them.
   if (!done)
     for (const Wave& wave : flight.flying) PENSTOCK_TRY(wave.stream.synchronize());

@@ -374,7 +374,7 @@ Status WavePipeline::run_all() {
   const std::uint64_t workers =
       std::min(job.worker_count(), std::max<std::uint64_t>(run.plan.chunks / limits.group_chunks, 1));
   PENSTOCK_TRY(job.for_each(workers, true, [&](std::uint64_t) {
-    Status done = work(workers);
+    Status done = guarded([&] { return work(workers); });  // the others wait for the waves that this one had begun
     if (!done) {
       run.feed.stop();
       const std::scoped_lock lock(mutex);
@@ -396,7 +396,7 @@ Status run_waves(DeviceRun& run, DeviceStats& stats) {
     PENSTOCK_ASSIGN(wave.stream, Stream::create(run.plan.device));
     PENSTOCK_TRY(run.wait_for_callers(wave.stream));
   }
-  Status done = pipeline.run_all();
+  Status done = guarded([&] { return pipeline.run_all(); });
   // Before memory of unfinished waves is used again, the device must be done with it.
   if (!done) {
     for (const Wave& wave : pipeline.waves) PENSTOCK_TRY(wave.stream.synchronize());

@@ -1,4 +1,4 @@
-// A write from device memory.  Where the device encodes (array/device/encode_waves.hpp), encoded chunks come down.  Else
+// A write from device memory.  Where the device encodes (array/device/encode_waves.hpp), encoded chunks come down. Else
 // the region is cut into boxes of whole objects; every worker brings a box down through the pinned ring, and
 // RegionWriter encodes and stores it from there as it does any host memory.  The CPU counts as a device here too, which
 // the tests use.
@@ -183,7 +183,7 @@ Result<Held> bring_down(const DeviceSource& s, WorkerState& mine, const Box& box
       from += static_cast<std::int64_t>(outer % shape[d]) * s.strides[d];
     if (!shape.empty()) from += static_cast<std::int64_t>(row) * s.strides[pieces.split];
     for (std::size_t d = 0; d < shape.size(); ++d) from += static_cast<std::int64_t>(box.start[d]) * s.strides[d];
-    const Status brought = bring_piece(s, mine, from, shape, pieces.split, count, slab.data());
+    const Status brought = guarded([&] { return bring_piece(s, mine, from, shape, pieces.split, count, slab.data()); });
     if (!brought) {  // the slab must not be used again while something may still come down into it
       PENSTOCK_TRY(mine.stream.synchronize());
       return brought.error();

@@ -4,6 +4,7 @@
 
 #include "array/device/read.hpp"
 #include "array/read/run.hpp"
+#include "core/guard.hpp"
 
 namespace penstock {
 namespace {
@@ -71,35 +72,45 @@ class Sorter {
   Arena unused_;
 };
 
-}  // namespace
-
-Result<Report> read_many(std::span<const ReadItem> items, const Options& options, Arena* arena) {
-  Sorter sorter;
-  for (const ReadItem& item : items)
-    PENSTOCK_TRY(
-        sorter.add(item, item.target.device.type == Device::Type::cpu ? ReadWay::host : ReadWay::device, arena));
-  return sorter.run(options);
-}
-
-Result<Report> read_device(std::span<const ReadItem> items, const Options& options) {
-  Sorter sorter;
-  for (const ReadItem& item : items) PENSTOCK_TRY(sorter.add(item, ReadWay::device, nullptr));
-  return sorter.run(options);
-}
-
-Result<Report> Array::read(const Region& region, const Target& target, const Options& options, Arena* arena) const {
-  const ReadItem item{this, region, target};
-  return read_many({&item, 1}, options, arena);
-}
-
-Result<Report> Array::verify(const Options& options) const {
-  PENSTOCK_ASSIGN(BoundRegion region, BoundRegion::make_discarding(*this));
+Result<Report> verify_all(const Array& array, const Options& options) {
+  PENSTOCK_ASSIGN(BoundRegion region, BoundRegion::make_discarding(array));
   std::vector<BoundRegion> regions;
   regions.push_back(std::move(region));
   PENSTOCK_ASSIGN(ReadPlan plan, make_plan(std::move(regions), ReadWay::host, {}, options));
   plan.operation = "verify";
   plan.on_error = OnError::fill;
   return run_plan(plan, {}, options);
+}
+
+}  // namespace
+
+Result<Report> read_many(std::span<const ReadItem> items, const Options& options, Arena* arena) {
+  return guarded([&]() -> Result<Report> {
+    Sorter sorter;
+    for (const ReadItem& item : items)
+      PENSTOCK_TRY(
+          sorter.add(item, item.target.device.type == Device::Type::cpu ? ReadWay::host : ReadWay::device, arena));
+    return sorter.run(options);
+  });
+}
+
+Result<Report> read_device(std::span<const ReadItem> items, const Options& options) {
+  return guarded([&]() -> Result<Report> {
+    Sorter sorter;
+    for (const ReadItem& item : items) PENSTOCK_TRY(sorter.add(item, ReadWay::device, nullptr));
+    return sorter.run(options);
+  });
+}
+
+Result<Report> Array::read(const Region& region, const Target& target, const Options& options, Arena* arena) const {
+  return guarded([&] {
+    const ReadItem item{this, region, target};
+    return read_many({&item, 1}, options, arena);
+  });
+}
+
+Result<Report> Array::verify(const Options& options) const {
+  return guarded([&] { return verify_all(*this, options); });
 }
 
 Result<Plan> Array::plan(const Region& region, Device device, const Options& options) const {

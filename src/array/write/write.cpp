@@ -76,9 +76,7 @@ Result<Report> write_host(std::span<const WriteItem> items, const Options& optio
   return report;
 }
 
-}  // namespace
-
-Result<Report> write_many(std::span<const WriteItem> items, const Options& options) {
+Result<Report> write_all(std::span<const WriteItem> items, const Options& options) {
   std::vector<WriteItem> host;
   JoinedReport report;
   for (const WriteItem& item : items) {
@@ -96,9 +94,17 @@ Result<Report> write_many(std::span<const WriteItem> items, const Options& optio
   return std::move(report).take();
 }
 
+}  // namespace
+
+Result<Report> write_many(std::span<const WriteItem> items, const Options& options) {
+  return guarded([&] { return write_all(items, options); });
+}
+
 Result<Report> Array::write(const Region& region, const Target& source, const Options& options) {
-  const WriteItem item{this, region, source};
-  return write_many({&item, 1}, options);
+  return guarded([&] {
+    const WriteItem item{this, region, source};
+    return write_all({&item, 1}, options);
+  });
 }
 
 }  // namespace penstock

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "array/blocks.hpp"
+#include "core/guard.hpp"
 #include "device/launch.hpp"
 #include "exec/budget.hpp"
 #include "ops/project/project.hpp"
@@ -84,9 +85,7 @@ Status check(const Dataset& dataset, std::size_t axis) {
   return {};
 }
 
-}  // namespace
-
-Result<Report> project_max(const Array& from, std::size_t axis, Device device, const Options& options, Bytes& out) {
+Result<Report> project(const Array& from, std::size_t axis, Device device, const Options& options, Bytes& out) {
   const auto start = std::chrono::steady_clock::now();
   const Dataset dataset = from.dataset();
   PENSTOCK_TRY(check(dataset, axis));
@@ -130,6 +129,12 @@ Result<Report> project_max(const Array& from, std::size_t axis, Device device, c
   else
     report.peak_device_bytes += work.memory->peak_bytes();
   return report;
+}
+
+}  // namespace
+
+Result<Report> project_max(const Array& from, std::size_t axis, Device device, const Options& options, Bytes& out) {
+  return guarded([&] { return project(from, axis, device, options, out); });
 }
 
 }  // namespace penstock

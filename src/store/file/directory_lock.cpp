@@ -52,7 +52,10 @@ class FileLock final : public ObjectLock {
   FileLock(std::unique_ptr<ObjectLock> own, Inode inode) : own_(std::move(own)), inode_(inode) {}
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;
+  /// Takes over that the calling thread holds the directory.
+  void hold() { holds_ = true; }
   ~FileLock() override {
+    if (!holds_) return;
     Directories& all = directories();
     const std::scoped_lock lock(all.mutex);
     const auto it = all.held.find(inode_);
@@ -64,6 +67,7 @@ class FileLock final : public ObjectLock {
  private:
   std::unique_ptr<ObjectLock> own_;  // let go of after the directory
   Inode inode_;
+  bool holds_ = false;
 };
 
 /// Makes the calling thread one of those that hold the directory, if that is possible now.
@@ -97,10 +101,14 @@ Result<std::unique_ptr<ObjectLock>> lock_file(FileDescriptor directory, FileName
   const Inode inode{info.st_dev, info.st_ino};
   PENSTOCK_ASSIGN(
       auto own, lock_in_process(std::to_string(inode.first) + ":" + std::to_string(inode.second) + "/" + name, check));
+  auto made = std::make_unique<FileLock>(std::move(own), inode);
   // Asked again and again: a wait in the system could not be cancelled when the other process is stopped.
   for (std::chrono::microseconds pause = kFirst;; pause = std::min(pause * 2, kLongest)) {
     PENSTOCK_ASSIGN(const bool held, try_hold(directory, inode, file, use));
-    if (held) return std::unique_ptr<ObjectLock>(std::make_unique<FileLock>(std::move(own), inode));
+    if (held) {
+      made->hold();
+      return std::unique_ptr<ObjectLock>(std::move(made));
+    }
     PENSTOCK_TRY(check());
     std::this_thread::sleep_for(pause);
   }

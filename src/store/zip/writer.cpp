@@ -132,7 +132,7 @@ Result<std::unique_ptr<Writer>> Writer::begin(const std::string& path) {
 Result<bool> Writer::open_and_lock() {
   FileDescriptor fd = open_at(AT_FDCWD, temporary_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW);
   if (!fd) return errno_error(errno, temporary_);
-  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+  if (uninterrupted([&] { return ::flock(fd.get(), LOCK_EX | LOCK_NB); }) != 0) {
     if (errno == EWOULDBLOCK) return Error(ErrorCode::already_exists, path_ + ": another writer has this archive open");
     Error error = errno_error(errno, temporary_);
     return error.set_hint("the file system cannot lock files: write the archive elsewhere and move it");
@@ -141,7 +141,8 @@ Result<bool> Writer::open_and_lock() {
   if (::fstat(fd.get(), &open) != 0) return errno_error(errno, temporary_);
   if (::fstatat(AT_FDCWD, temporary_.c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0 || !same_file(named, open))
     return false;
-  if (::ftruncate(fd.get(), 0) != 0) return errno_error(errno, temporary_);  // what a killed writer left
+  if (uninterrupted([&] { return ::ftruncate(fd.get(), 0); }) != 0)  // what a killed writer left
+    return errno_error(errno, temporary_);
   file_ = std::make_shared<const FileSource>(std::move(fd), path_, 0);
   return true;
 }
@@ -239,12 +240,13 @@ Status Writer::finish(const Members& members, const FileSource* replaces) {
   const ByteView bytes = directory;
   PENSTOCK_TRY(write_at(file_->fd(), end_, {&bytes, 1}, temporary_));
   // Bytes behind the end record, left by a write or a finish that failed, would hide it.
-  if (::ftruncate(file_->fd(), static_cast<off_t>(end_ + bytes.size())) != 0) return errno_error(errno, temporary_);
+  if (uninterrupted([&] { return ::ftruncate(file_->fd(), static_cast<off_t>(end_ + bytes.size())); }) != 0)
+    return errno_error(errno, temporary_);
   if (replaces != nullptr) {
     struct stat info{};
     if (::fstat(replaces->fd(), &info) == 0) (void)::fchmod(file_->fd(), info.st_mode & 07777);
     // The old archive may go only when the new one is on the disk: it may hold what nobody has a second time.
-    if (::fdatasync(file_->fd()) != 0) return errno_error(errno, temporary_);
+    if (uninterrupted([&] { return ::fdatasync(file_->fd()); }) != 0) return errno_error(errno, temporary_);
   }
   if (replaces == nullptr && ::access(path_.c_str(), F_OK) == 0)
     return Error(ErrorCode::already_exists, path_ + ": another program has made this archive meanwhile");

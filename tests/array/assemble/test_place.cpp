@@ -7,7 +7,7 @@
 #include "array/assemble/job.hpp"
 #include "array/assemble/kernel_jobs.hpp"
 #include "array/assemble/place.hpp"
-#include "array/place/random_place.hpp"
+#include "array/assemble/random_place.hpp"
 #include "device/backend.hpp"
 #include "device/launch.hpp"
 

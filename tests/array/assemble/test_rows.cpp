@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "array/assemble/kernel_jobs.hpp"
-#include "array/place/random_place.hpp"
+#include "array/assemble/random_place.hpp"
 
 using namespace penstock;
 using namespace penstock::test;

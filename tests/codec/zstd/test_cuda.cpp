@@ -121,9 +121,9 @@ TEST_F(Gpu, ZstdEqualsTheHostAlsoBesideDamagedChunks) {
 TEST_F(Gpu, ZstdInEveryShape) {
   const auto items = some_items(100, 300000);
   const auto host = decode_batch(items, 0, in_order());
-  const Shape shapes[] = {
+  const LaunchShape shapes[] = {
       {1, 64, false, 100}, {2, 64, true, 37}, {2, 128, false, 37}, {4, 256, false, 1000}, {8, 1024, false, 1}};
-  for (const Shape& shape : shapes)
+  for (const LaunchShape& shape : shapes)
     expect_as_host(items, host, [&](const Batch& batch) {
       const Buffer memory_of_batch = scratch(batch, false);
       const Layout layout = lay_out(batch, span_of(memory_of_batch)).value();
