@@ -228,7 +228,7 @@ constexpr const char* kPassNames[] = {"parse", "list", "literals", "sequences", 
 constexpr int kPasses = 6;
 
 /// Milliseconds of each pass of a batch, one after the other.  Of several slices, which share their scratch, the first.
-std::vector<double> time_passes(const Bench& bench, const Layout& layout, const Shape& shape) {
+std::vector<double> time_passes(const Bench& bench, const Layout& layout, const LaunchShape& shape) {
   std::vector<std::vector<double>> times(kPasses);
   for (int round = 0; round < (bench.quick ? 2 : 6); ++round)
     for (int p = 0; p < kPasses; ++p) {
@@ -242,9 +242,9 @@ std::vector<double> time_passes(const Bench& bench, const Layout& layout, const 
 }
 
 /// Milliseconds of one pass in each shape.
-void sweep_shapes(const Bench& bench, const Batched& batched, const Layout& layout, const Shape& chosen) {
+void sweep_shapes(const Bench& bench, const Batched& batched, const Layout& layout, const LaunchShape& chosen) {
   std::string text;
-  const auto try_shape = [&](Pass pass, const char* name, Shape shape) {
+  const auto try_shape = [&](Pass pass, const char* name, LaunchShape shape) {
     std::vector<double> times;
     for (int round = 0; round < 4; ++round) {
       for (int p = 0; p < static_cast<int>(pass); ++p)
@@ -258,14 +258,14 @@ void sweep_shapes(const Bench& bench, const Batched& batched, const Layout& layo
   };
   try_shape(Pass::literals, "L", chosen);
   for (const std::uint32_t n : {1u, 2u, 4u, 8u}) {
-    Shape shape = chosen;
+    LaunchShape shape = chosen;
     shape.sequence_blocks = n;
     try_shape(Pass::sequences, ("S" + std::to_string(n)).c_str(), shape);
   }
   for (const std::uint32_t n : {64u, 128u, 256u, 1024u})
     for (const bool few : {false, true}) {
       if (few && n != 64) continue;
-      Shape shape = chosen;
+      LaunchShape shape = chosen;
       shape.execute_threads = n;
       shape.many_chunks = few;
       try_shape(Pass::execute, ("E" + std::to_string(n) + (few ? "h" : "")).c_str(), shape);
@@ -283,7 +283,7 @@ void measure(const Bench& bench, const Batched& batched, double scratch_share) {
   const Buffer scratch = bench.buffer(scratch_share == 0 ? usual : std::max(least, wanted));
   const std::span<std::byte> span{scratch.data(), scratch.size()};
   const Layout layout = lay_out(batch, span).value();
-  const Shape shape = choose_shape(layout, batch, bench.multiprocessors);
+  const LaunchShape shape = choose_shape(layout, batch, bench.multiprocessors);
   std::vector<double> times;
   for (int round = 0; round < (bench.quick ? 3 : 10); ++round) {
     const double ms = bench.once([&] { decode_cuda(batch, span, bench.stream).value(); });

@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto again = parse_zarr3(*written);
     fuzz::demand(again && std::holds_alternative<GroupInfo>(*again));
     fuzz::demand(std::get<GroupInfo>(*again).attributes == group->attributes);
-    fuzz::demand(std::get<GroupInfo>(*again).extra == group->format.extra);
+    fuzz::demand(std::get<GroupInfo>(*again).format.extra == group->format.extra);
     fuzz::check_images(group->attributes, 3);
     return 0;
   }

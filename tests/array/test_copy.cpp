@@ -33,7 +33,7 @@ TEST(Copy, RechunksReshardsAndConverts) {
   rechunk.chunk_shape = Shape{5, 5, 5};
   rechunk.shard_shape = Shape{};
   plain.compressors = std::vector<CodecSpec>{};
-  v2.format.version = 2;
+  v2.zarr_format = 2;
   part.region = Region{{2, 6, 3}, {25, 26, -1}, {1, 3, 1}};
   reshard.chunk_shape = Shape{2, 2, 2};
   reshard.shard_shape = Shape{4, 8, 16};

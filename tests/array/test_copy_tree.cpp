@@ -35,7 +35,7 @@ struct Tree {
   Node root;
   explicit Tree(int zarr_format = 3) : root(make(store, zarr_format)) {}
   static Node make(const std::shared_ptr<Store>& store, int zarr_format) {
-    const Group group = Group::create(store, "from", {zarr_format, R"({"k":1})", {}}, Array::IfExists::fail).value();
+    const Group group = Group::create(store, "from", {{"zarr", zarr_format}, R"({"k":1})"}, Array::IfExists::fail).value();
     for (const char* name : {"from/a", "from/sub/b", "from/sub/c"})
       filled(store, name, small(zarr_format), static_cast<unsigned>(name[5]));
     return Node(group);
@@ -125,7 +125,7 @@ TEST(CopyTree, AStoppedCopyOpensAsNothingAndIsResumed) {
     fail_everywhere(tree.root, kNew, memory(), "to");
     // Below a group of v2, directories without a document are groups too.
     const auto store = memory();
-    ASSERT_TRUE(Group::create(store, "", {2, "{}", {}}, Array::IfExists::fail));
+    ASSERT_TRUE(Group::create(store, "", {{"zarr", 2}, "{}"}, Array::IfExists::fail));
     fail_everywhere(tree.root, kNew, store, "to");
     fail_everywhere(Node(Array::open(tree.store, "from/a").value()), kNew, store, "to");
   }
@@ -151,7 +151,7 @@ TEST(CopyTree, ResumeNamesWhatIsNotTheSame) {
   chunks.chunk_shape = Shape{2, 2};
   region.region = Region{{4, 4, 1}, {0, 8, 1}};
   codecs.compressors = std::vector<CodecSpec>{};
-  v2.format.version = 2;
+  v2.zarr_format = 2;
   const Node other_source = filled(tree.store, "other", small(3), 99);
   Dataset wide = small(3);
   wide.dtype = DType::uint32();
@@ -331,5 +331,5 @@ TEST(CopyTree, ProblemsOfAnImageAreNamed) {
   const auto problems = image.image_problems().value();
   ASSERT_FALSE(problems.empty());
   EXPECT_NE(problems[0].find("level 1 (1): "), std::string::npos) << problems[0];
-  EXPECT_TRUE(Group::create(store, "plain", {3, "{}", {}}, Array::IfExists::fail).value().image_problems()->empty());
+  EXPECT_TRUE(Group::create(store, "plain", {{"zarr", 3}, "{}"}, Array::IfExists::fail).value().image_problems()->empty());
 }
