@@ -57,7 +57,7 @@ class SlowStore final : public Store {
       waiting_.push_back({due, requests[i], &sink, i});
       log_.push_back(std::string(requests[i].key));
     }
-    most_ = std::max(most_, waiting_.size() + answering_);
+    most_ = std::max(most_, waiting_.size());  // one that is being answered is under way no more for who asked
     changed_.notify_all();
   }
 

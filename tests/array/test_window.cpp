@@ -57,7 +57,7 @@ TEST(Window, IndexesOfManyShardsAreReadTogether) {
   const Array array = s.open();
   std::vector<Region> regions;
   for (std::uint64_t i = 0; i < 100; ++i) regions.push_back({{8 * i + 2, 2, 1}, {0, 4, 1}});
-  for (const Region& region : regions) outs.emplace_back(8 * 2);
+  outs.assign(regions.size(), std::vector<std::byte>(8 * 2));
   for (std::size_t i = 0; i < regions.size(); ++i) items.push_back({&array, regions[i], {outs[i].data(), {}, {}, {}}});
   const auto start = Clock::now();
   ASSERT_TRUE(read_many(items, test::threads(2)));

@@ -71,13 +71,12 @@ Result<std::optional<ChunkBytes>> ChunkBytes::open(const Load& load, const Chunk
       return Error(ErrorCode::changed, "the object was removed meanwhile");
     }
     chunk.size_ = whole ? answer.object_bytes : ref.size_bytes;
-    chunk.version_ = answer.version;
+    chunk.opened_ = answer.version;
     const std::uint64_t skip = ref.offset_bytes > answer.offset_bytes ? ref.offset_bytes - answer.offset_bytes : 0;
     chunk.first_ = answer.offset_bytes + skip - ref.offset_bytes;
     chunk.bytes_ = answer.bytes.subspan(skip, std::min(answer.bytes.size() - skip, chunk.size_ - chunk.first_));
     return std::optional(std::move(chunk));
   }
-  chunk.version_ = ref.holder->version;
   chunk.size_ = ref.size_bytes;
   if (!whole) return std::optional(std::move(chunk));
   const StageClock clock(worker, Stage::fetch);
@@ -86,7 +85,7 @@ Result<std::optional<ChunkBytes>> ChunkBytes::open(const Load& load, const Chunk
   PENSTOCK_TRY(answer.status);
   if (answer.absent) return std::optional<ChunkBytes>();
   chunk.size_ = answer.object_bytes;
-  chunk.version_ = std::move(answer.version);
+  chunk.opened_ = std::move(answer.version);
   return std::optional(std::move(chunk));
 }
 
@@ -102,7 +101,7 @@ Result<ByteView> ChunkBytes::get(std::uint64_t at, ByteSpan into) {
   worker_.requests += 1;
   worker_.stored_bytes += into.size();
   const FetchRequest request{ref_.holder->key, ByteRange::span(ref_.offset_bytes + at, into.size()),
-                             is_known(version_) ? &version_ : nullptr};
+                             is_known(opened_) ? &opened_ : ref_.holder->same_as()};
   FetchAnswer answer = fetch_one(store_, request, into, cancel_);
   PENSTOCK_TRY(answer.status);
   if (answer.absent) return Error(ErrorCode::changed, "the object was removed meanwhile");

@@ -54,7 +54,7 @@ class ChunkBytes {
   std::uint64_t size_ = 0;
   std::uint64_t first_ = 0;  // byte of the chunk that `bytes_` begin with
   ByteView bytes_;
-  ObjectVersion version_;
+  ObjectVersion opened_;  // by this chunk
   std::shared_ptr<const void> owner_;
 };
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "array/device/read.hpp"
 #include "array/read/chunk_feed.hpp"
 
@@ -42,6 +44,15 @@ void fill_stages(const ReadPlan& plan, const Job& job, const device_read::Device
   count("upload", "chunks by their placement", device.direct_chunks);
 }
 
+Status run_host(const ReadPlan& plan, ChunkFeed& feed, Job& job) {
+  const std::uint64_t workers = plan.threads > 1 ? std::min(plan.workers(), job.worker_count()) : 1;
+  return job.for_each(workers, true, [&](std::uint64_t) {
+    Status done = decode_to_host(plan, feed, job);
+    if (!done) feed.stop();
+    return done;
+  });
+}
+
 }  // namespace
 
 Status note_problem(const ReadPlan& plan, Job& job, const ChunkHolder& holder, const std::string& url,
@@ -65,14 +76,7 @@ Result<Report> run_plan(const ReadPlan& plan, std::span<const Stream> streams, c
     PENSTOCK_ASSIGN(device, device_read::run_device(plan, streams, job));
   } else {
     ChunkFeed feed(plan, job);
-    PENSTOCK_TRY(job.run([&] {
-      return job.for_each(plan.threads > 1 ? std::min(plan.workers(), job.worker_count()) : 1, true,
-                          [&](std::uint64_t) {
-                            Status done = decode_to_host(plan, feed, job);
-                            if (!done) feed.stop();
-                            return done;
-                          });
-    }));
+    PENSTOCK_TRY(job.run([&] { return run_host(plan, feed, job); }));
     window_bytes = feed.peak_bytes();
   }
   job.fill_report(report);
