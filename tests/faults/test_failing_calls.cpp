@@ -8,6 +8,7 @@
 
 #include "faults/failing_calls.hpp"
 #include "faults/many_objects.hpp"
+#include "penstock/copy.hpp"
 
 using namespace penstock;
 using namespace penstock::test;

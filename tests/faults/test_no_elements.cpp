@@ -4,7 +4,9 @@
 #include "array/device/read.hpp"
 #include "array/device/write.hpp"
 #include "array/model.hpp"
+#include "penstock/copy.hpp"
 #include "penstock/ops.hpp"
+#include "penstock/pyramid.hpp"
 
 using namespace penstock;
 using namespace penstock::test;
@@ -40,7 +42,7 @@ TEST(NoElements, EveryOperationEnds) {
         target.data = &nothing;
         const Region all = whole(shape);
         EXPECT_TRUE(array.read(all, target, threads(n)));
-        EXPECT_TRUE(read_device({&array, all, target}, threads(n)));
+        EXPECT_TRUE(read_device({{ReadItem{&array, all, target}}}, threads(n)));
         EXPECT_TRUE(array.write(all, target, threads(n)));
         EXPECT_TRUE(write_from_device(array, all, target, threads(n), 4096));
         EXPECT_TRUE(array.verify(threads(n)));

@@ -15,6 +15,7 @@
 #include "faults/fault_store.hpp"
 #include "format/consolidated.hpp"
 #include "format/format.hpp"
+#include "penstock/copy.hpp"
 #include "store/store_kinds.hpp"
 
 using namespace penstock;
@@ -185,7 +186,7 @@ TEST(WritersAtOnce, ConsolidatedMetadataOfSiblings) {
       const TemporaryDirectory scratch;
       const std::string url = kind.url(scratch);
       const auto store = open_store(url, StoreMode::create).value();
-      ASSERT_TRUE(Group::create(store, "", GroupInfo{format, "{}", {}}, Array::IfExists::fail));
+      ASSERT_TRUE(Group::create(store, "", GroupInfo{{"zarr", format}, "{}"}, Array::IfExists::fail));
       Dataset d = dataset({8}, {4}, {bytes_codec()});
       d.format.version = format;
       if (format == 2) d.codecs = {bytes_codec()}, d.keys = {KeyEncoding::Kind::v2, '.'};

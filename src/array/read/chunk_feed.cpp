@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
+#include <utility>
 
 namespace penstock {
 namespace {
@@ -62,11 +62,12 @@ void ChunkFeed::stop() {
 }
 
 /// Takes objects and locates their chunks, with the lock released meanwhile.  False: there are none.
-Result<bool> ChunkFeed::prepare_more(Lock& lock) {
+Result<bool> ChunkFeed::prepare_more(Lock& lock, Share& share) {
+  if (!share.stretch) share.stretch = walk_.begin_stretch();
   const std::uint64_t most = runs_ahead() ? plan_.traits.requests_in_flight : 1;
   std::vector<std::vector<Part>> taken;
   while (taken.size() < most) {
-    std::vector<Part> parts = walk_.next();
+    std::vector<Part> parts = walk_.next(*share.stretch);
     if (parts.empty()) break;
     taken.push_back(std::move(parts));
   }
@@ -85,7 +86,11 @@ Result<bool> ChunkFeed::prepare_more(Lock& lock) {
   lock.lock();
   --preparing_;
   if (done)
-    for (ObjectChunks& object : objects) ready_.push_back({std::make_shared<const ObjectChunks>(std::move(object)), 0});
+    for (ObjectChunks& object : objects) {
+      auto shared = std::make_shared<const ObjectChunks>(std::move(object));
+      const std::size_t runs = shared->runs().size();
+      ready_.push_back({std::move(shared), 0, runs, share.stretch.get()});
+    }
   changed_.notify_all();
   if (!done) return done.error();
   return true;
@@ -120,19 +125,31 @@ Result<bool> ChunkFeed::locate_again(const Load& load, const ObjectChunks::Chunk
   again.back().tries += 1;
   PENSTOCK_TRY(locate(again));
   const std::scoped_lock lock(mutex_);
-  ready_.push_front({std::make_shared<const ObjectChunks>(std::move(again.back())), 0});
+  auto shared = std::make_shared<const ObjectChunks>(std::move(again.back()));
+  const std::size_t runs = shared->runs().size();
+  ready_.push_front({std::move(shared), 0, runs});
   changed_.notify_all();
   return true;
 }
 
-/// Some runs of the object that lies ready: less of it towards its end, so that all workers end together.
-void ChunkFeed::take_share(Share& share) {
-  Ready& front = ready_.front();
-  const std::size_t left = front.object->runs().size() - front.next;
+/// Some runs of an object that lies ready: less of it towards its end, so that all workers end together.  Of what
+/// another worker is at, the last ones.
+bool ChunkFeed::take_share(Share& share, Whose whose) {
+  const auto found = std::ranges::find_if(
+      ready_, [&](const Ready& r) { return whose == Whose::any || (share.stretch && r.owner == share.stretch.get()); });
+  if (found == ready_.end()) return false;
+  const std::size_t left = found->last - found->next;
   const std::size_t count = std::clamp<std::size_t>(left / (2 * job_.worker_count()), 1, kMaxShare);
-  share = {front.object, front.next, front.next + count};
-  front.next += count;
-  if (front.next == front.object->runs().size()) ready_.pop_front();
+  share.object = found->object;
+  if (whose == Whose::own) {
+    share.next = std::exchange(found->next, found->next + count);
+    share.last = found->next;
+  } else {
+    share.last = std::exchange(found->last, found->last - count);
+    share.next = found->last;
+  }
+  if (found->next == found->last) ready_.erase(found);
+  return true;
 }
 
 /// What the window counts a request as.
@@ -167,7 +184,7 @@ bool ChunkFeed::fetch_more(Lock& lock) {
       arrived_.push_back(std::move(load));
     }
     moved = true;
-    if (++front.next == object.runs().size()) ready_.pop_front();
+    if (++front.next == front.last) ready_.pop_front();
   }
   if (batch == nullptr) return moved;
   batch->left = batch->loads.size();
@@ -198,37 +215,30 @@ Status ChunkFeed::wait(Lock& lock) {
   return job_.check();
 }
 
-void ChunkFeed::give_back(Load& load) {
+Result<bool> ChunkFeed::next(Share& share, Load& load) {
+  const auto take = [&] {
+    load = Load{share.object, share.object->runs()[share.next++]};
+    return true;
+  };
+  if (share.next < share.last) return take();
+  Lock lock(mutex_);
   if (load.charged > 0) {
-    const std::scoped_lock lock(mutex_);
     charged_bytes_ -= load.charged;
     changed_.notify_all();
   }
   load = Load();
-}
-
-Result<bool> ChunkFeed::next(Share& share, Load& load) {
-  if (share.next < share.last && !runs_ahead()) {
-    load = Load{share.object, share.object->runs()[share.next++]};
-    return true;
-  }
-  give_back(load);
-  Lock lock(mutex_);
   const std::uint64_t window = plan_.traits.requests_in_flight;
   for (;;) {
     if (stopped_) return false;
     if (runs_ahead() && fetch_more(lock)) continue;
-    if (!runs_ahead() && !ready_.empty()) {
-      take_share(share);
-      load = Load{share.object, share.object->runs()[share.next++]};
-      return true;
-    }
+    if (!runs_ahead() && take_share(share, Whose::own)) return take();
     // Ahead of the workers, one locates before the window runs dry.
-    const bool prepares = ready_.empty() && (!runs_ahead() || (preparing_ == 0 && in_flight_ <= window / 2));
+    const bool prepares = !runs_ahead() || (ready_.empty() && preparing_ == 0 && in_flight_ <= window / 2);
     if (prepares) {
-      PENSTOCK_ASSIGN(const bool more, prepare_more(lock));
+      PENSTOCK_ASSIGN(const bool more, prepare_more(lock, share));
       if (more) continue;
     }
+    if (!runs_ahead() && take_share(share, Whose::any)) return take();
     if (!arrived_.empty()) {
       load = std::move(arrived_.front());
       arrived_.pop_front();

@@ -25,12 +25,11 @@ class ChunkFeed {
   struct Share {
     std::shared_ptr<const ObjectChunks> object;
     std::size_t next = 0, last = 0;  // runs
+    std::shared_ptr<ObjectWalk::Stretch> stretch{};
   };
   /// The next chunks for this worker, which is done with what `load` held.  Waits for them.  False: there are no more,
   /// or another worker failed.  Errors: cancelled, out_of_memory.
   Result<bool> next(Share& share, Load& load);
-  /// The worker is done with what `load` holds, and may take no more.
-  void give_back(Load& load);
   /// Where `error` says that the chunk's object was replaced since it was located: locates the chunk anew, to be taken
   /// later.  False: it says something else, or that was tried often enough.
   Result<bool> locate_again(const Load& load, const ObjectChunks::Chunk& chunk, const Error& error);
@@ -43,13 +42,15 @@ class ChunkFeed {
   struct Batch;
   struct Ready {
     std::shared_ptr<const ObjectChunks> object;
-    std::size_t next;
+    std::size_t next, last;                      // runs
+    const ObjectWalk::Stretch* owner = nullptr;  // of the worker that located them
   };
   using Lock = std::unique_lock<std::mutex>;
   [[nodiscard]] bool runs_ahead() const { return plan_.traits.requests_in_flight > 0; }
-  Result<bool> prepare_more(Lock& lock);
+  Result<bool> prepare_more(Lock& lock, Share& share);
   Status locate(std::vector<ObjectChunks>& objects);
-  void take_share(Share& share);
+  enum class Whose : std::uint8_t { own, any };
+  bool take_share(Share& share, Whose whose);
   bool fetch_more(Lock& lock);
   [[nodiscard]] std::uint64_t charge_of(const ObjectChunks& object, std::size_t run) const;
   void arrive(Batch& batch, std::size_t request, FetchAnswer answer);

@@ -124,18 +124,16 @@ Status HostDecoder::take(Load& load) {
 
 }  // namespace
 
-Status decode_to_host(const ReadPlan& plan, ChunkFeed& feed, Job& job, std::uint64_t chunks) {
+Status decode_to_host(const ReadPlan& plan, ChunkFeed& feed, Job& job) {
   HostDecoder decoder(plan, feed, job);
   ChunkFeed::Share share;
   Load load;
-  for (std::uint64_t taken = 0; taken < chunks || share.next < share.last; taken += load.chunks().size()) {
+  for (;;) {
     PENSTOCK_ASSIGN(const bool more, feed.next(share, load));
     if (!more) return {};
     PENSTOCK_TRY(job.check());
     PENSTOCK_TRY(decoder.take(load));
   }
-  feed.give_back(load);
-  return {};
 }
 
 }  // namespace penstock

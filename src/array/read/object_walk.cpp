@@ -45,7 +45,6 @@ void ObjectWalk::sort_some() {
             [&](const Wanted& a, const Wanted& b) { return order(a, b, coordinates) == std::strong_ordering::less; });
   parts_.clear();
   ends_.clear();
-  group_ = 0;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     parts_.push_back(wanted[i].part);
     const bool last =
@@ -54,16 +53,40 @@ void ObjectWalk::sort_some() {
   }
 }
 
-std::vector<Part> ObjectWalk::next() {
-  if (regions_.size() == 1) {
-    if (object_ == regions_.front().objects.size()) return {};
-    return {{&regions_.front(), object_++}};
-  }
-  if (group_ == ends_.size()) sort_some();
-  if (group_ == ends_.size()) return {};
+std::shared_ptr<ObjectWalk::Stretch> ObjectWalk::begin_stretch() {
+  return stretches_.emplace_back(std::make_shared<Stretch>());
+}
+
+std::vector<Part> ObjectWalk::parts_of(std::uint64_t object) const {
+  if (regions_.size() == 1) return {{&regions_.front(), object}};
   const auto begin = parts_.begin();
-  const std::size_t first = group_ == 0 ? 0 : ends_[group_ - 1], last = ends_[group_++];
+  const std::size_t first = object == 0 ? 0 : ends_[object - 1], last = ends_[object];
   return {begin + static_cast<std::ptrdiff_t>(first), begin + static_cast<std::ptrdiff_t>(last)};
+}
+
+bool ObjectWalk::find_more(Stretch& mine) {
+  Stretch* longest = nullptr;
+  for (const auto& other : stretches_)
+    if (longest == nullptr || other->last - other->next > longest->last - longest->next) longest = other.get();
+  if (longest != nullptr && longest->next < longest->last) {
+    const std::uint64_t middle = longest->next + (longest->last - longest->next) / 2;
+    mine = {middle, longest->last};
+    longest->last = middle;
+    return true;
+  }
+  if (regions_.size() == 1) {
+    mine = {0, begun_ ? 0 : regions_.front().objects.size()};
+    begun_ = true;
+  } else {
+    sort_some();  // all of the last ones are taken
+    mine = {0, ends_.size()};
+  }
+  return mine.next < mine.last;
+}
+
+std::vector<Part> ObjectWalk::next(Stretch& mine) {
+  if (mine.next == mine.last && !find_more(mine)) return {};
+  return parts_of(mine.next++);
 }
 
 }  // namespace penstock

@@ -2,12 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <limits>
+#include <algorithm>
 
 #include "array/device/read.hpp"
 #include "array/read/chunk_feed.hpp"
-#include "core/checked.hpp"
-#include "exec/task_graph.hpp"
 
 namespace penstock {
 namespace {
@@ -46,24 +44,13 @@ void fill_stages(const ReadPlan& plan, const Job& job, const device_read::Device
   count("upload", "chunks by their placement", device.direct_chunks);
 }
 
-/// Turns of the workers, more than there are workers: threads that sleep are woken by each that is added, and the first
-/// call may not wake them for milliseconds.
 Status run_host(const ReadPlan& plan, ChunkFeed& feed, Job& job) {
-  constexpr std::uint64_t kTurns = 32;  // of each worker
-  constexpr std::uint64_t kAll = std::numeric_limits<std::uint64_t>::max();
-  if (plan.threads <= 1) return decode_to_host(plan, feed, job, kAll);
-  const std::uint64_t turns = std::min(plan.chunks, kTurns * job.worker_count());
-  const std::uint64_t each = div_up(plan.chunks, turns);
-  TaskGraph graph(job, true);
-  PENSTOCK_TRY(graph.add(turns, [&](std::uint64_t turn) {
-    // The last ones do what is left.
-    const bool all = turn + job.worker_count() >= turns;
-    Status done = decode_to_host(plan, feed, job, all ? kAll : each);
+  const std::uint64_t workers = plan.threads > 1 ? std::min(plan.workers(), job.worker_count()) : 1;
+  return job.for_each(workers, true, [&](std::uint64_t) {
+    Status done = decode_to_host(plan, feed, job);
     if (!done) feed.stop();
     return done;
-  }));
-  PENSTOCK_TRY(graph.finish());
-  return decode_to_host(plan, feed, job, kAll);  // what one of the others gave back to the feed as its last
+  });
 }
 
 }  // namespace

@@ -12,9 +12,8 @@ class ChunkFeed;
 /// targets, whose work it is ordered with; unused on the way to host memory.
 Result<Report> run_plan(const ReadPlan& plan, std::span<const Stream> streams, const Options& options);
 
-/// Decodes on the CPU into host memory what the feed gives, until it gives no more, or `chunks` of them or a few more
-/// are done; called by each worker.
-Status decode_to_host(const ReadPlan& plan, ChunkFeed& feed, Job& job, std::uint64_t chunks);
+/// Decodes on the CPU into host memory what the feed gives, until it gives no more; called by each worker.
+Status decode_to_host(const ReadPlan& plan, ChunkFeed& feed, Job& job);
 
 /// An error of some chunks of a load: ends the read, with the object's name, or is noted in the report.
 Status note_problem(const ReadPlan& plan, Job& job, const ChunkHolder& holder, const std::string& url,
