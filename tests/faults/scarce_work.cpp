@@ -14,7 +14,9 @@
 #include "array/device/write.hpp"
 #include "array/model.hpp"
 #include "core/guard.hpp"
+#include "penstock/copy.hpp"
 #include "penstock/ops.hpp"
+#include "penstock/pyramid.hpp"
 #include "store/store_kinds.hpp"
 
 using namespace penstock;
@@ -72,7 +74,7 @@ Status as_before(const Scene& s, const Result<Report>& read) {
 }
 
 Status read_in_waves(Scene& s) {
-  return as_before(s, guarded([&] { return read_device({&s.array, kAll, memory(s.out)}, s.options); }));
+  return as_before(s, guarded([&] { return read_device({{ReadItem{&s.array, kAll, memory(s.out)}}}, s.options); }));
 }
 
 Status copy_all(Scene& s) {
