@@ -48,8 +48,9 @@ constexpr Magic kMagics[] = {
 };
 
 Error refused(const Candidate& candidate, std::string_view what) {
+  const std::string where = metadata::where(candidate.store(), candidate.path());
   Error error(ErrorCode::unsupported, fmt::format("{} is {}; penstock reads zarr and uncompressed NIfTI (.nii)",
-                                                  metadata::where(candidate.store(), candidate.path()), what));
+                                                  where.starts_with("./") ? where.substr(2) : where, what));
   if (what.starts_with("a gzip") && candidate.path().ends_with(".nii.gz"))
     error.set_hint("Decompress it: gzip -dk FILE.nii.gz");
   return error;

@@ -18,7 +18,12 @@ void check_object(const BoundRegion& region, std::span<ChunkRef> refs) {
   auto object = region.state->store->open(found->holder->key);
   const Status checked = !object ? Status(std::move(object).error()) : *object ? (*object)->check() : Status();
   if (checked) return;
-  for (ChunkRef& ref : refs) ref.error = checked.error();
+  const auto holder = std::make_shared<const ChunkHolder>(ChunkHolder{found->holder->key, {}, {}});
+  for (ChunkRef& ref : refs) {
+    ref = ChunkRef();
+    ref.holder = holder;
+    ref.error = checked.error();
+  }
 }
 
 bool needs_request(const ChunkRef& ref) { return !ref.error && ref.state != ChunkRef::State::absent; }
