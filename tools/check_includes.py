@@ -25,6 +25,7 @@ PUBLIC = {
     "report.hpp": "core",
     "task.hpp": "core",
     "device.hpp": "device",
+    "tensor.hpp": "device",
     "store.hpp": "store",
     "array.hpp": "array",
     "ops.hpp": "ops",
