@@ -170,9 +170,9 @@ Result<Slab> PinnedRing::acquire(std::uint64_t bytes, const CancelToken& cancel)
     changed_.notify_all();
   };
   for (;;) {
-    if (cancel.cancelled()) {
+    if (Status stopped = cancel.check("waiting for staging memory"); !stopped) {
       leave();
-      return Error(ErrorCode::cancelled, "cancelled while waiting for staging memory");
+      return std::move(stopped).error();
     }
     if (waiting_.begin() == me) {
       auto reserved = reserve(bytes);

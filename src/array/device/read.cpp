@@ -27,7 +27,8 @@ Result<Report> read_device(const ReadItem& item, const Options& options) {
   PENSTOCK_ASSIGN(const BudgetPlan allowed,
                   plan_budget(options, each * per_group + kStagingBuffers * kStagingBytes + decoding));
   PENSTOCK_ASSIGN(const GridPartition cut, GridPartition::make(item.region, r.chain->decoded().shape));
-  PENSTOCK_ASSIGN(DevicePath path, device_path(r.view->dataset, r.view->chain, r.device, cut.size(), allowed.workers));
+  PENSTOCK_ASSIGN(DevicePath path,
+                  device_path(r.view->dataset, r.view->chain, r.device, cut.size(), allowed.workers, options.decode));
   if (path.chain && min_wave_bytes(*r.chain, *path.chain) > allowed.budget_bytes) {
     path.reason = fmt::format("two waves of one chunk take {} of device memory, the budget is {}",
                               format_bytes(min_wave_bytes(*r.chain, *path.chain)), format_bytes(allowed.budget_bytes));
@@ -39,7 +40,7 @@ Result<Report> read_device(const ReadItem& item, const Options& options) {
   WaveStats flown;
   const Status done = job.run([&]() -> Status {
     if (path.decode == DevicePath::Decode::on_device) {
-      PENSTOCK_ASSIGN(flown, run_waves(r, *path.chain, allowed.budget_bytes, job, worker_states, options.cancel));
+      PENSTOCK_ASSIGN(flown, run_waves(r, *path.chain, allowed.budget_bytes, job, worker_states, job.stop()));
       return {};
     }
     PENSTOCK_ASSIGN(const LeafFinder all, LeafFinder::make(r.state, r.view, r.region));
@@ -47,7 +48,7 @@ Result<Report> read_device(const ReadItem& item, const Options& options) {
     std::atomic<std::uint64_t> next{0};
     return job.for_each(workers, true, [&](std::uint64_t) -> Status {
       WorkerState& mine = worker_states.all.local();
-      PENSTOCK_ASSIGN(const bool started, mine.start(r, worker_states.first, workers, options.cancel));
+      PENSTOCK_ASSIGN(const bool started, mine.start(r, worker_states.first, workers, job.stop()));
       if (!started) return {};
       PENSTOCK_TRY(mine.start_stream(r, workers));
       for (std::uint64_t g = next++; g < groups; g = next++)

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "array/read/region_reader.hpp"
-#include "device/staging.hpp"
+#include "exec/budget.hpp"
 
 namespace penstock::device_read {
 
@@ -32,7 +32,7 @@ Result<Request> make_request(const ReadItem& item, const Options& options) {
   r.stream = item.target.stream;
   PENSTOCK_ASSIGN(r.begin, Event::record(r.stream));
   PENSTOCK_ASSIGN(r.ring, shared_pinned_ring(r.device.type));
-  PENSTOCK_ASSIGN(r.memory, staging_memory(r.device));
+  PENSTOCK_ASSIGN(r.memory, working_memory(r.device, options));
   r.reads_pinned = find_backend(r.device.type)->reads_pinned(r.device.index);  // the ring has found it
   r.on_error = options.on_error;
   return r;

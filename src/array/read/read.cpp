@@ -226,7 +226,7 @@ Result<Plan> Array::plan(const Region& region, Device device, const Options& opt
   plan.stages.push_back({"fetch", reader.state().store->path_taken(), std::string(kOnlyPath), 0, 0});
   if (device.type == Device::Type::cuda) {
     PENSTOCK_ASSIGN(const DevicePath path,
-                    device_path(dataset, reader.view().chain, device, plan.chunks, allowed.workers));
+                    device_path(dataset, reader.view().chain, device, plan.chunks, allowed.workers, options.decode));
     plan.stages.push_back({"decode", path.text, path.reason, plan.decoded_bytes, 0});
   } else if (!chain.is_uncompressed()) {
     plan.stages.push_back(
