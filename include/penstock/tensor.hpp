@@ -91,6 +91,10 @@ class Tensor {
   TensorView view_;
 };
 
+/// Calls the deleter of what a consumer did not take, or is done with.
+void give_back(DLManagedTensorVersioned* managed);
+void give_back(DLManagedTensor* managed);
+
 /// Copies elements between views of the same shape and data type on any devices: in the order of `to.stream` (of
 /// `from.stream` where only that is a device), complete on return where one of them is the host.  They must not
 /// overlap. Errors: invalid_argument (they differ, `to` is read-only), unsupported (variable-length elements on a

@@ -1,6 +1,7 @@
 // Tensors to and from DLPack.  What comes in is another library's word: every number of it is checked before use.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <string_view>
 
@@ -76,11 +77,15 @@ Status read_extents(const DLTensor& from, TensorView& to) {
     if (from.shape[d] < 0) return bad(fmt::format("dimension {} has extent {}", d, from.shape[d]));
     to.shape.push_back(static_cast<std::uint64_t>(from.shape[d]));
   }
-  PENSTOCK_ASSIGN(to.strides_bytes, c_strides(to.shape, to.dtype.size_bytes));
-  if (from.strides == nullptr) return {};
+  if (from.strides == nullptr) {
+    PENSTOCK_ASSIGN_IN(to.strides_bytes, c_strides(to.shape, to.dtype.size_bytes), "DLPack");
+    return {};
+  }
+  to.strides_bytes.resize(rank);
+  const bool empty = std::ranges::find(to.shape, 0u) != to.shape.end();
   for (std::size_t d = 0; d < rank; ++d)
     if (__builtin_mul_overflow(from.strides[d], static_cast<std::int64_t>(to.dtype.size_bytes), &to.strides_bytes[d])) {
-      if (to.shape[d] > 1) return Error(ErrorCode::out_of_range, "DLPack: a stride does not fit in 63 bits");
+      if (!empty && to.shape[d] > 1) return Error(ErrorCode::out_of_range, "DLPack: a stride does not fit in 63 bits");
       to.strides_bytes[d] = 0;  // of one element or none: not used
     }
   return {};
@@ -92,7 +97,7 @@ Result<TensorView> view_of(const DLTensor& from, const Stream& stream) {
   PENSTOCK_ASSIGN(view.device, device_of(from.device));
   view.stream = stream;
   PENSTOCK_TRY(read_extents(from, view));
-  PENSTOCK_ASSIGN(const std::uint64_t bytes, view.bytes());
+  PENSTOCK_ASSIGN_IN(const std::uint64_t bytes, view.bytes(), "DLPack");
   if (bytes > 0) {  // else nothing is ever looked at, and there may be no memory
     if (from.data == nullptr) return bad("there are elements, but no memory");
     std::uintptr_t at = 0;
@@ -107,9 +112,7 @@ Result<TensorView> view_of(const DLTensor& from, const Stream& stream) {
 /// Lets the producer have its own back with the last owner.
 template <class Managed>
 std::shared_ptr<const void> owner_of(Managed* managed) {
-  return {managed, [](Managed* m) {
-            if (m->deleter != nullptr) m->deleter(m);
-          }};
+  return {managed, [](Managed* m) { give_back(m); }};
 }
 
 /// What the structure that we give away points to.
@@ -149,6 +152,14 @@ Result<Managed*> export_tensor(const Tensor& tensor) {
 }
 
 }  // namespace
+
+void give_back(DLManagedTensorVersioned* managed) {
+  if (managed->deleter != nullptr) managed->deleter(managed);
+}
+
+void give_back(DLManagedTensor* managed) {
+  if (managed->deleter != nullptr) managed->deleter(managed);
+}
 
 Result<Tensor> Tensor::from_dlpack(DLManagedTensorVersioned* managed, const Stream& stream) {
   if (managed == nullptr) return bad("there is no tensor");

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "core/checked.hpp"
 #include "device/staging.hpp"
@@ -13,13 +14,12 @@ namespace {
 
 constexpr std::size_t kAlign = 256;  // what device kernels like best; host memory gets a cache line by it too
 
-/// Lowest and one past the highest byte of the elements, from data on.  Errors: out_of_range.
+/// Whether the addresses of all elements exist; there are some.  Errors: out_of_range.
 Status check_addresses(const TensorView& view) {
   const auto too_far = [] { return Error(ErrorCode::out_of_range, "the elements do not fit in the address space"); };
   std::int64_t low = 0, high = view.dtype.size_bytes;
   for (std::size_t d = 0; d < view.shape.size(); ++d) {
     std::int64_t last = 0;
-    if (view.shape[d] == 0) return {};
     if (__builtin_mul_overflow(view.shape[d] - 1, view.strides_bytes[d], &last) ||
         __builtin_add_overflow(last < 0 ? low : high, last, last < 0 ? &low : &high))
       return too_far();
@@ -27,7 +27,8 @@ Status check_addresses(const TensorView& view) {
   const auto at = reinterpret_cast<std::uintptr_t>(view.data);
   std::uintptr_t end = 0;
   if (at < std::uint64_t{0} - static_cast<std::uint64_t>(low) ||
-      __builtin_add_overflow(at, static_cast<std::uint64_t>(high), &end))
+      __builtin_add_overflow(at, static_cast<std::uint64_t>(high), &end) ||
+      end > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
     return too_far();
   return {};
 }
@@ -54,9 +55,9 @@ Result<std::uint64_t> TensorView::bytes() const {
 }
 
 bool TensorView::is_contiguous() const {
+  if (std::ranges::find(shape, 0u) != shape.end()) return true;
   std::uint64_t step = dtype.size_bytes;
   for (std::size_t d = shape.size(); d-- > 0;) {
-    if (shape[d] == 0) return true;
     if (shape[d] > 1 && static_cast<std::uint64_t>(strides_bytes[d]) != step) return false;
     step *= shape[d];
   }
@@ -92,7 +93,8 @@ Status TensorView::check() const {
   if (stream.device() != device)
     return bad(fmt::format("memory of {} with a stream of {}", device.name(), stream.device().name()));
   PENSTOCK_ASSIGN(const std::uint64_t size, bytes());
-  if (size > 0 && data == nullptr) return bad("there are elements, but no memory");
+  if (size == 0) return {};
+  if (data == nullptr) return bad("there are elements, but no memory");
   return check_addresses(*this);
 }
 
