@@ -40,14 +40,19 @@ void bind_store(nb::module_& m) {
           "open",
           [](const std::string& url, const std::string& mode) {
             const auto how = store_mode(mode);
-            return PyStore{unwrap(without_gil(Threads::none, [&] { return open_store(url, how); }), url)};
+            auto store = unwrap(without_gil(Threads::none, [&] { return open_store(url, how); }), url);
+            return PyStore{saved_with_last_handle(std::move(store))};
           },
           nb::arg("url"), nb::arg("mode"))
       .def_prop_ro("url", [](const PyStore& s) { return s.store->url(); })
       .def_prop_ro("writable", [](const PyStore& s) { return s.store->writable(); })
+      .def(
+          "abandon", [](const PyStore& s) { abandon(s.store); }, "What was written since the last flush is not saved.")
       .def("flush", [](const PyStore& s) {
         unwrap(without_gil(Threads::none, [&] { return s.store->flush(); }), s.store->url());
       });
+  m.def("save_open_stores", &save_open_stores, nb::call_guard<nb::gil_scoped_release>(),
+        "At the end of the process: saves what only a flush makes visible, with a ResourceWarning.");
 }
 
 /// The array that a metadata document describes, checked to be one that can be read.
