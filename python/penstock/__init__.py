@@ -8,6 +8,7 @@
 """
 
 from . import _core
+from ._allocator import Allocator
 from ._api import copy, create, create_group, write_pyramid
 from ._array import Array
 from ._core import (
@@ -32,12 +33,13 @@ from ._errors import (
 )
 from ._future import Future
 from ._group import Group, Image, open
-from ._memory import DeviceArray
 from ._read import read_many
+from ._tensor import DeviceArray, Tensor, asarray
 
 __version__ = _core.version()
 
 __all__ = [
+    "Allocator",
     "Array",
     "Axis",
     "BudgetError",
@@ -56,8 +58,10 @@ __all__ = [
     "Report",
     "StageReport",
     "Stream",
+    "Tensor",
     "UnsupportedError",
     "__version__",
+    "asarray",
     "copy",
     "create",
     "create_group",
