@@ -160,8 +160,7 @@ TEST(DlpackImport, RefusesWhatCannotBe) {
             "DLPack: the elements do not fit in the address space");
   EXPECT_EQ(refused_with([](Foreign& f) { f.strides[0] = kMin / 4; }),
             "DLPack: the elements do not fit in the address space");
-  EXPECT_EQ(refused_with([](Foreign& f) { f.shape = {kMax, kMax}; }),
-            "DLPack: a size does not fit in 64 bits");
+  EXPECT_EQ(refused_with([](Foreign& f) { f.shape = {kMax, kMax}; }), "DLPack: a size does not fit in 64 bits");
   EXPECT_EQ(refused_with([](Foreign& f) { f.tensor().device = {4, 0}; }),
             "DLPack: device type 4; known are the CPU and CUDA");
   EXPECT_EQ(refused_with([](Foreign& f) { f.tensor().device = {2, -1}; }), "DLPack: device number -1");
