@@ -119,14 +119,16 @@ Status write_whole(const Entry& entry, const std::string& folder) {
   PENSTOCK_TRY(stream.synchronize());
   PENSTOCK_ASSIGN(const auto store, open_store(folder, StoreMode::create));
   const Region all = {{0, d.shape[0], 1}, {0, kSide, 1}, {0, kSide, 1}};
-  for (const char* place : {"cpu", "device", "auto"}) {
-    setenv("PENSTOCK_ENCODE", place, 1);
+  for (const auto& [place, encode] : {std::pair("cpu", CodecPlace::cpu), std::pair("device", CodecPlace::device),
+                                      std::pair("auto", CodecPlace::automatic)}) {
+    Options options;
+    options.encode = encode;
     Report report;
     Status done;
     const double seconds = median_seconds(3, [&] {
       auto array = Array::create(store, "bench", d, Array::IfExists::overwrite);
       auto written =
-          array ? array->write(all, Target{source.data(), {}, kGpu, stream}, {}) : Result<Report>(array.error());
+          array ? array->write(all, Target{source.data(), {}, kGpu, stream}, options) : Result<Report>(array.error());
       if (written)
         report = *std::move(written);
       else

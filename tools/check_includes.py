@@ -27,6 +27,7 @@ PUBLIC = {
     "report.hpp": "core",
     "store_options.hpp": "core",
     "device.hpp": "device",
+    "tensor.hpp": "device",
     "options.hpp": "exec",
     "fetch.hpp": "store",
     "store.hpp": "store",

@@ -1,5 +1,6 @@
 // Arrays and groups in stores: open, read, write, create.
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -14,10 +15,11 @@
 #include "penstock/options.hpp"
 #include "penstock/report.hpp"
 #include "penstock/store.hpp"
+#include "penstock/tensor.hpp"
 
 namespace penstock {
 
-/// Memory that elements go to or come from: shape = the counts of the region.
+/// Memory that elements go to or come from, when data type and shape are clear: those of the array and of the region.
 struct Target {
   void* data = nullptr;
   Strides strides;  ///< bytes; any sign; empty: C order
@@ -76,10 +78,21 @@ class Array {
   /// Errors: out_of_range, corrupt_data (names key and byte), budget_too_small (says how much is needed), cancelled.
   [[nodiscard]] Result<Report> read(const Region& region, const Target& target, const Options& options,
                                     Arena* arena = nullptr) const;
+  /// As above, into memory that says what it holds.  Errors: also invalid_argument (data type or shape are not those of
+  /// the array and the region, read-only, elements that share memory).
+  [[nodiscard]] Result<Report> read(const Region& region, const TensorView& target, const Options& options,
+                                    Arena* arena = nullptr) const;
+  /// As above, into new memory (`options.memory`) on the stream's device, in C order and in the order of the stream.
+  /// `report`: what happened.  Errors: also out_of_memory.
+  [[nodiscard]] Result<Tensor> read(const Region& region, const Options& options = {}, const Stream& stream = {},
+                                    Report* report = nullptr) const;
   /// Writes `source` to `region`.  Chunks covered in part are read, changed and written.  Every object is replaced as a
   /// whole.  Chunks that hold only the fill value are not stored (an existing one is removed) unless the
   /// options say so.
   [[nodiscard]] Result<Report> write(const Region& region, const Target& source, const Options& options);
+  /// As above, from memory that says what it holds.  Errors: also invalid_argument (data type or shape are not those of
+  /// the array and the region).
+  [[nodiscard]] Result<Report> write(const Region& region, const TensorView& source, const Options& options);
   /// Decodes every chunk; what is wrong is listed in Report::problems.
   [[nodiscard]] Result<Report> verify(const Options& options) const;
   /// Changes the shape in the metadata (chunks outside are removed).

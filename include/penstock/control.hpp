@@ -1,10 +1,14 @@
-// Cancelling and watching long work.
+// Steering, cancelling and watching long work.
 #pragma once
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string_view>
+
+#include "penstock/error.hpp"
 
 namespace penstock {
 
@@ -14,10 +18,23 @@ class CancelToken {
   CancelToken() : flag_(std::make_shared<std::atomic<bool>>(false)) {}
   void cancel() const { flag_->store(true, std::memory_order_relaxed); }
   [[nodiscard]] bool cancelled() const { return flag_->load(std::memory_order_relaxed); }
+  /// The same flag with a time after which `check` fails too.
+  [[nodiscard]] CancelToken until(std::chrono::steady_clock::time_point deadline) const {
+    CancelToken token(*this);
+    token.deadline_ = deadline;
+    return token;
+  }
+  /// Whether work may go on.  Errors: cancelled, timed_out, with what was under way ("read").
+  [[nodiscard]] Status check(std::string_view what) const;
 
  private:
+  std::optional<std::chrono::steady_clock::time_point> deadline_;
   std::shared_ptr<std::atomic<bool>> flag_;
 };
+
+/// Who runs the codecs of chunks on their way to or from a device, when the device could: `automatic` takes what is
+/// quicker, `nvcomp` (decoding only) is the device, by nvCOMP as far as it can.
+enum class CodecPlace : std::uint8_t { automatic, cpu, device, nvcomp };
 
 /// State of long work, in bytes of decoded data.
 struct Progress {

@@ -1,8 +1,12 @@
 // How an operation may use the machine.
 #pragma once
+#include <chrono>
 #include <cstdint>
+#include <memory>
+#include <optional>
 
 #include "penstock/control.hpp"
+#include "penstock/device.hpp"
 
 namespace penstock {
 
@@ -20,6 +24,16 @@ struct Options {
   bool store_fill_chunks = false;  ///< writing: also store chunks that hold only the fill value (not inside shards)
   CancelToken cancel;
   ProgressFn progress;
+  /// The operation ends with the error timed_out when this has passed; looked at as often as `cancel`.
+  std::optional<std::chrono::steady_clock::time_point> deadline;
+  std::optional<CodecPlace> decode;  ///< of chunks that go to a device; default: the setting `decode`
+  std::optional<CodecPlace> encode;  ///< of chunks from a device; default: the setting `encode`
+  /// Where new tensors and the working memory on a device come from (a foreign allocator); nullptr: penstock's own
+  /// pools.  It must be of the device that the elements are on.
+  std::shared_ptr<Memory> memory;
+
+  /// `cancel`, with the deadline.
+  [[nodiscard]] CancelToken stop() const { return deadline ? cancel.until(*deadline) : cancel; }
 };
 
 }  // namespace penstock

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "penstock/error.hpp"
@@ -29,6 +30,17 @@ struct Range {
 
 /// One Range per dimension.  Shape of the result = the counts.
 using Region = std::vector<Range>;
+
+/// start:stop:step of one dimension, with NumPy's rules: negative numbers count from the end, what lies outside is
+/// clipped, what is left out is the whole of it.  step != 0.
+struct Slice {
+  std::optional<std::int64_t> start = {}, stop = {}, step = {};
+};
+/// What a basic selection says of one dimension: one element, or a slice.
+using Index = std::variant<std::int64_t, Slice>;
+/// The elements of dimension number `dimension`, of this extent, that `index` selects.
+/// Errors: out_of_range (an integer outside), invalid_argument (step 0).
+Result<Range> range_of(const Index& index, std::uint64_t extent, std::size_t dimension);
 
 /// The whole of `shape`.
 Region whole(std::span<const std::uint64_t> shape);

@@ -151,6 +151,8 @@ class Store {
   /// Completes what was written (zip: the central directory); no promise for a power cut.  The destructor does not: no
   /// writer that was killed or dropped leaves a container that looks finished.
   [[nodiscard]] virtual Status flush() { return {}; }
+  /// Whether something was written that only a flush makes visible.
+  [[nodiscard]] virtual bool unsaved() const { return false; }
 
   /// traits("").merge_gap_bytes
   [[nodiscard]] std::uint64_t merge_gap_bytes() const { return traits("").merge_gap_bytes; }

@@ -8,6 +8,7 @@
 """
 
 from . import _core
+from ._allocator import Allocator
 from ._api import consolidate, copy, create, create_group, validate_ngff, write_label, write_pyramid
 from ._array import Array
 from ._core import (
@@ -33,12 +34,13 @@ from ._errors import (
 )
 from ._future import Future
 from ._group import Group, Image, open
-from ._memory import DeviceArray
 from ._read import read_many
+from ._tensor import DeviceArray, Tensor, asarray
 
 __version__ = _core.version()
 
 __all__ = [
+    "Allocator",
     "Array",
     "Axis",
     "BudgetError",
@@ -58,8 +60,10 @@ __all__ = [
     "Report",
     "StageReport",
     "Stream",
+    "Tensor",
     "UnsupportedError",
     "__version__",
+    "asarray",
     "consolidate",
     "copy",
     "create",

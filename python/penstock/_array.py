@@ -12,7 +12,7 @@ import numpy.typing as npt
 from . import _core, _dtype, _read, _selection
 from ._future import Future, submit
 from ._node import Node
-from ._options import Bytes, OnError, Progress, options
+from ._options import Bytes, Deadline, Decode, Encode, OnError, Progress, options
 from ._selection import Region, Selection
 from ._write import Casting, Write
 
@@ -134,6 +134,9 @@ class Array(Node[_core.Array]):
         threads: int | None = None,
         on_error: OnError = "fail",
         progress: Progress | None = None,
+        decode: Decode | None = None,
+        deadline: Deadline | None = None,
+        memory: Any = None,
     ) -> Any:
         """Reads a selection.
 
@@ -147,13 +150,30 @@ class Array(Node[_core.Array]):
         threads: None: PENSTOCK_THREADS, else the CPUs that this process may use.
         on_error: "fail", or "fill": a chunk that cannot be decoded reads as the fill value and is listed in
             ``last_report.problems``.
+        decode: who decodes, on the way to a device that could: "cpu", "device", "nvcomp", or "auto", what is quicker;
+            None: PENSTOCK_DECODE, else "auto".
+        deadline: seconds from now, or a timedelta; None: none.
+        memory: an allocator for the result and for working memory on its device: a CuPy pool or allocator function,
+            ``torch.cuda``, or a penstock.Allocator.  None: penstock's own pools.
         returns: ``out``; else a NumPy array (a scalar for one element), or a DeviceArray on a CUDA device.
         errors: IndexError, FileNotFoundError, OSError, CorruptDataError (key and byte), BudgetError (how much is
-            needed), DeviceError, CancelledError; TypeError or ValueError when ``out`` does not fit.
-        memory: the result plus at most ``budget``.  The GIL is released; Ctrl-C stops the read.
+            needed), DeviceError, CancelledError, TimeoutError (the deadline); TypeError or ValueError when ``out`` does not fit.
+        The result and at most ``budget`` are held.  The GIL is released; Ctrl-C stops the read.
         """
-        read = _read.Read(self, _selection.parse(selection, self.shape), out, device, stream)
-        return _read.run(read, options(budget, threads, on_error, progress, watch=self._is_long(read.region)))
+        read = _read.Read(self, _selection.parse(selection, self.shape), out, device, stream, memory)
+        return _read.run(
+            read,
+            options(
+                budget,
+                threads,
+                on_error,
+                progress,
+                watch=self._is_long(read.region),
+                decode=decode,
+                deadline=deadline,
+                memory=read.memory,
+            ),
+        )
 
     def read_async(
         self,
@@ -166,6 +186,9 @@ class Array(Node[_core.Array]):
         threads: int | None = None,
         on_error: OnError = "fail",
         progress: Progress | None = None,
+        decode: Decode | None = None,
+        deadline: Deadline | None = None,
+        memory: Any = None,
     ) -> Future[Any]:
         """As ``read``, in the background: ``await`` the result, or use it as a ``concurrent.futures.Future``.
 
@@ -174,9 +197,19 @@ class Array(Node[_core.Array]):
         errors: of the arguments at once, of the read from the future.
         memory: ``out`` is kept alive, and in use, until the future is done.
         """
-        read = _read.Read(self, _selection.parse(selection, self.shape), out, device, stream)
+        read = _read.Read(self, _selection.parse(selection, self.shape), out, device, stream, memory)
         token = _core.CancelToken()
-        opts = options(budget, threads, on_error, progress, token, watch=False)
+        opts = options(
+            budget,
+            threads,
+            on_error,
+            progress,
+            token,
+            watch=False,
+            decode=decode,
+            deadline=deadline,
+            memory=read.memory,
+        )
         return submit(lambda: _read.run(read, opts), token)
 
     def _is_long(self, region: Region) -> bool:
@@ -199,6 +232,9 @@ class Array(Node[_core.Array]):
         budget: Bytes | None = None,
         threads: int | None = None,
         progress: Progress | None = None,
+        encode: Encode | None = None,
+        deadline: Deadline | None = None,
+        memory: Any = None,
     ) -> None:
         """Writes a selection.
 
@@ -207,12 +243,27 @@ class Array(Node[_core.Array]):
         casting: of values in host memory.  "unsafe", as NumPy's assignment: 300 becomes 44 in uint8; "same_kind" and
             the other rules of ``numpy.can_cast`` raise TypeError instead.
         stream: CUDA only: the stream that makes ``value``.
+        encode: who encodes what comes from a device that could: "cpu", "device", or "auto", what is quicker without
+            making more bytes; None: PENSTOCK_ENCODE, else "auto".
+        deadline: as ``read``; the objects that are written by then stay.  memory: as ``read``, for working memory on
+            the value's device.
         errors: those of ``read``; PermissionError when the array was opened read-only.
-        memory: at most ``budget``.  Chunks covered in part are read, changed and written; every object is replaced as a
+        At most ``budget`` is held.  Chunks covered in part are read, changed and written; every object is replaced as a
             whole, and a stopped write leaves old or new objects, never half of one.
         """
-        write = Write(self, _selection.parse(selection, self.shape), value, stream, casting)
-        write.run(options(budget, threads, "fail", progress, watch=self._is_long(write.region)))
+        write = Write(self, _selection.parse(selection, self.shape), value, stream, casting, memory)
+        write.run(
+            options(
+                budget,
+                threads,
+                "fail",
+                progress,
+                watch=self._is_long(write.region),
+                encode=encode,
+                deadline=deadline,
+                memory=write.memory,
+            )
+        )
 
     def write_async(
         self,
@@ -224,11 +275,24 @@ class Array(Node[_core.Array]):
         budget: Bytes | None = None,
         threads: int | None = None,
         progress: Progress | None = None,
+        encode: Encode | None = None,
+        deadline: Deadline | None = None,
+        memory: Any = None,
     ) -> Future[None]:
         """As ``write``, in the background.  ``value`` is kept alive, and must not change, until the future is done."""
-        write = Write(self, _selection.parse(selection, self.shape), value, stream, casting)
+        write = Write(self, _selection.parse(selection, self.shape), value, stream, casting, memory)
         token = _core.CancelToken()
-        opts = options(budget, threads, "fail", progress, token, watch=False)
+        opts = options(
+            budget,
+            threads,
+            "fail",
+            progress,
+            token,
+            watch=False,
+            encode=encode,
+            deadline=deadline,
+            memory=write.memory,
+        )
         return submit(lambda: write.run(opts), token)
 
     # The rest.
@@ -247,10 +311,15 @@ class Array(Node[_core.Array]):
         return self._core.plan(region.ranges, is_cuda, index, options(budget, threads))
 
     def verify(
-        self, *, budget: Bytes | None = None, threads: int | None = None, progress: Progress | None = None
+        self,
+        *,
+        budget: Bytes | None = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+        deadline: Deadline | None = None,
     ) -> _core.Report:
-        """Decodes every chunk; ``problems`` of the report lists those that are wrong."""
-        report = self._core.verify(options(budget, threads, progress=progress))
+        """Decodes every chunk; ``problems`` of the report lists those that are wrong.  errors: TimeoutError."""
+        report = self._core.verify(options(budget, threads, progress=progress, deadline=deadline))
         self._last_report = report
         return report
 

@@ -1,4 +1,4 @@
-"""Memory that reads go to and writes come from: NumPy arrays, DLPack, __cuda_array_interface__, and device memory."""
+"""Memory that reads go to and writes come from: NumPy arrays, DLPack, __cuda_array_interface__."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ import math
 import threading
 import weakref
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from . import _core
+from . import _core, _dtype
+from ._errors import UnsupportedError
 
-_CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED = 1, 2, 3, 13
-_DLPACK_CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
-_BFLOAT = 4
+if TYPE_CHECKING:
+    from ._tensor import Tensor
+
+_CUDA, _CUDA_MANAGED = 2, 13
+_DLPACK_VERSION = (1, 1)
 
 
 class Memory:
@@ -49,6 +52,8 @@ def of(obj: Any, dtype: np.dtype[Any], what: str, stream: _core.Stream | None, *
     """
     if isinstance(obj, np.ndarray):
         return _of_numpy(obj, dtype, what, writable=writable)
+    if isinstance(getattr(obj, "_core", None), _core.Tensor):
+        return _of_tensor(obj, dtype, what, writable=writable)
     if hasattr(obj, "__dlpack__"):
         return _of_dlpack(obj, dtype, what, stream, writable=writable)
     if hasattr(obj, "__cuda_array_interface__"):
@@ -95,19 +100,36 @@ def _of_numpy(array: npt.NDArray[Any], dtype: np.dtype[Any], what: str, *, writa
     return Memory(array.__array_interface__["data"][0], array.shape, array.strides, keep)
 
 
+def take_dlpack(obj: Any, what: str, stream: _core.Stream | None) -> _core.Tensor:
+    """The tensor behind ``__dlpack__``, made ready on `stream`.  Errors: TypeError (what DLPack has and we do not)."""
+    # DLPack numbers CUDA's legacy default stream 1: 0 is ambiguous and not allowed.
+    given = {} if stream is None else {"stream": stream.handle or 1}
+    try:
+        capsule = obj.__dlpack__(**given, max_version=_DLPACK_VERSION)
+    except TypeError:  # of before version 1
+        capsule = obj.__dlpack__(**given)
+    try:
+        return _core.Tensor.from_capsule(capsule, stream)
+    except UnsupportedError as error:
+        raise TypeError(f"{what}: {error}") from None
+
+
 def _of_dlpack(obj: Any, dtype: np.dtype[Any], what: str, stream: _core.Stream | None, *, writable: bool) -> Memory:
     index = cuda_index(obj)
-    # DLPack numbers CUDA's legacy default stream 1: 0 is ambiguous and not allowed.
-    capsule = obj.__dlpack__() if index is None or stream is None else obj.__dlpack__(stream=stream.handle or 1)
-    tensor = _core.import_writable(capsule) if writable else _core.import_readable(capsule)
-    code, bits, lanes = tensor.dtype
-    if (code, bits, lanes) != (*_dlpack_dtype(dtype, what), 1):
-        raise TypeError(
-            f"{what} holds DLPack type (code {code}, {bits} bits), the array {dtype}: they must be the same"
-        )
-    if tensor.device[0] not in (_CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED):
-        raise TypeError(f"{what} is on DLPack device type {tensor.device[0]}; known are the CPU and CUDA")
+    tensor = take_dlpack(obj, what, None if index is None else stream or own_stream(index))
+    _check_dtype(_dtype.to_numpy(tensor.dtype), dtype, what)
+    if writable and tensor.read_only:
+        raise ValueError(f"{what} is read-only")
     return Memory(tensor.address, tensor.shape, tensor.strides_bytes, (tensor, obj), index)
+
+
+def _of_tensor(obj: Tensor, dtype: np.dtype[Any], what: str, *, writable: bool) -> Memory:
+    _check_dtype(obj.dtype, dtype, what)
+    if writable and obj.read_only:
+        raise ValueError(f"{what} is read-only")
+    order = obj._order
+    wait_for = order.stream.handle if order is not None and order.ordered else None
+    return Memory(obj.address, obj.shape, obj.strides, obj, obj._index, wait_for)
 
 
 def _of_cuda_interface(obj: Any, dtype: np.dtype[Any], what: str, *, writable: bool) -> Memory:
@@ -153,14 +175,6 @@ def c_strides(shape: Sequence[int], item_bytes: int) -> list[int]:
     return strides[::-1]
 
 
-def _dlpack_dtype(dtype: np.dtype[Any], what: str) -> tuple[int, int]:
-    if dtype.name == "bfloat16":
-        return _BFLOAT, 16
-    if dtype.kind not in _DLPACK_CODES:
-        raise BufferError(f"{what}: DLPack has no data type for {dtype}")
-    return _DLPACK_CODES[dtype.kind], dtype.itemsize * 8
-
-
 _streams = threading.local()
 
 
@@ -197,92 +211,3 @@ def callers_stream(stream: Any, index: int) -> _core.Stream:
             "objects with __cuda_stream__, and penstock.Stream"
         )
     return _core.Stream.wrap(index, handle)
-
-
-class DeviceArray:
-    """Elements in CUDA memory: what ``read(device="cuda")`` gives.
-
-    Hand it over without a copy: ``torch.from_dlpack(x)``, ``cupy.from_dlpack(x)``, ``cupy.asarray(x)``.  C order.  The
-    memory is freed with the last object that uses it, after the work that is then in the stream of the read, in the
-    device's default stream and in all streams that wait for that; work in other streams must be done before.
-    """
-
-    def __init__(
-        self, shape: tuple[int, ...], dtype: np.dtype[Any], index: int, stream: _core.Stream, callers: Any = None
-    ) -> None:
-        """`callers`: the caller's object of `stream`; None: the stream is our own, and the read is complete on return."""
-        self.shape = shape
-        self.dtype = dtype
-        self.nbytes = dtype.itemsize * int(np.prod(shape, dtype=object))
-        self._index = index
-        self._stream = stream
-        # True: complete only in the order of `stream`.
-        self._ordered = callers is not None
-        self._memory = _core.DeviceMemory.allocate(index, max(self.nbytes, 1), stream, callers)
-
-    def _follow(self, stream: _core.Stream) -> None:
-        """Work of `stream` puts elements here: whoever uses or frees the memory comes after it."""
-        if stream.handle != self._stream.handle:
-            self._stream.wait_for(stream)
-        self._ordered = True
-
-    @property
-    def device(self) -> str:
-        """ "cuda:0" """
-        return f"cuda:{self._index}"
-
-    @property
-    def ndim(self) -> int:
-        return len(self.shape)
-
-    @property
-    def address(self) -> int:
-        """Device address of the first element."""
-        return self._memory.address
-
-    def __repr__(self) -> str:
-        return f"<penstock.DeviceArray {self.shape} {self.dtype} on {self.device}>"
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return _CUDA, self._index
-
-    def __dlpack__(
-        self,
-        *,
-        stream: int | None = None,
-        max_version: tuple[int, int] | None = None,
-        dl_device: tuple[int, int] | None = None,
-        copy: bool | None = None,
-    ) -> Any:
-        """``dl_device`` (1, 0) gives a copy in host memory.
-
-        Errors: BufferError (a data type that DLPack does not have, another device, copy=True on the device).
-        """
-        if dl_device is not None and dl_device[0] == _CPU and copy is not False:
-            return self.numpy().__dlpack__(max_version=max_version)
-        code = _dlpack_dtype(self.dtype, "this array")
-        if self._ordered and stream != -1:
-            # 1 is the legacy default stream, which cudaStream_t writes as 0; 2 the per-thread one.
-            consumer = _core.Stream.wrap(self._index, 0 if stream in (None, 1) else int(stream or 0))
-            consumer.wait_for(self._stream)
-        tensor: Any = _core.export_tensor(self, self.address, list(self.shape), code, self._index)
-        return tensor.__dlpack__(max_version=max_version, dl_device=dl_device, copy=copy)
-
-    @property
-    def __cuda_array_interface__(self) -> dict[str, Any]:
-        return {
-            "shape": self.shape,
-            "typestr": self.dtype.str,
-            "data": (self.address, False),
-            "strides": None,
-            "version": 3,
-            "stream": (self._stream.handle or 1) if self._ordered else None,
-        }
-
-    def numpy(self) -> npt.NDArray[Any]:
-        """A copy in host memory; after the work that is in the device's default stream now."""
-        out = np.empty(self.shape, self.dtype)
-        if self.nbytes:
-            self._stream.wait_for(_core.Stream.wrap(self._index, 0))
-            _core.copy_to_host(out.__array_interface__["data"][0], self.address, self.nbytes, self._stream)
-        return out

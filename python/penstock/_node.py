@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import atexit
 import json
 from collections.abc import Iterator, Mapping, MutableMapping
 from types import TracebackType
@@ -11,6 +12,9 @@ from typing import Any, Generic, Self, TypeVar
 import numpy as np
 
 from . import _core
+
+# A zip archive is whole only when it was flushed.
+atexit.register(_core.save_open_stores)
 
 Core = TypeVar("Core", _core.Array, _core.Group)
 
@@ -97,7 +101,11 @@ class Node(abc.ABC, Generic[Core]):
         return self._core.path
 
     def flush(self) -> None:
-        """Makes what was written durable and complete; a zip archive gets its directory here, and only here."""
+        """Makes what was written durable and complete; a zip archive gets its directory here.
+
+        Without it the archive is saved with the last object that uses it, or at the end of the process, with a
+        ResourceWarning.
+        """
         self._core.store.flush()
 
     def __enter__(self) -> Self:
@@ -106,9 +114,13 @@ class Node(abc.ABC, Generic[Core]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Flushes, unless an exception is on its way."""
-        if kind is None and self._core.store.writable:
+        """Flushes, unless an exception is on its way: then a zip archive stays as it was."""
+        if not self._core.store.writable:
+            return
+        if kind is None:
             self.flush()
+        else:
+            self._core.store.abandon()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickles as where it is, and is opened again there (in another process, not for memory://)."""

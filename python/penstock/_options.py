@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+import math
 import threading
 from collections.abc import Callable
 from typing import Literal, TypeAlias
@@ -11,6 +13,12 @@ from . import _core
 Bytes: TypeAlias = int | str
 """A size: bytes, or text with a unit ("2GiB", "500MB")."""
 OnError: TypeAlias = Literal["fail", "fill"]
+Decode: TypeAlias = Literal["auto", "cpu", "device", "nvcomp"]
+"""Who decodes chunks that go to a device: what is quicker, the CPU, the device, or the device by nvCOMP."""
+Encode: TypeAlias = Literal["auto", "cpu", "device"]
+"""Who encodes chunks that come from a device."""
+Deadline: TypeAlias = float | datetime.timedelta
+"""Time from now, in seconds or as a timedelta, after which the call ends with TimeoutError."""
 Progress: TypeAlias = Callable[[str, int, int], object]
 """Called with (operation, bytes done, bytes in all), at most every 50 ms and once at the end."""
 
@@ -23,6 +31,10 @@ def options(
     cancel: _core.CancelToken | None = None,
     *,
     watch: bool = True,
+    decode: Decode | None = None,
+    encode: Encode | None = None,
+    deadline: Deadline | None = None,
+    memory: _core.Memory | None = None,
 ) -> _core.Options:
     """The library's options.  `watch`: answer Ctrl-C while waiting (the main thread does)."""
     if threads is not None and threads < 1:
@@ -34,7 +46,23 @@ def options(
         cancel if cancel is not None else _core.CancelToken(),
         progress,
         watch and threading.current_thread() is threading.main_thread(),
+        decode=decode,
+        encode=encode,
+        seconds=_seconds(deadline),
+        memory=memory,
     )
+
+
+def _seconds(deadline: Deadline | None) -> float | None:
+    if deadline is None:
+        return None
+    if isinstance(deadline, datetime.timedelta):
+        return deadline.total_seconds()
+    if isinstance(deadline, bool) or not isinstance(deadline, int | float):
+        raise TypeError(f"deadline is a number of seconds or a datetime.timedelta, not {type(deadline).__name__}")
+    if math.isnan(deadline):
+        raise ValueError("deadline is not a number")
+    return float(deadline)
 
 
 def size_bytes(size: Bytes | None, what: str) -> int:

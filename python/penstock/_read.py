@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _core, _memory, _selection
-from ._options import Bytes, OnError, Progress, options
+from ._allocator import core_memory
+from ._options import Bytes, Deadline, Decode, OnError, Progress, options
 from ._selection import Region, Selection
+from ._tensor import DeviceArray, Tensor
 
 if TYPE_CHECKING:
     from ._array import Array
@@ -21,13 +23,16 @@ if TYPE_CHECKING:
 class Read:
     """One region on its way into `out`, or into new memory."""
 
-    def __init__(self, array: Array, region: Region, out: Any, device: str | None, stream: Any) -> None:
+    def __init__(
+        self, array: Array, region: Region, out: Any, device: str | None, stream: Any, memory: Any = None
+    ) -> None:
         self.array = array
         self.region = region
         self._new = out is None
         self._own: _core.Stream | None = None  # to wait for before the result is given away
         self.result: Any = out
         index = device_index(out, device)
+        self.memory = core_memory(memory, index)
         if index is None:
             if stream is not None:
                 raise ValueError("stream is for CUDA devices; this read goes to host memory")
@@ -41,7 +46,7 @@ class Read:
         array = self.array
         if self._new:
             with new_memory(array, self.region.shape, "memory"):
-                memory = _memory.new(self.region.shape, array.dtype)
+                memory = self._new_in_host()
             self.result = memory.keep
         elif array._vlen and not isinstance(self.result, np.ndarray):
             name = type(self.result).__name__
@@ -51,13 +56,23 @@ class Read:
         strides = self.region.strides(memory.strides)
         self.target = _core.Target(memory.address, strides, memory.keep, None, array._vlen)
 
+    def _new_in_host(self) -> _memory.Memory:
+        shape, array = self.region.shape, self.array
+        if self.memory is None:
+            return _memory.new(shape, array.dtype)
+        if array._vlen:
+            raise TypeError(f"data type {array.data_type} has variable length; its memory is NumPy's own")
+        core = _core.Tensor.allocate(array._dataset.dtype, list(shape), _core.Stream(), None, self.memory)
+        made = Tensor(core).numpy()
+        return _memory.Memory(core.address, shape, made.strides, made)
+
     def _to_device(self, index: int, stream: Any) -> None:
         own = stream is None
         queue = _memory.own_stream(index) if own else _memory.callers_stream(stream, index)
         shape, dtype = self.region.shape, self.array.dtype
         if self._new:
             with new_memory(self.array, shape, f"cuda:{index}"):
-                made = _memory.DeviceArray(shape, dtype, index, queue, stream)
+                made = DeviceArray.empty(shape, self.array._dataset.dtype, queue, stream, self.memory)
             memory = _memory.Memory(made.address, shape, _memory.c_strides(shape, dtype.itemsize), made)
             self.result = made
         else:
@@ -72,7 +87,7 @@ class Read:
         """The result; called when the library has done its part."""
         if self._own is not None:
             self._own.synchronize()
-        elif isinstance(self.result, _memory.DeviceArray):
+        elif isinstance(self.result, DeviceArray):
             self.result._follow(self._queue)
         if self._new and self.region.scalar and isinstance(self.result, np.ndarray):
             return self.result[()]
@@ -94,11 +109,14 @@ def read_many(
     threads: int | None = None,
     on_error: OnError = "fail",
     progress: Progress | None = None,
+    decode: Decode | None = None,
+    deadline: Deadline | None = None,
+    memory: Any = None,
 ) -> list[Any]:
     """Several regions, of one array or many, in one call: their chunks share workers and budget.
 
     items: (array, selection) or (array, selection, out); arrays, results and ``out`` as in ``Array.read``.
-    device, stream: of all items.
+    device, stream, memory: of all items.
     returns: as ``Array.read``, in the order of the items.
     errors: those of ``Array.read``; the first one ends the whole call.
     memory: the results plus at most ``budget``.
@@ -106,17 +124,19 @@ def read_many(
     job = _core.ReadJob()
     arrays: set[Array] = set()
     results: list[Any] = []  # what is new and plain; else a Read
-    new_in_host = device is None and stream is None
+    new_in_host = device is None and stream is None and memory is None
+    given: _core.Memory | None = None
     for item in items:
         array, selection, *rest = _checked_item(item)
         arrays.add(array)
         out = rest[0] if rest else None
         made = _add_plain(job, array, selection) if new_in_host and out is None else None
         if made is None:
-            made = Read(array, _selection.parse(selection, array.shape), out, device, stream)
+            made = Read(array, _selection.parse(selection, array.shape), out, device, stream, memory)
+            given = given or made.memory
             job.add(array._core, made.region.ranges, made.target)
         results.append(made)
-    report = job.run(options(budget, threads, on_error, progress))
+    report = job.run(options(budget, threads, on_error, progress, decode=decode, deadline=deadline, memory=given))
     for array in arrays:
         array._last_report = report
     return [made.finished() if isinstance(made, Read) else made for made in results]

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core, _memory
+from ._allocator import core_memory
 from ._read import fitting
 from ._selection import Region
 
@@ -22,10 +23,13 @@ Casting: TypeAlias = Literal["no", "equiv", "safe", "same_kind", "unsafe"]
 class Write:
     """One region on its way out of `value`."""
 
-    def __init__(self, array: Array, region: Region, value: Any, stream: Any, casting: Casting = "unsafe") -> None:
+    def __init__(
+        self, array: Array, region: Region, value: Any, stream: Any, casting: Casting = "unsafe", memory: Any = None
+    ) -> None:
         self.array = array
         self.region = region
         index = _memory.cuda_index(value)
+        self.memory = core_memory(memory, index)
         if index is None:
             if stream is not None:
                 raise ValueError("stream is for values in CUDA memory")

@@ -46,8 +46,9 @@ void bind_store(nb::module_& m) {
           "open",
           [](const std::string& url, const std::string& mode, const OptionMap& options) {
             const auto how = store_mode(mode);
-            return PyStore{
-                unwrap(without_gil(Threads::none, [&] { return open_store(url, how, store_options(options)); }), url)};
+            auto store =
+                unwrap(without_gil(Threads::none, [&] { return open_store(url, how, store_options(options)); }), url);
+            return PyStore{saved_with_last_handle(std::move(store))};
           },
           nb::arg("url"), nb::arg("mode"), nb::arg("options") = OptionMap())
       .def_prop_ro("url", [](const PyStore& s) { return s.store->url(); })
@@ -62,9 +63,13 @@ void bind_store(nb::module_& m) {
                 unwrap(without_gil(Threads::none, [&] { return open_store(url, StoreMode::read_write); }), url)};
           },
           "The store as it is now, when a directory may have been put in its place.")
+      .def(
+          "abandon", [](const PyStore& s) { abandon(s.store); }, "What was written since the last flush is not saved.")
       .def("flush", [](const PyStore& s) {
         unwrap(without_gil(Threads::none, [&] { return s.store->flush(); }), s.store->url());
       });
+  m.def("save_open_stores", &save_open_stores, nb::call_guard<nb::gil_scoped_release>(),
+        "At the end of the process: saves what only a flush makes visible, with a ResourceWarning.");
 }
 
 /// The array that a metadata document describes, checked to be one that can be read.

@@ -21,6 +21,7 @@ int default_errno(ErrorCode code) {
     case ErrorCode::is_directory: return EISDIR;
     case ErrorCode::already_exists: return EEXIST;
     case ErrorCode::no_space: return ENOSPC;
+    case ErrorCode::timed_out: return ETIMEDOUT;
     case ErrorCode::permission_denied: return EACCES;
     default: return EIO;
   }

@@ -1,8 +1,11 @@
 #include "jobs.hpp"
 
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -11,6 +14,7 @@
 #include <string>
 #include <system_error>
 #include <thread>
+#include <vector>
 
 #include "core/guard.hpp"
 
@@ -65,6 +69,23 @@ bool wait_watching_signals(std::mutex& mutex, std::condition_variable& changed, 
     lock.lock();
   }
   return false;
+}
+
+/// A word of the enum CodecPlace, in its order.
+CodecPlace place_of(const std::string& word, const char* what, const std::vector<std::string>& words) {
+  const auto at = std::find(words.begin(), words.end(), word);
+  if (at != words.end()) return static_cast<CodecPlace>(at - words.begin());
+  std::string message = std::string(what) + " '" + word + "': it is";
+  for (const std::string& known : words) message += (&known == words.data() ? " '" : ", '") + known + "'";
+  throw nb::value_error(message.c_str());
+}
+
+/// So many seconds from now; what is too far for the clock never comes.
+std::optional<std::chrono::steady_clock::time_point> after(double seconds) {
+  constexpr double kCentury = 3.2e9;
+  if (seconds > kCentury) return std::nullopt;
+  const std::chrono::duration<double> wait(std::max(seconds, -kCentury));
+  return std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::nanoseconds>(wait);
 }
 
 }  // namespace
@@ -138,7 +159,9 @@ void bind_jobs(nb::module_& m) {
       .def(
           "__init__",
           [](JobOptions* self, std::uint64_t budget_bytes, std::uint64_t threads, const std::string& on_error,
-             const CancelToken& cancel, nb::object progress, bool watch_signals, bool store_fill_chunks) {
+             const CancelToken& cancel, nb::object progress, bool watch_signals, bool store_fill_chunks,
+             std::optional<std::string> decode, std::optional<std::string> encode, std::optional<double> seconds,
+             std::shared_ptr<Memory> memory) {
             if (on_error != "fail" && on_error != "fill") throw nb::value_error("on_error must be 'fail' or 'fill'");
             Options options;
             options.budget_bytes = budget_bytes;
@@ -146,12 +169,18 @@ void bind_jobs(nb::module_& m) {
             options.on_error = on_error == "fill" ? OnError::fill : OnError::fail;
             options.store_fill_chunks = store_fill_chunks;
             options.cancel = cancel;
+            if (decode) options.decode = place_of(*decode, "decode", {"auto", "cpu", "device", "nvcomp"});
+            if (encode) options.encode = place_of(*encode, "encode", {"auto", "cpu", "device"});
+            if (seconds) options.deadline = after(*seconds);
+            options.memory = std::move(memory);
             new (self)
                 JobOptions{std::move(options), std::move(progress), watch_signals ? Watch::signals : Watch::none};
           },
           nb::arg("budget_bytes") = 0, nb::arg("threads") = 0, nb::arg("on_error") = "fail",
           nb::arg("cancel") = CancelToken(), nb::arg("progress").none() = nb::none(), nb::arg("watch_signals") = false,
-          nb::arg("store_fill_chunks") = false);
+          nb::arg("store_fill_chunks") = false, nb::arg("decode").none() = nb::none(),
+          nb::arg("encode").none() = nb::none(), nb::arg("seconds").none() = nb::none(),
+          nb::arg("memory").none() = nb::none(), "`seconds`: from now to the deadline.");
 }
 
 }  // namespace penstock::python

@@ -13,4 +13,12 @@ struct PyStore {
   SharedStore store;
 };
 
+/// The same store, which saves what only a flush makes visible when its last handle goes, with a ResourceWarning,
+/// unless it was abandoned.
+SharedStore saved_with_last_handle(SharedStore store);
+/// What was written to it since its last flush is not to be saved.
+void abandon(const SharedStore& store);
+/// Saves all stores that are still open: the process ends.
+void save_open_stores();
+
 }  // namespace penstock::python

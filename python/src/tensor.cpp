@@ -1,10 +1,12 @@
 #include "tensor.hpp"
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -15,33 +17,64 @@
 #include <vector>
 
 #include "device/backend.hpp"
+#include "device/staging.hpp"
 #include "errors.hpp"
+#include "foreign_memory.hpp"
+#include "jobs.hpp"
 
 namespace penstock::python {
 namespace {
 
-/// A tensor taken from a DLPack capsule; holds it alive.
-struct ForeignTensor {
-  nb::ndarray<nb::ro> tensor;
+constexpr const char* kVersioned = "dltensor_versioned";
+constexpr const char* kPlain = "dltensor";
 
-  [[nodiscard]] std::uintptr_t address() const { return reinterpret_cast<std::uintptr_t>(tensor.data()); }
-  [[nodiscard]] nb::tuple shape() const {
-    nb::list out;
-    for (std::size_t i = 0; i < tensor.ndim(); ++i) out.append(tensor.shape(i));
-    return nb::tuple(out);
+/// Holds a Python object; may be let go by any thread.
+std::shared_ptr<const void> hold(nb::object object) {
+  return {new nb::object(std::move(object)), [](nb::object* held) {
+            if (!Py_IsInitialized()) return;  // at the end of the process, together with all there is
+            nb::gil_scoped_acquire gil;
+            delete held;
+          }};
+}
+
+/// The capsule's tensor; the name tells the producer that it was taken.
+template <class Managed>
+Tensor take(nb::handle capsule, const char* name, const char* used, const Stream& stream) {
+  auto* const managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule.ptr(), name));
+  Tensor tensor = unwrap(Tensor::from_dlpack(managed, stream));
+  if (PyCapsule_SetName(capsule.ptr(), used) != 0) throw nb::python_error();
+  return tensor;
+}
+
+Tensor from_capsule(nb::handle capsule, const std::optional<Stream>& stream) {
+  const Stream order = stream.value_or(Stream());
+  if (PyCapsule_IsValid(capsule.ptr(), kVersioned))
+    return take<DLManagedTensorVersioned>(capsule, kVersioned, "used_dltensor_versioned", order);
+  if (PyCapsule_IsValid(capsule.ptr(), kPlain)) return take<DLManagedTensor>(capsule, kPlain, "used_dltensor", order);
+  raise(Error(ErrorCode::invalid_argument, "DLPack: __dlpack__ gave no tensor that is not taken yet"));
+}
+
+template <class Managed>
+nb::object make_capsule(Managed* managed, const char* name, PyCapsule_Destructor destructor) {
+  PyObject* const capsule = PyCapsule_New(managed, name, destructor);
+  if (capsule == nullptr) {
+    give_back(managed);
+    throw nb::python_error();
   }
-  [[nodiscard]] nb::tuple strides_bytes() const {
-    nb::list out;
-    const auto item = static_cast<std::int64_t>(tensor.itemsize());
-    for (std::size_t i = 0; i < tensor.ndim(); ++i) out.append(tensor.stride(i) * item);
-    return nb::tuple(out);
-  }
-  [[nodiscard]] std::tuple<int, int, int> dtype() const {
-    const auto d = tensor.dtype();
-    return {d.code, d.bits, d.lanes};
-  }
-  [[nodiscard]] std::tuple<int, int> device() const { return {tensor.device_type(), tensor.device_id()}; }
-};
+  return nb::steal(capsule);
+}
+
+/// A capsule that nobody took gives its tensor back.
+nb::object to_capsule(const Tensor& tensor, bool versioned) {
+  if (versioned)
+    return make_capsule(unwrap(tensor.to_dlpack()), kVersioned, [](PyObject* c) {
+      if (PyCapsule_IsValid(c, kVersioned))
+        give_back(static_cast<DLManagedTensorVersioned*>(PyCapsule_GetPointer(c, kVersioned)));
+    });
+  return make_capsule(unwrap(tensor.to_dlpack_unversioned()), kPlain, [](PyObject* c) {
+    if (PyCapsule_IsValid(c, kPlain)) give_back(static_cast<DLManagedTensor*>(PyCapsule_GetPointer(c, kPlain)));
+  });
+}
 
 /// The process's stream of a device that does nothing but free memory.
 Result<Stream> freeing_stream(Device device) {
@@ -53,21 +86,21 @@ Result<Stream> freeing_stream(Device device) {
   return streams.emplace(device.index, std::move(made)).first->second;
 }
 
-/// Device memory that a read made.
+/// Device memory that a read made, and what keeps the caller's stream, which must outlive it.
 struct DeviceMemory {
-  nb::object keep;  ///< owner of the caller's stream, which must outlive the buffer
+  std::shared_ptr<const void> keep;
   Buffer buffer;
-  Device device;
 
-  DeviceMemory(nb::object owner, Buffer made, Device where)
-      : keep(std::move(owner)), buffer(std::move(made)), device(where) {}
-  DeviceMemory(DeviceMemory&&) = default;
+  DeviceMemory(std::shared_ptr<const void> owner, Buffer made) : keep(std::move(owner)), buffer(std::move(made)) {}
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
   /// Others used the memory too: who says nothing else, on the default stream.  It is freed after what is there now, on
   /// a stream of its own, so that a next read need not wait for their work.
   ~DeviceMemory() {
     if (buffer.data() != nullptr) (void)free_later();
   }
   Status free_later() {
+    const Device device = buffer.stream().device();
     PENSTOCK_ASSIGN(const Stream later, freeing_stream(device));
     PENSTOCK_ASSIGN(const Stream theirs, Stream::wrap(device, nullptr));
     for (const Stream& stream : {theirs, buffer.stream()}) {
@@ -77,43 +110,103 @@ struct DeviceMemory {
     buffer.free_on(later);
     return {};
   }
-
-  [[nodiscard]] std::uintptr_t address() const { return reinterpret_cast<std::uintptr_t>(buffer.data()); }
 };
 
-/// The library's own pool of a device, made at first use and kept: no cap, the driver's limit is the limit.
-Result<std::shared_ptr<Memory>> pool(Device device) {
-  static std::mutex& mutex = *new std::mutex;
-  static auto& pools = *new std::map<int, std::shared_ptr<Memory>>;
-  std::lock_guard lock(mutex);
-  auto& memory = pools[device.index];
+constexpr std::size_t kAlign = 256;
+
+/// New memory on the stream's device, from `memory` or the library's own pool.
+Result<Tensor> allocate(const DType& dtype, const Shape& shape, const Stream& stream, nb::object keep,
+                        std::shared_ptr<Memory> memory) {
+  if (stream.device().type == Device::Type::cpu) return Tensor::empty(dtype, shape, stream, memory);
   if (!memory) {
-    PENSTOCK_ASSIGN(memory, Memory::create(device, 0));
+    PENSTOCK_ASSIGN(memory, result_memory(stream.device()));
   }
-  return memory;
+  PENSTOCK_ASSIGN(TensorView view, TensorView::packed(nullptr, dtype, shape, stream));
+  PENSTOCK_ASSIGN(const std::uint64_t bytes, view.bytes());
+  PENSTOCK_ASSIGN(Buffer buffer, memory->allocate(std::max<std::uint64_t>(bytes, 1), kAlign, stream));
+  view.data = buffer.data();
+  return Tensor::share(std::make_shared<DeviceMemory>(hold(std::move(keep)), std::move(buffer)), std::move(view));
+}
+
+/// Memory as an address: of NumPy, of __cuda_array_interface__.
+Tensor from_address(std::uintptr_t address, const DType& dtype, Shape shape, Strides strides_bytes, nb::object keep,
+                    const std::optional<Stream>& stream, bool read_only) {
+  TensorView view;
+  view.data = reinterpret_cast<void*>(address);
+  view.dtype = dtype;
+  view.shape = std::move(shape);
+  view.strides_bytes = std::move(strides_bytes);
+  view.stream = stream.value_or(Stream());
+  view.device = view.stream.device();
+  view.access = read_only ? Access::read_only : Access::read_write;
+  unwrap(view.check());
+  return Tensor::share(hold(std::move(keep)), std::move(view));
+}
+
+Index index_of(nb::handle item) {
+  std::int64_t at = 0;
+  if (nb::try_cast(item, at)) return at;
+  const auto part = [&](const char* name) -> std::optional<std::int64_t> {
+    const nb::object value = item.attr(name);
+    return value.is_none() ? std::nullopt : std::optional(nb::cast<std::int64_t>(value));
+  };
+  return Slice{part("start"), part("stop"), part("step")};
+}
+
+Tensor sliced(const Tensor& tensor, const nb::list& indices) {
+  std::vector<Index> made;
+  for (const nb::handle item : indices) made.push_back(index_of(item));
+  return unwrap(tensor.slice(made));
+}
+
+nb::tuple tuple_of(const auto& numbers) {
+  nb::list out;
+  for (const auto number : numbers) out.append(number);
+  return nb::tuple(out);
 }
 
 Device cuda(int index) { return {Device::Type::cuda, index}; }
 
-void bind_foreign(nb::module_& m) {
-  nb::class_<ForeignTensor>(m, "ForeignTensor", "Memory of another library, from a DLPack capsule.")
-      .def_prop_ro("address", &ForeignTensor::address)
-      .def_prop_ro("shape", &ForeignTensor::shape, nb::sig("def shape(self) -> tuple[int, ...]"))
-      .def_prop_ro("strides_bytes", &ForeignTensor::strides_bytes,
-                   nb::sig("def strides_bytes(self) -> tuple[int, ...]"))
-      .def_prop_ro("dtype", &ForeignTensor::dtype, "DLPack's (code, bits, lanes).")
-      .def_prop_ro("device", &ForeignTensor::device, "DLPack's (device type, device id).");
+void bind_tensors(nb::module_& m) {
+  nb::class_<Tensor>(m, "Tensor", "Elements in memory, with what keeps the memory alive.")
+      .def_static("from_capsule", &from_capsule, nb::arg("capsule"), nb::arg("stream") = nb::none(),
+                  nb::sig("def from_capsule(capsule: object, stream: Stream | None = None) -> Tensor"),
+                  "Takes a DLPack capsule over; `stream`: on which a device's elements are ready.")
+      .def_static("from_address", &from_address, nb::arg("address"), nb::arg("dtype"), nb::arg("shape"),
+                  nb::arg("strides_bytes"), nb::arg("keep").none(), nb::arg("stream") = nb::none(),
+                  nb::arg("read_only") = false)
+      .def_static(
+          "allocate",
+          [](const DType& dtype, const Shape& shape, const Stream& stream, nb::object keep,
+             std::shared_ptr<Memory> memory) {
+            return unwrap(allocate(dtype, shape, stream, std::move(keep), std::move(memory)));
+          },
+          nb::arg("dtype"), nb::arg("shape"), nb::arg("stream"), nb::arg("keep").none() = nb::none(),
+          nb::arg("memory").none() = nb::none(), "`keep`: owner of the stream, alive as long as the memory.")
+      .def_prop_ro("address", [](const Tensor& t) { return reinterpret_cast<std::uintptr_t>(t.view().data); })
+      .def_prop_ro("dtype", [](const Tensor& t) { return t.view().dtype; })
+      .def_prop_ro(
+          "shape", [](const Tensor& t) { return tuple_of(t.view().shape); },
+          nb::sig("def shape(self) -> tuple[int, ...]"))
+      .def_prop_ro(
+          "strides_bytes", [](const Tensor& t) { return tuple_of(t.view().strides_bytes); },
+          nb::sig("def strides_bytes(self) -> tuple[int, ...]"))
+      .def_prop_ro("device", [](const Tensor& t) { return t.view().device.name(); })
+      .def_prop_ro("read_only", [](const Tensor& t) { return t.view().access == Access::read_only; })
+      .def_prop_ro("contiguous", [](const Tensor& t) { return t.view().is_contiguous(); })
+      .def("slice", &sliced, nb::arg("indices"), nb::sig("def slice(self, indices: list[int | slice]) -> Tensor"))
+      .def("to_capsule", &to_capsule, nb::arg("versioned"), nb::sig("def to_capsule(self, versioned: bool) -> object"));
   m.def(
-      "import_writable", [](nb::ndarray<> t) { return ForeignTensor{nb::ndarray<nb::ro>(t)}; }, nb::arg("capsule"),
-      "Takes a DLPack capsule over; refuses read-only memory.",
-      nb::sig("def import_writable(capsule: object) -> ForeignTensor"));
-  m.def(
-      "import_readable", [](nb::ndarray<nb::ro> t) { return ForeignTensor{std::move(t)}; }, nb::arg("capsule"),
-      nb::sig("def import_readable(capsule: object) -> ForeignTensor"));
+      "copy_elements",
+      [](const Tensor& from, const Tensor& to) {
+        unwrap(without_gil(CallGuard::Threads::none, [&] { return copy_elements(from.view(), to.view()); }));
+      },
+      nb::arg("source"), nb::arg("to"));
 }
 
 void bind_stream(nb::module_& m) {
-  nb::class_<Stream>(m, "Stream", "A queue of work on a CUDA device.")
+  nb::class_<Stream>(m, "Stream", "A queue of work on a CUDA device; Stream() is the host's own order.")
+      .def(nb::init<>())
       .def_static(
           "create", [](int index) { return unwrap(Stream::create(cuda(index))); }, nb::arg("index"))
       .def_static(
@@ -152,17 +245,6 @@ void bind_memory(nb::module_& m) {
       },
       nb::arg("buffer"),
       "Address of a contiguous, writable buffer; None when the object does not show it.  The caller keeps it alive.");
-  nb::class_<DeviceMemory>(m, "DeviceMemory", "Owned memory of a CUDA device, freed in the order of its stream.")
-      .def_static(
-          "allocate",
-          [](int index, std::uint64_t bytes, const Stream& stream, nb::object keep) {
-            auto memory = unwrap(pool(cuda(index)));
-            return DeviceMemory(std::move(keep), unwrap(memory->allocate(bytes, 256, stream)), cuda(index));
-          },
-          nb::arg("index"), nb::arg("bytes"), nb::arg("stream"), nb::arg("keep").none(),
-          "`keep`: owner of the stream, alive as long as the memory.")
-      .def_prop_ro("address", &DeviceMemory::address)
-      .def_prop_ro("size", [](const DeviceMemory& d) { return d.buffer.size(); });
   m.def(
       "copy_to_host",
       [](std::uintptr_t to, std::uintptr_t from, std::uint64_t bytes, const Stream& stream) {
@@ -176,19 +258,6 @@ void bind_memory(nb::module_& m) {
         unwrap(std::move(status));
       },
       nb::arg("to"), nb::arg("source"), nb::arg("bytes"), nb::arg("stream"));
-  m.def(
-      "export_tensor",
-      [](nb::object owner, std::uintptr_t address, const std::vector<std::size_t>& shape, std::tuple<int, int> dtype,
-         int index) {
-        const nb::dlpack::dtype d{static_cast<std::uint8_t>(std::get<0>(dtype)),
-                                  static_cast<std::uint8_t>(std::get<1>(dtype)), 1};
-        return nb::ndarray<nb::array_api>(reinterpret_cast<void*>(address), shape.size(), shape.data(), owner, nullptr,
-                                          d, nb::device::cuda::value, index);
-      },
-      nb::arg("owner"), nb::arg("address"), nb::arg("shape"), nb::arg("dtype"), nb::arg("index"),
-      nb::sig("def export_tensor(owner: object, address: int, shape: list[int], dtype: tuple[int, int], index: int) -> "
-              "object"),
-      "CUDA memory as an object with __dlpack__; it keeps `owner` alive.");
 }
 
 }  // namespace
@@ -205,8 +274,9 @@ std::optional<BufferView> buffer_of(nb::handle object) {
 }
 
 void bind_tensor(nb::module_& m) {
-  bind_foreign(m);
   bind_stream(m);
+  bind_foreign_memory(m);
+  bind_tensors(m);
   bind_memory(m);
   nb::class_<DeviceInfo>(m, "DeviceInfo", "What a device is.")
       .def_prop_ro("name", [](const DeviceInfo& d) { return d.device.name(); })

@@ -1,12 +1,11 @@
-// Memory of other libraries (in) and of devices (out), as DLPack.
+// Elements in memory: shared with other libraries both ways.
 #pragma once
 #include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 
 #include <cstdint>
 #include <optional>
 
-#include "penstock/array.hpp"
+#include "penstock/tensor.hpp"
 
 namespace penstock::python {
 

@@ -18,11 +18,6 @@ Error syntax(std::string_view text, std::string_view part) {
       fmt::format("region '{}': '{}' is no range; write start:stop, start:stop:step, an index, or ...", text, part)};
 }
 
-struct Slice {
-  std::optional<std::int64_t> start, stop, step;
-  bool is_index = false;
-};
-
 std::string_view trim(std::string_view s) {
   while (!s.empty() && s.front() == ' ') s.remove_prefix(1);
   while (!s.empty() && s.back() == ' ') s.remove_suffix(1);
@@ -39,30 +34,41 @@ bool parse_int(std::string_view s, std::optional<std::int64_t>& out) {
   return true;
 }
 
-bool parse_slice(std::string_view part, Slice& out) {
+bool parse_index(std::string_view part, Index& out) {
   const std::size_t a = part.find(':');
+  Slice slice;
   if (a == std::string_view::npos) {
-    out.is_index = true;
-    return parse_int(part, out.start) && out.start.has_value();
+    if (!parse_int(part, slice.start) || !slice.start) return false;
+    out = *slice.start;
+    return true;
   }
   const std::size_t b = part.find(':', a + 1);
-  if (!parse_int(part.substr(0, a), out.start)) return false;
-  if (b == std::string_view::npos) return parse_int(part.substr(a + 1), out.stop);
-  return parse_int(part.substr(a + 1, b - a - 1), out.stop) && parse_int(part.substr(b + 1), out.step) &&
-         part.find(':', b + 1) == std::string_view::npos && out.step.value_or(1) != 0;
+  if (!parse_int(part.substr(0, a), slice.start)) return false;
+  if (b == std::string_view::npos) {
+    if (!parse_int(part.substr(a + 1), slice.stop)) return false;
+  } else if (!parse_int(part.substr(a + 1, b - a - 1), slice.stop) || !parse_int(part.substr(b + 1), slice.step) ||
+             part.find(':', b + 1) != std::string_view::npos || slice.step.value_or(1) == 0) {
+    return false;
+  }
+  out = slice;
+  return true;
 }
 
-/// NumPy's slice rules for one dimension of extent n.
-Result<Range> resolve(const Slice& s, std::uint64_t extent, std::size_t dim) {
+}  // namespace
+
+Result<Range> range_of(const Index& index, std::uint64_t extent, std::size_t dimension) {
   const auto n = static_cast<std::int64_t>(extent);
-  if (s.is_index) {
-    const std::int64_t i = *s.start < 0 ? *s.start + n : *s.start;
+  if (const auto* at = std::get_if<std::int64_t>(&index)) {
+    const std::int64_t i = *at < 0 ? *at + n : *at;
     if (i < 0 || i >= n)
       return Error(ErrorCode::out_of_range,
-                   fmt::format("index {} is outside dimension {} of extent {}", *s.start, dim, extent));
+                   fmt::format("index {} is outside dimension {} of extent {}", *at, dimension, extent));
     return Range{static_cast<std::uint64_t>(i), 1, 1};
   }
+  const Slice& s = *std::get_if<Slice>(&index);
   const std::int64_t step = s.step.value_or(1);
+  if (step == 0)
+    return Error(ErrorCode::invalid_argument, fmt::format("a slice of dimension {} has step 0", dimension));
   const auto clip = [&](std::int64_t v) {
     if (v < 0) v += n;
     const std::int64_t low = step > 0 ? 0 : -1;
@@ -77,8 +83,6 @@ Result<Range> resolve(const Slice& s, std::uint64_t extent, std::size_t dim) {
       step > 0 ? static_cast<std::uint64_t>(step) : std::uint64_t{0} - static_cast<std::uint64_t>(step);
   return Range{static_cast<std::uint64_t>(start), div_up(static_cast<std::uint64_t>(span), stride), step};
 }
-
-}  // namespace
 
 Region whole(std::span<const std::uint64_t> shape) {
   Region region;
@@ -160,9 +164,9 @@ Result<Selection> parse_selection(std::string_view text, std::span<const std::ui
       for (std::size_t k = given; k < shape.size(); ++k) region.push_back({0, shape[region.size()], 1});
       continue;
     }
-    Slice slice;
-    if (!parse_slice(part, slice)) return syntax(text, part);
-    PENSTOCK_ASSIGN(const Range range, resolve(slice, shape[region.size()], region.size()));
+    Index index;
+    if (!parse_index(part, index)) return syntax(text, part);
+    PENSTOCK_ASSIGN(const Range range, range_of(index, shape[region.size()], region.size()));
     region.push_back(range);
     selection.is_index.resize(region.size(), false);
     selection.is_index.back() = slice.is_index;

@@ -202,6 +202,15 @@ Result<std::uint64_t> number_of(const Row& row) {
   return value.number;
 }
 
+Result<ChosenPlace> place_of(const Row& row, std::optional<CodecPlace> asked) {
+  std::string by = asked ? std::string(row.name) : row.variable;
+  if (!asked) {
+    PENSTOCK_ASSIGN(const std::uint64_t set, number_of(row));
+    asked = static_cast<CodecPlace>(set);
+  }
+  return ChosenPlace{*asked, std::move(by) + "=" + row.format(static_cast<std::uint64_t>(*asked))};
+}
+
 }  // namespace
 
 Result<std::uint64_t> default_budget_bytes() { return number_of(kRows[kBudget]); }
@@ -210,14 +219,12 @@ Result<std::uint64_t> default_threads() { return number_of(kRows[kThreads]); }
 
 Result<std::uint64_t> default_pinned_bytes() { return number_of(kRows[kPinned]); }
 
-Result<CodecPlace> decode_place() {
-  PENSTOCK_ASSIGN(const std::uint64_t place, number_of(kRows[kDecode]));
-  return static_cast<CodecPlace>(place);
-}
+Result<ChosenPlace> decode_place(std::optional<CodecPlace> asked) { return place_of(kRows[kDecode], asked); }
 
-Result<CodecPlace> encode_place() {
-  PENSTOCK_ASSIGN(const std::uint64_t place, number_of(kRows[kEncode]));
-  return static_cast<CodecPlace>(place);
+Result<ChosenPlace> encode_place(std::optional<CodecPlace> asked) {
+  if (asked == CodecPlace::nvcomp)
+    return Error(ErrorCode::invalid_argument, "encode: 'nvcomp' only decodes; accepted are auto, cpu, device");
+  return place_of(kRows[kEncode], asked);
 }
 
 Result<ZstdSearch> zstd_search() {

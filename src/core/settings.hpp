@@ -2,11 +2,13 @@
 // (core/config.hpp), else what is built in.  An option of a command or an argument of a call goes before all of them.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "penstock/control.hpp"
 #include "penstock/error.hpp"
 
 namespace penstock {
@@ -27,9 +29,13 @@ Result<std::uint64_t> default_threads();
 Result<std::uint64_t> default_pinned_bytes();
 /// Where chunks for a device are decoded, and those from a device encoded, when it could do it: decode = auto, cpu,
 /// device or nvcomp (on the device, by nvCOMP as far as it can); encode = auto, cpu or device.
-enum class CodecPlace : std::uint8_t { automatic, cpu, device, nvcomp };
-Result<CodecPlace> decode_place();
-Result<CodecPlace> encode_place();
+struct ChosenPlace {
+  CodecPlace place;
+  std::string by;  ///< "PENSTOCK_DECODE=cpu", or "decode=cpu" where the caller asked for it
+};
+/// `asked` goes before the setting.  Errors: also invalid_argument (encode = nvcomp).
+Result<ChosenPlace> decode_place(std::optional<CodecPlace> asked = {});
+Result<ChosenPlace> encode_place(std::optional<CodecPlace> asked = {});
 /// How zstd searches for matches when many chunks are written: zstd_search = auto (quicker than the level says where a
 /// trial shows no loss) or level.
 enum class ZstdSearch : std::uint8_t { automatic, of_the_level };

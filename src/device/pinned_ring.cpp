@@ -174,7 +174,7 @@ Result<Slab> PinnedRing::acquire(std::uint64_t bytes, const CancelToken& cancel)
   const auto me = waiting_.insert(waiting_.end(), 0);
   const auto reserved = guarded([&]() -> Result<Reserved> {
     for (;;) {
-      if (cancel.cancelled()) return Error(ErrorCode::cancelled, "cancelled while waiting for staging memory");
+      PENSTOCK_TRY(cancel.check("waiting for staging memory"));
       if (waiting_.begin() == me) {
         PENSTOCK_ASSIGN(std::optional<Reserved> now, reserve(bytes));
         if (now) return *std::move(now);

@@ -7,6 +7,7 @@
 #include "core/checked.hpp"
 #include "core/settings.hpp"
 #include "core/units.hpp"
+#include "device/staging.hpp"
 #include "exec/job.hpp"
 
 namespace penstock {
@@ -43,6 +44,14 @@ Result<BudgetPlan> plan_budget(const Options& options, std::uint64_t bytes_per_w
   a.spare_bytes = free / a.workers;
   a.spare_bytes -= std::min(a.spare_bytes, bytes_per_worker);
   return a;
+}
+
+Result<std::shared_ptr<Memory>> working_memory(Device device, const Options& options) {
+  if (!options.memory) return staging_memory(device);
+  if (options.memory->device() != device)
+    return Error(ErrorCode::invalid_argument, fmt::format("memory of {} was given for elements on {}",
+                                                          options.memory->device().name(), device.name()));
+  return options.memory;
 }
 
 Result<WriteBudget> plan_write_budget(const Options& options, const WriteNeed& need) {

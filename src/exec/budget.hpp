@@ -19,6 +19,10 @@ struct BudgetPlan {
 /// invalid_argument (settings).
 Result<BudgetPlan> plan_budget(const Options& options, std::uint64_t bytes_per_worker);
 
+/// What an operation holds on `device` comes from here: options.memory, else the pool of the process.
+/// Errors: invalid_argument (options.memory is of another device), no_device, device_error.
+Result<std::shared_ptr<Memory>> working_memory(Device device, const Options& options);
+
 /// Working memory of a write.
 struct WriteNeed {
   std::uint64_t thread_bytes = 0;  ///< of each thread

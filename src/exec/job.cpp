@@ -58,6 +58,7 @@ Worker::~Worker() {
 
 Job::Job(const Options& options, std::string_view what, std::uint64_t total_bytes, std::uint64_t workers, Reuse reuse)
     : options_(options),
+      stop_(options.stop()),
       what_(what),
       total_bytes_(total_bytes),
       count_(std::clamp<std::uint64_t>(workers, 1, 4096)),
@@ -69,10 +70,7 @@ Job::Job(const Options& options, std::string_view what, std::uint64_t total_byte
   if (count_ > 1 && count_ != usual) arena_.emplace(static_cast<int>(count_));
 }
 
-Status Job::check() const {
-  if (options_.cancel.cancelled()) return Error(ErrorCode::cancelled, std::string(what_) + " was cancelled");
-  return {};
-}
+Status Job::check() const { return stop_.check(what_); }
 
 Status Job::check_ran(std::uint64_t ran, std::uint64_t all) const {
   if (ran == all) return check();

@@ -95,7 +95,8 @@ class StageClock {
 
 /// Errors of the work, not of the data: they end it also where unreadable chunks become the fill value.
 inline bool ends_work(const Error& error) {
-  return error.code() == ErrorCode::cancelled || error.code() == ErrorCode::out_of_memory;
+  return error.code() == ErrorCode::cancelled || error.code() == ErrorCode::timed_out ||
+         error.code() == ErrorCode::out_of_memory;
 }
 
 /// The first error of a loop or a flow: of the piece with the lowest number.  That others were stopped for it never
@@ -163,9 +164,12 @@ class Job {
   [[nodiscard]] std::uint64_t merged_chunks() const;
   [[nodiscard]] std::uint64_t worker_count() const { return count_; }
   [[nodiscard]] const Options& options() const { return options_; }
+  /// To be handed to what waits.
+  [[nodiscard]] const CancelToken& stop() const { return stop_; }
 
  private:
   const Options& options_;
+  CancelToken stop_;
   std::string_view what_;
   std::uint64_t total_bytes_;
   std::uint64_t count_;

@@ -132,14 +132,6 @@ TEST(BytesBatch, DecodesWhereTheChunksAre) {
 
 namespace {
 
-/// PENSTOCK_ENCODE while it lives.
-struct EncodeSetting {
-  explicit EncodeSetting(const char* place) { setenv("PENSTOCK_ENCODE", place, 1); }
-  ~EncodeSetting() { unsetenv("PENSTOCK_ENCODE"); }
-  EncodeSetting(const EncodeSetting&) = delete;
-  EncodeSetting& operator=(const EncodeSetting&) = delete;
-};
-
 struct InRoom {
   Buffer room;
   EncodedBatch made;
@@ -156,15 +148,14 @@ InRoom encode_in_room(BatchEncoder& encoder, const std::vector<Bytes>& plain) {
 }  // namespace
 
 TEST(BytesBatch, EncodesWhereTheChunksAre) {
-  const EncodeSetting setting("device");
   for (const CodecSpec& spec : {zstd_codec(), CodecSpec{"numcodecs.lz4", "{}"}}) {
     const std::shared_ptr<const BytesToBytes> codec = make_bytes_codec(spec).value();
-    BatchEncoder encoder(codec);
+    BatchEncoder encoder(codec, CodecPlace::device);
     const std::vector<Bytes> plain = chunks({1000, 0, 70000, 1, 150001});
     EXPECT_TRUE(encoder.wants_device(5).value());
     const InRoom in_room = encode_in_room(encoder, plain);
     EXPECT_TRUE(in_room.made.on_device);
-    EXPECT_EQ(in_room.made.reason, "PENSTOCK_ENCODE=device");
+    EXPECT_EQ(in_room.made.reason, "encode=device");
     std::vector<EncodedChunk> encoded;
     for (std::size_t i = 0; i < plain.size(); ++i) encoded.push_back({in_room.made.encoded[i], plain[i].size()});
     const auto back = decode_batch(*codec, encoded, {});
@@ -178,23 +169,18 @@ TEST(BytesBatch, EncodesWhereTheChunksAre) {
   }
 }
 
-TEST(BytesBatch, EncodesWhereTheSettingSays) {
-  BatchEncoder encoder(make_bytes_codec(zstd_codec()).value());
-  {
-    const EncodeSetting setting("cpu");
-    EXPECT_FALSE(encoder.wants_device(5).value());
-    EXPECT_EQ(encode_in_room(encoder, chunks({100})).made.reason, "PENSTOCK_ENCODE=cpu");
-  }
-  {
-    const EncodeSetting setting("gpu");
-    EXPECT_EQ(encoder.wants_device(5).error().code(), ErrorCode::invalid_argument);
-  }
+TEST(BytesBatch, EncodesWhereTheCallerSays) {
+  BatchEncoder encoder(make_bytes_codec(zstd_codec()).value(), CodecPlace::cpu);
+  EXPECT_FALSE(encoder.wants_device(5).value());
+  EXPECT_EQ(encode_in_room(encoder, chunks({100})).made.reason, "encode=cpu");
+  BatchEncoder decodes_only(make_bytes_codec(zstd_codec()).value(), CodecPlace::nvcomp);
+  EXPECT_EQ(decodes_only.wants_device(5).error().message(),
+            "encode: 'nvcomp' only decodes; accepted are auto, cpu, device");
 }
 
 TEST(BytesBatch, ATrialDecidesForSomeHundredChunks) {
-  const EncodeSetting setting("auto");
   // Noise: the device's algorithm is no quicker here, on the CPU.  It must be tried, and then not again.
-  BatchEncoder encoder(make_bytes_codec({"numcodecs.lz4", "{}"}).value());
+  BatchEncoder encoder(make_bytes_codec({"numcodecs.lz4", "{}"}).value(), CodecPlace::automatic);
   EXPECT_TRUE(encoder.wants_device(600).value());
   const InRoom tried = encode_in_room(encoder, chunks({300000, 300000}));
   EXPECT_FALSE(tried.made.on_device) << tried.made.reason;

@@ -1,6 +1,4 @@
 // Chunks placed straight from pinned memory, with the CPU as the device.
-#include <cstdlib>
-
 #include "array/device/read.hpp"
 #include "array/direct_reads.hpp"
 
@@ -9,14 +7,13 @@ using namespace penstock::test;
 
 namespace {
 
-const auto kRead = [](const Array& array, const Region& region, Canvas& canvas, const Options& options) {
+const auto kRead = [](const Array& array, const Region& region, Canvas& canvas, Options options) {
+  options.decode = CodecPlace::cpu;
   const ReadItem item{&array, region, Target{canvas.bytes.data() + canvas.offset, canvas.strides, {}, {}}};
   return read_device({&item, 1}, options);
 };
 
 struct Direct : ::testing::Test {
-  void SetUp() override { setenv("PENSTOCK_DECODE", "cpu", 1); }
-  void TearDown() override { unsetenv("PENSTOCK_DECODE"); }
   DirectReads<decltype(kRead)> reads{kRead};
 };
 

@@ -15,7 +15,7 @@ namespace {
 class Path : public ::testing::Test {
  protected:
   void TearDown() override {
-    for (const char* name : {"PENSTOCK_DECODE", "PENSTOCK_CODEC_COSTS", "PENSTOCK_NVCOMP_LIBRARY"}) unsetenv(name);
+    for (const char* name : {"PENSTOCK_CODEC_COSTS", "PENSTOCK_NVCOMP_LIBRARY"}) unsetenv(name);
   }
   /// Seconds of a chunk of 4 KiB on a device and on a core.
   static void costs(const std::string& name, const std::string& device, const std::string& core) {
@@ -28,10 +28,10 @@ class Path : public ::testing::Test {
                         << row("device", device) << "," << row("core", core) << "]}";
     setenv("PENSTOCK_CODEC_COSTS", path.c_str(), 1);
   }
-  static Result<DevicePath> path(const CodecSpec& codec, std::uint64_t chunks = 8) {
+  static Result<DevicePath> path(const CodecSpec& codec, std::optional<CodecPlace> decode = {}) {
     const Dataset d = dataset({64, 2048}, {1, 2048}, {bytes_codec(), codec});
     const CodecChain chain = CodecChain::make(d.codecs, {d.chunk_shape, d.dtype, d.fill}).value();
-    return device_path(d, chain, {}, chunks, 4);
+    return device_path(d, chain, {}, 8, 4, decode);
   }
 };
 
@@ -54,20 +54,19 @@ TEST_F(Path, TheTableDecides) {
 TEST_F(Path, WhoIsToldDoesNotLookAtTheTable) {
   setenv("PENSTOCK_CODEC_COSTS", "/nowhere/costs.json", 1);
   EXPECT_EQ(path(zstd_codec()).error().code(), ErrorCode::not_found);
-  setenv("PENSTOCK_DECODE", "cpu", 1);
-  EXPECT_EQ(path(zstd_codec())->decode, DevicePath::Decode::on_cpu);
-  setenv("PENSTOCK_DECODE", "device", 1);
-  EXPECT_EQ(path(zstd_codec())->decode, DevicePath::Decode::on_device);
-  setenv("PENSTOCK_DECODE", "gpu", 1);
-  EXPECT_NE(path(zstd_codec()).error().message().find("none of auto, cpu, device, nvcomp"), std::string::npos);
+  const DevicePath cpu = path(zstd_codec(), CodecPlace::cpu).value();
+  EXPECT_EQ(cpu.decode, DevicePath::Decode::on_cpu);
+  EXPECT_EQ(cpu.reason, "decode=cpu");
+  const DevicePath device = path(zstd_codec(), CodecPlace::device).value();
+  EXPECT_EQ(device.decode, DevicePath::Decode::on_device);
+  EXPECT_EQ(device.reason, "decode=device");
 }
 
 TEST_F(Path, NvcompThatIsNotThereIsAnError) {
-  setenv("PENSTOCK_DECODE", "nvcomp", 1);
   setenv("PENSTOCK_NVCOMP_LIBRARY", "/nowhere/libnvcomp.so.6", 1);
-  const auto absent = path(zstd_codec());
+  const auto absent = path(zstd_codec(), CodecPlace::nvcomp);
   ASSERT_FALSE(absent);
-  EXPECT_NE(absent.error().message().find("PENSTOCK_DECODE=nvcomp: nvCOMP: /nowhere/libnvcomp.so.6"), std::string::npos)
+  EXPECT_NE(absent.error().message().find("decode=nvcomp: nvCOMP: /nowhere/libnvcomp.so.6"), std::string::npos)
       << absent.error().message();
   EXPECT_NE(absent.error().hint().find("pip install"), std::string::npos);
 }

@@ -19,17 +19,20 @@ namespace {
 // Before the ring is made: small, so that readers get in each other's way.
 const bool kSmallRing = setenv("PENSTOCK_PINNED", "8MiB", 1) == 0;
 
-struct Waves : ::testing::Test {
-  void SetUp() override { setenv("PENSTOCK_DECODE", "device", 1); }
-  void TearDown() override { unsetenv("PENSTOCK_DECODE"); }
-};
-
+/// Decoded by the device unless `options` say otherwise.
 Result<std::vector<std::byte>> read_in_waves(const Array& array, const Region& region, Report& report,
-                                             const Options& options) {
+                                             Options options) {
+  if (!options.decode) options.decode = CodecPlace::device;
   std::vector<std::byte> out(Model::count(shape_of(region)) * array.dataset().dtype.size_bytes, std::byte{0xEE});
   const ReadItem item{&array, region, Target{out.data(), {}, {}, {}}};
   PENSTOCK_ASSIGN(report, read_device({&item, 1}, options));
   return out;
+}
+
+Options decoded_on_cpu(std::uint64_t count) {
+  Options options = threads(count);
+  options.decode = CodecPlace::cpu;
+  return options;
 }
 
 const StageReport& decode_stage(const Report& report) {
@@ -43,7 +46,7 @@ std::shared_ptr<Store> memory_store() { return open_store("memory://", StoreMode
 
 }  // namespace
 
-TEST_F(Waves, ManySmallWavesGiveWhatTheHostReads) {
+TEST(Waves, ManySmallWavesGiveWhatTheHostReads) {
   const std::vector<std::vector<CodecSpec>> chains = {
       {bytes_codec(), zstd_codec()},
       {bytes_codec(), {"numcodecs.lz4", "{}"}, {"crc32c", "{}"}},
@@ -74,7 +77,7 @@ TEST_F(Waves, ManySmallWavesGiveWhatTheHostReads) {
   }
 }
 
-TEST_F(Waves, ChunksLargerThanAPieceAndEmptyObjects) {
+TEST(Waves, ChunksLargerThanAPieceAndEmptyObjects) {
   const Dataset d = dataset({3, 1 << 20}, {1, 1 << 20}, {bytes_codec(), {"numcodecs.lz4", "{}"}});
   const auto store = memory_store();
   Array array = make_array(d, store);
@@ -97,7 +100,7 @@ TEST_F(Waves, ChunksLargerThanAPieceAndEmptyObjects) {
 }
 
 // With each bit of a chunk flipped: accepted or refused as by a read into host memory, in the same words.
-TEST_F(Waves, TakeWhatTheHostTakesAndSayTheSame) {
+TEST(Waves, TakeWhatTheHostTakesAndSayTheSame) {
   const Dataset d = dataset({4, 300}, {1, 300}, {bytes_codec(), zstd_codec()});
   const auto store = memory_store();
   Array array = make_array(d, store);
@@ -130,7 +133,7 @@ TEST_F(Waves, TakeWhatTheHostTakesAndSayTheSame) {
   }
 }
 
-TEST_F(Waves, ReadersAtOnceShareASmallRing) {
+TEST(Waves, ReadersAtOnceShareASmallRing) {
   ASSERT_TRUE(kSmallRing);
   const Dataset d = dataset({64, 64, 64}, {8, 16, 16}, {bytes_codec(), zstd_codec()});
   Array array = make_array(d, memory_store());
@@ -154,20 +157,21 @@ TEST_F(Waves, ReadersAtOnceShareASmallRing) {
 }
 
 // Workers for whom no staging memory is left do not wait for what their own read holds until it ends.
-TEST_F(Waves, MoreWorkersThanTheRingHasRoomFor) {
+TEST(Waves, MoreWorkersThanTheRingHasRoomFor) {
   const Dataset d = dataset({64, 64, 64}, {8, 16, 16}, {bytes_codec(), zstd_codec()});
   Array array = make_array(d, memory_store());
   std::mt19937_64 random(12);
   const auto values = random_values(whole(d.shape), 2, random);
   ASSERT_TRUE(test::write(array, whole(d.shape), values));
-  for (const char* place : {"device", "cpu"}) {
-    setenv("PENSTOCK_DECODE", place, 1);
+  for (const CodecPlace place : {CodecPlace::device, CodecPlace::cpu}) {
+    Options options = threads(14);
+    options.decode = place;
     std::vector<std::string> problems(4);
     std::vector<std::thread> readers;
     for (std::string& problem : problems)
       readers.emplace_back([&] {
         Report report;
-        const auto got = read_in_waves(array, whole(d.shape), report, threads(14));
+        const auto got = read_in_waves(array, whole(d.shape), report, options);
         problem = !got ? got.error().message() : *got == values ? "" : "other bytes";
       });
     for (std::thread& reader : readers) reader.join();
@@ -175,7 +179,7 @@ TEST_F(Waves, MoreWorkersThanTheRingHasRoomFor) {
   }
 }
 
-TEST_F(Waves, CancelAndFailedReadsEndAllWorkers) {
+TEST(Waves, CancelAndFailedReadsEndAllWorkers) {
   const Dataset d = dataset({64, 64, 64}, {8, 16, 16}, {bytes_codec(), zstd_codec()});
   const auto store = memory_store();
   Array array = make_array(d, store);
@@ -201,10 +205,9 @@ TEST_F(Waves, CancelAndFailedReadsEndAllWorkers) {
   }
 }
 
-TEST_F(Waves, RawAndHostDecodedChunksGoThroughPieces) {
+TEST(Waves, RawAndHostDecodedChunksGoThroughPieces) {
   std::mt19937_64 random(11);
   for (const auto& chain : {std::vector<CodecSpec>{bytes_codec()}, {bytes_codec(), zstd_codec()}}) {
-    if (chain.size() > 1) setenv("PENSTOCK_DECODE", "cpu", 1);
     for (const auto& [shape, chunk] :
          {std::pair<Shape, Shape>{{40, 26, 30}, {8, 4, 6}}, {{3, 1 << 20}, {1, 1 << 20}}}) {
       const Dataset d = dataset(shape, chunk, chain);
@@ -213,7 +216,7 @@ TEST_F(Waves, RawAndHostDecodedChunksGoThroughPieces) {
       for (int round = 0; round < 6; ++round) {
         const Region region = round < 2 ? whole(d.shape) : random_region(d.shape, random);
         Report report;
-        const auto got = read_in_waves(array, region, report, threads(1 + round % 3));
+        const auto got = read_in_waves(array, region, report, decoded_on_cpu(1 + round % 3));
         ASSERT_TRUE(got) << got.error().message();
         ASSERT_EQ(*got, test::read(array, region).value()) << to_string(region);
       }

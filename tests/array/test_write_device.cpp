@@ -24,10 +24,11 @@ Target at(const std::vector<std::byte>& values) {
 }
 
 /// Encoders of the device, whatever is thought to be quicker.
-struct EncodedByTheDevice : ::testing::Test {
-  void SetUp() override { setenv("PENSTOCK_ENCODE", "device", 1); }
-  void TearDown() override { unsetenv("PENSTOCK_ENCODE"); }
-};
+Options encoded(std::uint64_t count, CodecPlace place = CodecPlace::device) {
+  Options options = threads(count);
+  options.encode = place;
+  return options;
+}
 
 const StageReport& stage(const Report& report, std::string_view name) {
   return *std::ranges::find(report.stages, name, &StageReport::stage);
@@ -156,7 +157,7 @@ TEST(WriteDevice, ManySmallObjectsComeDownTogether) {
   EXPECT_EQ(test::read(array, whole(d.shape)).value(), values);
 }
 
-TEST_F(EncodedByTheDevice, AgreesWithAPlainCopy) {
+TEST(EncodedByTheDevice, AgreesWithAPlainCopy) {
   const std::string inner =
       R"([{"name":"bytes","configuration":{"endian":"little"}},{"name":"numcodecs.lz4"},{"name":"crc32c"}])";
   const CodecSpec big{"bytes", R"({"endian":"big"})"};
@@ -179,12 +180,12 @@ TEST_F(EncodedByTheDevice, AgreesWithAPlainCopy) {
       auto values = random_values(region, model.item, random);
       if (round % 3 == 0) std::ranges::fill(values, std::byte{7});
       model.write(region, values);
-      Options options = threads(1 + round % 3);
+      Options options = encoded(1 + round % 3);
       if (round % 2 != 0) options.budget_bytes = 200000;  // several waves
       const auto written = write_from_device(array, region, at(values), options);
       ASSERT_TRUE(written) << written.error().message();
       EXPECT_EQ(stage(*written, "encode").path.substr(0, 5), "cpu, ") << "the name of the device";
-      EXPECT_EQ(stage(*written, "encode").reason, "PENSTOCK_ENCODE=device");
+      EXPECT_EQ(stage(*written, "encode").reason, "encode=device");
       EXPECT_EQ(written->decoded_bytes, values.size());
       ASSERT_EQ(test::read(array, whole(d.shape)).value(), model.data) << to_string(region);
     }
@@ -192,7 +193,7 @@ TEST_F(EncodedByTheDevice, AgreesWithAPlainCopy) {
   EXPECT_EQ(shared_pinned_ring(Device::Type::cpu).value()->loaned_bytes(), 0u) << "every slab went back";
 }
 
-TEST_F(EncodedByTheDevice, FillValuesAreNotStored) {
+TEST(EncodedByTheDevice, FillValuesAreNotStored) {
   for (const bool sharded : {false, true}) {
     const Dataset d =
         sharded
@@ -205,24 +206,24 @@ TEST_F(EncodedByTheDevice, FillValuesAreNotStored) {
     Model model(d);
     std::vector<std::byte> values = model.data;  // fill values
     values[0] = std::byte{1};
-    const Report report = write_from_device(array, whole(d.shape), at(values), threads(2)).value();
+    const Report report = write_from_device(array, whole(d.shape), at(values), encoded(2)).value();
     EXPECT_EQ(report.absent_chunks, sharded ? 15u : 3u);
     EXPECT_EQ(store->list("").value(), (std::vector<std::string>{"c/0/0", "zarr.json"}));
     EXPECT_EQ(test::read(array, whole(d.shape)).value(), values);
-    ASSERT_TRUE(write_from_device(array, whole(d.shape), at(model.data), threads(2)));
+    ASSERT_TRUE(write_from_device(array, whole(d.shape), at(model.data), encoded(2)));
     EXPECT_EQ(store->list("").value(), std::vector<std::string>{"zarr.json"}) << "what was there is erased";
     if (sharded) continue;
-    Options all = threads(2);
+    Options all = encoded(2);
     all.store_fill_chunks = true;
     ASSERT_TRUE(write_from_device(array, whole(d.shape), at(model.data), all));
     EXPECT_EQ(store->list("").value().size(), 5u);
   }
 }
 
-TEST_F(EncodedByTheDevice, SaysWhyTheCpuEncodes) {
-  const auto reason = [](const Dataset& d, std::uint64_t budget_bytes = 0) {
+TEST(EncodedByTheDevice, SaysWhyTheCpuEncodes) {
+  const auto reason = [](const Dataset& d, std::uint64_t budget_bytes = 0, CodecPlace place = CodecPlace::device) {
     Array array = Array::create(memory(), "", d, Array::IfExists::fail).value();
-    Options options = threads(1);
+    Options options = encoded(1, place);
     options.budget_bytes = budget_bytes;
     const std::vector<std::byte> values(2 * 64 * 64);
     const Report report = write_from_device(array, whole(d.shape), at(values), options).value();
@@ -233,8 +234,6 @@ TEST_F(EncodedByTheDevice, SaysWhyTheCpuEncodes) {
   EXPECT_EQ(reason(dataset({64, 64}, {64, 64}, {bytes_codec()})), "there is nothing to encode");
   EXPECT_EQ(reason(dataset({64, 64}, {64, 64}, {bytes_codec(), {"gzip", "{}"}})), "gzip has no device encoder");
   EXPECT_EQ(reason(lz4, 45000).substr(0, 22), "a wave of one chunk ta");
-  setenv("PENSTOCK_ENCODE", "cpu", 1);
-  EXPECT_EQ(reason(lz4), "PENSTOCK_ENCODE=cpu");
-  setenv("PENSTOCK_ENCODE", "auto", 1);
-  EXPECT_EQ(reason(lz4), "the device is the CPU");
+  EXPECT_EQ(reason(lz4, 0, CodecPlace::cpu), "encode=cpu");
+  EXPECT_EQ(reason(lz4, 0, CodecPlace::automatic), "the device is the CPU");
 }

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 #include "array/model.hpp"
@@ -92,8 +91,8 @@ TEST(GpuEncode, ArraysWrittenFromItsMemory) {
       dataset_of({40, 130, 170}, {7, 9, 11}, {kLittle, kCrc})};
   const Stream stream = Stream::create(kGpu).value();
   const auto pool = Memory::create(kGpu, 0).value();
-  for (const char* place : {"device", "auto", "cpu"}) {
-    setenv("PENSTOCK_ENCODE", place, 1);
+  for (const auto& [place, encode] : {std::pair("device", CodecPlace::device), std::pair("auto", CodecPlace::automatic),
+                                      std::pair("cpu", CodecPlace::cpu)}) {
     for (const Dataset& d : datasets) {
       SCOPED_TRACE(std::string(place) + ", " + d.codecs.back().name);
       std::mt19937_64 random(3);
@@ -109,6 +108,7 @@ TEST(GpuEncode, ArraysWrittenFromItsMemory) {
         const Buffer source = pool->allocate(values.size(), 256, stream).value();
         ASSERT_TRUE(copy_async(source.data(), kGpu, values.data(), {}, values.size(), stream));
         Options options = threads(2);
+        options.encode = encode;
         if (round % 2 != 0) options.budget_bytes = 32 << 20;
         const auto written = array.write(region, Target{source.data(), {}, kGpu, stream}, options);
         ASSERT_TRUE(written) << written.error().message();
@@ -123,5 +123,4 @@ TEST(GpuEncode, ArraysWrittenFromItsMemory) {
       }
     }
   }
-  unsetenv("PENSTOCK_ENCODE");
 }

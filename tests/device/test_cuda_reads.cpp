@@ -1,8 +1,6 @@
 // Arrays read into the memory of a GPU, their chunks decoded there in waves.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "array/direct_reads.hpp"
 #include "array/model.hpp"
 #include "device/gpu.hpp"
@@ -14,8 +12,8 @@ using namespace penstock::test;
 namespace {
 
 /// Reads into device memory and brings it back.
-Result<std::vector<std::byte>> read_by_gpu(const Array& array, const Region& region, Report& report,
-                                           const Options& options) {
+Result<std::vector<std::byte>> read_by_gpu(const Array& array, const Region& region, Report& report, Options options) {
+  options.decode = CodecPlace::device;
   PENSTOCK_ASSIGN(const Stream stream, Stream::create(kGpu));
   PENSTOCK_ASSIGN(const auto pool, Memory::create(kGpu, 0));
   std::vector<std::byte> out(Model::count(shape_of(region)) * array.dataset().dtype.size_bytes, std::byte{0xEE});
@@ -33,13 +31,9 @@ std::string decode_path(const Report& report) {
   return {};
 }
 
-struct GpuReads : ::testing::Test {
-  void SetUp() override { setenv("PENSTOCK_DECODE", "device", 1); }
-  void TearDown() override { unsetenv("PENSTOCK_DECODE"); }
-};
-
-/// The same for memory around a target.
-Result<Report> read_canvas(const Array& array, const Region& region, Canvas& canvas, const Options& options) {
+/// The same for memory around a target, decoded on the CPU.
+Result<Report> read_canvas(const Array& array, const Region& region, Canvas& canvas, Options options) {
+  options.decode = CodecPlace::cpu;
   PENSTOCK_ASSIGN(const Stream stream, Stream::create(kGpu));
   PENSTOCK_ASSIGN(const auto pool, Memory::create(kGpu, 0));
   PENSTOCK_ASSIGN(const Buffer memory, pool->allocate(canvas.bytes.size(), 256, stream));
@@ -53,7 +47,7 @@ Result<Report> read_canvas(const Array& array, const Region& region, Canvas& can
 
 }  // namespace
 
-TEST_F(GpuReads, ChainsGiveWhatTheHostReads) {
+TEST(GpuReads, ChainsGiveWhatTheHostReads) {
   const std::string inner =
       R"([{"name":"bytes","configuration":{"endian":"little"}},{"name":"gzip","configuration":{"level":1}},{"name":"crc32c"}])";
   const std::vector<std::vector<CodecSpec>> chains = {
@@ -89,7 +83,7 @@ TEST_F(GpuReads, ChainsGiveWhatTheHostReads) {
   }
 }
 
-TEST_F(GpuReads, OneBadChunkIsNamedOrFilled) {
+TEST(GpuReads, OneBadChunkIsNamedOrFilled) {
   for (const CodecSpec& codec : {zstd_codec(), CodecSpec{"gzip", "{}"}, CodecSpec{"numcodecs.lz4", "{}"},
                                  CodecSpec{"blosc", R"({"typesize":2,"cname":"zlib"})"}}) {
     SCOPED_TRACE(codec.name);
@@ -116,7 +110,7 @@ TEST_F(GpuReads, OneBadChunkIsNamedOrFilled) {
   }
 }
 
-TEST_F(GpuReads, SmallBudgetsMakeSmallWavesOrSaySo) {
+TEST(GpuReads, SmallBudgetsMakeSmallWavesOrSaySo) {
   const Dataset d = dataset({64, 256, 256}, {8, 64, 64}, {bytes_codec(), {"numcodecs.lz4", "{}"}});
   Array array = Array::create(open_store("memory://", StoreMode::create).value(), "", d, Array::IfExists::fail).value();
   std::mt19937_64 random(7);
@@ -133,8 +127,7 @@ TEST_F(GpuReads, SmallBudgetsMakeSmallWavesOrSaySo) {
   EXPECT_TRUE(decode_path(report).starts_with("cuda:0")) << decode_path(report);
 }
 
-TEST_F(GpuReads, RawAndHostDecodedChunksMixDirectAndStaged) {
-  setenv("PENSTOCK_DECODE", "cpu", 1);
+TEST(GpuReads, RawAndHostDecodedChunksMixDirectAndStaged) {
   DirectReads reads(read_canvas);
   reads.edges_and_absent_chunks();
   for (const std::vector<CodecSpec>& codecs :
@@ -145,7 +138,7 @@ TEST_F(GpuReads, RawAndHostDecodedChunksMixDirectAndStaged) {
 }
 
 // StagingBuffers are used again and again while the device reads from them.
-TEST_F(GpuReads, PiecesAreNotUsedAgainTooEarly) {
+TEST(GpuReads, PiecesAreNotUsedAgainTooEarly) {
   const Dataset d = dataset({256, 512, 512}, {32, 64, 64}, {bytes_codec()});  // 128 MiB
   Array array = Array::create(open_store("memory://", StoreMode::create).value(), "", d, Array::IfExists::fail).value();
   std::mt19937_64 random(13);

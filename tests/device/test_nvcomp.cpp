@@ -16,20 +16,13 @@ using namespace penstock::test;
 
 namespace {
 
-struct Told : ::testing::Test {
-  void SetUp() override { setenv("PENSTOCK_DECODE", "nvcomp", 1); }
-  void TearDown() override { unsetenv("PENSTOCK_DECODE"); }
-};
-using GpuNvcomp = Told;
-using GpuNoNvcomp = Told;
-
 struct Read {
   std::vector<std::byte> values;
   StageReport decode;
   std::vector<std::string> bad;  // keys of chunks that were filled
 };
 
-Result<Read> read_by_gpu(const Array& array, OnError on_error = OnError::fail) {
+Result<Read> read_by_gpu(const Array& array, OnError on_error = OnError::fail, CodecPlace decode = CodecPlace::nvcomp) {
   const Region region = whole(array.dataset().shape);
   Read read;
   read.values.resize(Model::count(shape_of(region)) * array.dataset().dtype.size_bytes);
@@ -38,6 +31,7 @@ Result<Read> read_by_gpu(const Array& array, OnError on_error = OnError::fail) {
   PENSTOCK_ASSIGN(const Buffer target, pool->allocate(read.values.size(), 256, stream));
   Options options;
   options.on_error = on_error;
+  options.decode = decode;
   PENSTOCK_ASSIGN(const Report report, array.read(region, Target{target.data(), {}, kGpu, stream}, options));
   PENSTOCK_TRY(copy_async(read.values.data(), {}, target.data(), kGpu, read.values.size(), stream));
   PENSTOCK_TRY(stream.synchronize());
@@ -67,7 +61,7 @@ struct Volume {
 
 }  // namespace
 
-TEST_F(GpuNvcomp, ReadsGiveWhatTheHostReads) {
+TEST(GpuNvcomp, ReadsGiveWhatTheHostReads) {
   const std::vector<std::pair<std::vector<CodecSpec>, std::string>> chains = {
       {{bytes_codec(), zstd_codec()}, "cuda:0, zstd (nvCOMP"},
       {{bytes_codec(), {"numcodecs.lz4", "{}"}}, "cuda:0, lz4 (nvCOMP"},
@@ -87,7 +81,7 @@ TEST_F(GpuNvcomp, ReadsGiveWhatTheHostReads) {
 
 // Headers that say something else never reach nvCOMP, and lz4 it checks itself; a wrong stream of the other formats is
 // beyond what it promises, so none is given to it here.
-TEST_F(GpuNvcomp, BadChunksAreNamedAndDoNotDisturbOthers) {
+TEST(GpuNvcomp, BadChunksAreNamedAndDoNotDisturbOthers) {
   for (const CodecSpec& codec : {zstd_codec(), CodecSpec{"numcodecs.lz4", "{}"}, CodecSpec{"gzip", "{}"}}) {
     SCOPED_TRACE(codec.name);
     const Volume volume({bytes_codec(), codec});
@@ -109,8 +103,8 @@ TEST_F(GpuNvcomp, BadChunksAreNamedAndDoNotDisturbOthers) {
   }
 }
 
-TEST_F(GpuNvcomp, TakesPartInAChoiceOnceNamed) {
-  setenv("PENSTOCK_DECODE", "auto", 1);
+TEST(GpuNvcomp, TakesPartInAChoiceOnceNamed) {
+  constexpr CodecPlace kAuto = CodecPlace::automatic;
   const std::string costs = ::testing::TempDir() + "nvcomp-costs.json";
   FILE* const file = std::fopen(costs.c_str(), "w");
   std::fputs(R"({"format": "penstock codec costs 1", "origin": "a test", "machine": "", "date": "", "commit": "",
@@ -124,20 +118,20 @@ TEST_F(GpuNvcomp, TakesPartInAChoiceOnceNamed) {
   const Volume volume({bytes_codec(), zstd_codec()});
   const std::string named = nvcomp_library().value();
   unsetenv("PENSTOCK_NVCOMP_LIBRARY");
-  EXPECT_TRUE(read_by_gpu(volume.array).value().decode.path.starts_with("cuda:0, zstd (own)"));
+  EXPECT_TRUE(read_by_gpu(volume.array, OnError::fail, kAuto).value().decode.path.starts_with("cuda:0, zstd (own)"));
   setenv("PENSTOCK_NVCOMP_LIBRARY", named.empty() ? "libnvcomp.so.6" : named.c_str(), 1);
-  const Read read = read_by_gpu(volume.array).value();
+  const Read read = read_by_gpu(volume.array, OnError::fail, kAuto).value();
   EXPECT_TRUE(read.decode.path.starts_with("cuda:0, zstd (nvCOMP")) << read.decode.path;
   EXPECT_EQ(read.values, volume.values);
   if (named.empty()) unsetenv("PENSTOCK_NVCOMP_LIBRARY");
   unsetenv("PENSTOCK_CODEC_COSTS");
 }
 
-TEST_F(GpuNoNvcomp, IsSaidWithWhatToDo) {
+TEST(GpuNoNvcomp, IsSaidWithWhatToDo) {
   const Volume volume({bytes_codec(), zstd_codec()});
   const auto read = read_by_gpu(volume.array);
   ASSERT_FALSE(read);
-  EXPECT_NE(read.error().message().find("PENSTOCK_DECODE=nvcomp: nvCOMP"), std::string::npos) << read.error().message();
+  EXPECT_NE(read.error().message().find("decode=nvcomp: nvCOMP"), std::string::npos) << read.error().message();
   EXPECT_NE(read.error().hint().find("pip install nvidia-libnvcomp"), std::string::npos);
 }
 

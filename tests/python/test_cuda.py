@@ -79,9 +79,8 @@ def test_selections(array: penstock.Array, index: Any, device: str) -> None:
 
 @pytest.mark.parametrize("place", ["auto", "cpu", "device"])
 @pytest.mark.parametrize("codecs", [*SPECIFIED_V3, LZ4], ids=name_of)
-def test_codecs(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, codecs: Any, place: str) -> None:
+def test_codecs(tmp_path: pathlib.Path, codecs: Any, place: str) -> None:
     """Decoded by the CPU, and where it can be by the device; whole chunks and shards."""
-    monkeypatch.setenv("PENSTOCK_DECODE", place)
     for dtype in ["u1", "i2", "f4", "c16", ">u4", "M8[ns]"]:
         values = sample(np.dtype(dtype).newbyteorder("="), (30, 50))
         for order in ("C", "F"):
@@ -97,8 +96,12 @@ def test_codecs(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, codecs:
                     overwrite=True,
                 )
                 a[...] = values
-                assert same(a.read(device="cuda").numpy(), values), (dtype, order, shards)
-                assert same(a.read(np.s_[::-3, 7], device="cuda").numpy(), values[::-3, 7]), (dtype, order, shards)
+                assert same(a.read(device="cuda", decode=place).numpy(), values), (dtype, order, shards)
+                assert same(a.read(np.s_[::-3, 7], device="cuda", decode=place).numpy(), values[::-3, 7]), (
+                    dtype,
+                    order,
+                    shards,
+                )
 
 
 @pytest.mark.parametrize("dtype", ["bool", "f2", "f8", "bfloat16", "r24", *FIXED, STRUCT], ids=str)
@@ -125,11 +128,8 @@ def test_more_than_the_staging_memory_holds_at_once(tmp_path: pathlib.Path, code
 
 @pytest.mark.parametrize("dtype", ["<u2", ">f4"])
 @pytest.mark.parametrize("codecs", [[], ["zstd"]], ids=["raw", "zstd"])
-def test_chunks_straight_from_pinned_memory_and_others(
-    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, codecs: Any, dtype: str
-) -> None:
+def test_chunks_straight_from_pinned_memory_and_others(tmp_path: pathlib.Path, codecs: Any, dtype: str) -> None:
     """Chunks with long rows are placed over the bus, those at the far edge and in odd targets are staged first."""
-    monkeypatch.setenv("PENSTOCK_DECODE", "cpu")
     shape = (70, 90, 264)
     values = sample(np.dtype(dtype).newbyteorder("="), shape)
     values[:32] = 3  # absent
@@ -137,11 +137,11 @@ def test_chunks_straight_from_pinned_memory_and_others(
     a[32:] = values[32:]
     mixed: list[Any] = [np.s_[...], np.s_[1:, :, :256], np.s_[::-1, 5:80], np.s_[:, ::2, 128:]]
     for index in [*mixed, np.s_[..., 1:]]:
-        assert same(a.read(index, device="cuda").numpy(), values[index]), index
+        assert same(a.read(index, device="cuda", decode="cpu").numpy(), values[index]), index
         assert ("by their placement" in str(a.last_report)) == (index in mixed), index
     (tmp_path / "a/c/1/1/0").write_bytes(b"short")
     with pytest.raises(penstock.CorruptDataError, match="c/1/1/0"):
-        a.read(device="cuda")
+        a.read(device="cuda", decode="cpu")
     want = values.copy()
     want[32:64, 32:64, :128] = 3
     assert same(a.read(device="cuda", on_error="fill").numpy(), want)
@@ -251,8 +251,8 @@ def test_dlpack_out(array: penstock.Array) -> None:
 
     got = array.read(device="cuda")
     for version in (None, (1, 0)):
-        taken = _core.import_readable(got.__dlpack__(max_version=version))
-        assert (taken.address, taken.shape, taken.device, taken.dtype) == (got.address, SHAPE, (2, 0), (1, 16, 1))
+        taken = _core.Tensor.from_capsule(got.__dlpack__(max_version=version), penstock.Stream.create(0))
+        assert (taken.address, taken.shape, taken.device, taken.dtype.name) == (got.address, SHAPE, "cuda:0", "uint16")
     with pytest.raises(BufferError):
         got.__dlpack__(copy=True)
     with pytest.raises(BufferError):
@@ -265,7 +265,7 @@ def test_memory_outlives_its_array(array: penstock.Array) -> None:
     from penstock import _core
 
     tensor: Any = array.read(device="cuda").__dlpack__()
-    taken = _core.import_readable(tensor)
+    taken = _core.Tensor.from_capsule(tensor, penstock.Stream.create(0))
     del tensor
     for _ in range(20):
         array.read(np.s_[::-1], device="cuda")
@@ -369,8 +369,7 @@ def test_budgets(array: penstock.Array) -> None:
 
 @pytest.mark.parametrize("place", ["cpu", "device"])
 @pytest.mark.parametrize("codecs", [["zstd"], LZ4, ["crc32c"]], ids=["zstd", "lz4", "crc32c"])
-def test_damaged_chunks(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, codecs: Any, place: str) -> None:
-    monkeypatch.setenv("PENSTOCK_DECODE", place)
+def test_damaged_chunks(tmp_path: pathlib.Path, codecs: Any, place: str) -> None:
     values = sample("u4", (64, 64))
     a = penstock.create(tmp_path / "a", shape=(64, 64), dtype="u4", chunks=(16, 16), codecs=codecs, fill_value=5)
     a[...] = values
@@ -378,15 +377,15 @@ def test_damaged_chunks(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch,
     for damaged in (whole[: len(whole) // 2], b""):
         (tmp_path / "a/c/1/2").write_bytes(damaged)
         with pytest.raises(penstock.CorruptDataError, match="c/1/2"):
-            a.read(device="cuda")
-        got = a.read(device="cuda", on_error="fill").numpy()
+            a.read(device="cuda", decode=place)
+        got = a.read(device="cuda", decode=place, on_error="fill").numpy()
         report = a.last_report
         assert report is not None and [problem.key for problem in report.problems] == ["c/1/2"]
         want = values.copy()
         want[16:32, 32:48] = 5
         assert same(got, want)
     (tmp_path / "a/c/1/2").unlink()
-    assert same(a.read(device="cuda").numpy(), want)
+    assert same(a.read(device="cuda", decode=place).numpy(), want)
 
 
 def test_the_wrong_device(array: penstock.Array) -> None:

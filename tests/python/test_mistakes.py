@@ -53,6 +53,64 @@ ARRAY: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
         TypeError,
         "value: cannot cast int64 to uint8 with casting='same_kind'",
     ),
+    (lambda a: a[None], IndexError, f"dimension 0: cannot index with None (np.newaxis): {INDEX}"),
+    (lambda a: a[:, True], IndexError, f"dimension 1: cannot index with a boolean: {INDEX}"),
+    (lambda a: a[1, 2, 3], IndexError, "too many indices: the array has 2 dimensions, 3 were given"),
+    (lambda a: a[..., ...], IndexError, "an index can only have a single ellipsis ('...')"),
+    (lambda a: a[8], IndexError, "index 8 is out of bounds for dimension 0 with size 8"),
+    (lambda a: a[::0], ValueError, "slice step cannot be zero"),
+    (lambda a: a.read(threads=0), ValueError, "threads must be at least 1, not 0"),
+    (lambda a: a.read(budget=0), ValueError, "budget must be more than nothing, not 0"),
+    (lambda a: a.read(decode="gpu"), ValueError, "decode 'gpu': it is 'auto', 'cpu', 'device', 'nvcomp'"),
+    (lambda a: a.write(0, 1, encode="nvcomp"), ValueError, "encode 'nvcomp': it is 'auto', 'cpu', 'device'"),
+    (lambda a: a.read(on_error="skip"), ValueError, "on_error must be 'fail' or 'fill'"),
+    (
+        lambda a: a.read(deadline="2s"),
+        TypeError,
+        "deadline is a number of seconds or a datetime.timedelta, not str",
+    ),
+    (
+        lambda a: a.read(deadline=True),
+        TypeError,
+        "deadline is a number of seconds or a datetime.timedelta, not bool",
+    ),
+    (lambda a: a.read(deadline=float("nan")), ValueError, "deadline is not a number"),
+    (
+        lambda a: a.read(memory=3),
+        TypeError,
+        "memory is int; known are CuPy's pools and allocator functions, torch.cuda, and objects with allocate and "
+        "deallocate (penstock.Allocator)",
+    ),
+    (
+        lambda a: a.read(memory=print),
+        ValueError,
+        "memory is CuPy's, of CUDA devices; these elements are in host memory",
+    ),
+    (lambda a: a.read(stream=3), ValueError, "stream is for CUDA devices; this read goes to host memory"),
+    (lambda a: a.write(0, 1, stream=3), ValueError, "stream is for values in CUDA memory"),
+    (
+        lambda a: a.read(out=[1]),
+        TypeError,
+        "out is list, which is neither a NumPy array nor a buffer and has neither __dlpack__ nor "
+        "__cuda_array_interface__",
+    ),
+    (
+        lambda a: ps.asarray(3),
+        TypeError,
+        "x is int, which is neither a NumPy array nor a buffer and has neither __dlpack__ nor __cuda_array_interface__",
+    ),
+    (
+        lambda a: ps.asarray(np.zeros(2, ">u2")),
+        TypeError,
+        "x holds >u2, in the other byte order; x.astype('<u2') first",
+    ),
+    (
+        lambda a: a.read(out=np.zeros((8, 6), "i4")),
+        TypeError,
+        "out holds int32, the array uint8: they must be the same",
+    ),
+    (lambda a: a.read(out=np.zeros((8, 5), "u1")), ValueError, "out has shape (8, 5), the selection (8, 6)"),
+    (lambda a: len(ps.asarray(np.float32(1))), TypeError, "len() of a 0-d tensor"),
 ]
 IMAGE: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
     (lambda i: i[:], TypeError, "an image is indexed by level: image[0][...]"),
@@ -76,6 +134,12 @@ def check(call: Callable[[Any], Any], kind: type[Exception], text: str, node: An
     with pytest.raises(kind) as caught:
         call(node)
     assert str(caught.value) == text.replace("{url}", getattr(node, "url", ""))
+
+
+def test_there_are_enough_and_none_speaks_of_the_binding() -> None:
+    assert len(ARRAY) + len(IMAGE) >= 35
+    for _, _, text in [*ARRAY, *IMAGE]:
+        assert not any(word in text for word in ("nanobind", "incompatible function arguments", "_core", "std::"))
 
 
 @pytest.mark.parametrize(("call", "kind", "text"), ARRAY)

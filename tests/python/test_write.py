@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import pathlib
+import subprocess
+import sys
+import warnings
+import zipfile
 from typing import Any
 
 import hypothesis.extra.numpy as npst
@@ -221,3 +226,55 @@ def test_create_says_what_is_wrong(tmp_path: pathlib.Path) -> None:
     with pytest.raises(FileExistsError):
         create()
     create(overwrite=True)
+
+
+def zip_names(path: pathlib.Path) -> list[str]:
+    with zipfile.ZipFile(path) as archive:
+        return archive.namelist()
+
+
+def test_an_archive_is_saved_with_its_last_handle(tmp_path: pathlib.Path) -> None:
+    a = penstock.create(tmp_path / "a.zip", shape=4, dtype="u1", chunks=2)
+    again = penstock.Array._open(a._core.store, "")
+    a[...] = 5
+    del a
+    assert not (tmp_path / "a.zip").exists()
+    with pytest.warns(ResourceWarning, match=r"a\.zip was not flushed; it is saved now"):
+        del again
+    assert "c/0" in zip_names(tmp_path / "a.zip")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        flushed = penstock.open(tmp_path / "a.zip", "r+")
+        flushed[...] = 6
+        flushed.flush()
+        del flushed
+    assert (penstock.open(tmp_path / "a.zip")[...] == 6).all()
+
+
+def test_an_archive_is_saved_when_the_program_ends(tmp_path: pathlib.Path) -> None:
+    code = """if True:
+        import os, sys
+        import penstock
+        b = penstock.create(sys.argv[1], shape=4, dtype="u1", chunks=2)
+        b[...] = 5
+        keep = [b]
+        keep.append(keep)
+        if os.fork() == 0:
+            sys.exit(0)  # saves nothing: the parent is still writing
+        os.wait()
+        assert not os.path.exists(sys.argv[1])
+        b[:2] = 6
+    """
+    run = [sys.executable, "-W", "default", "-c", code, str(tmp_path / "b.zip")]
+    done = subprocess.run(run, capture_output=True, text=True, check=True)
+    assert "b.zip was not flushed; it is saved now" in done.stderr
+    assert penstock.open(tmp_path / "b.zip")[...].tolist() == [6, 6, 5, 5]
+
+
+def test_an_archive_stays_as_it_was_after_an_exception(tmp_path: pathlib.Path) -> None:
+    with pytest.raises(RuntimeError, match="half way"), penstock.create(tmp_path / "c.zip", shape=4, dtype="u1") as c:
+        c[:2] = 1
+        raise RuntimeError("half way")
+    del c
+    gc.collect()
+    assert not (tmp_path / "c.zip").exists()

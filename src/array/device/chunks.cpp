@@ -189,7 +189,7 @@ Status Sender::fill(const Load& load, const ObjectChunks::Chunk& chunk) {
 
 /// Sets chunk_ when the chunk cannot be read.
 Status Sender::add_chunk(const Load& load, const ObjectChunks::Chunk& chunk) {
-  auto bytes = ChunkBytes::open(load, chunk.ref, worker_, run_.job.options().cancel);
+  auto bytes = ChunkBytes::open(load, chunk.ref, worker_, run_.job.stop());
   if (!bytes) {
     chunk_ = std::move(bytes).error();
     return {};
@@ -244,7 +244,7 @@ Status Sender::take(Load& load) {
     }
     return {};
   }
-  PENSTOCK_TRY(load.bring(worker_, run_.job.options().cancel));
+  PENSTOCK_TRY(load.bring(worker_, run_.job.stop()));
   for (const ObjectChunks::Chunk& chunk : load.chunks()) PENSTOCK_TRY(take_chunk(load, chunk));
   return {};
 }

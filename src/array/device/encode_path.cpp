@@ -50,7 +50,7 @@ Result<Sizes> try_both(const RegionWriter& writer, const DeviceSource& source, c
   Sizes sizes;
   if (wave.chunks.empty()) return sizes;
   const auto work = [&]() -> Status {
-    PENSTOCK_TRY(wave.gather(writer, source, chain, job.options().cancel, true));
+    PENSTOCK_TRY(wave.gather(writer, source, chain, job.stop(), true));
     std::vector<Bytes> raw(wave.chunks.size());
     for (std::uint32_t c = 0; c < wave.run->count(); ++c) {
       PENSTOCK_TRY(raw[c].resize_discard(chain.raw_bytes()));
@@ -106,8 +106,8 @@ Result<EncodePath> encode_path(const RegionWriter& writer, const DeviceSource& s
     return std::move(path);
   };
   if (codecs.is_uncompressed()) return on_cpu("there is nothing to encode");
-  PENSTOCK_ASSIGN(const CodecPlace wanted, encode_place());
-  if (wanted == CodecPlace::cpu) return on_cpu("PENSTOCK_ENCODE=cpu");
+  PENSTOCK_ASSIGN(const ChosenPlace wanted, encode_place(job.options().encode));
+  if (wanted.place == CodecPlace::cpu) return on_cpu(wanted.by);
   auto able = EncodeChain::make(codecs);
   if (!able) return on_cpu(able.error().message());
   if (source.item_bytes > kMaxFillBytes) return on_cpu(fmt::format("elements of more than {} bytes", kMaxFillBytes));
@@ -116,8 +116,8 @@ Result<EncodePath> encode_path(const RegionWriter& writer, const DeviceSource& s
         fmt::format("a wave of one chunk takes {} of device memory and {} of pinned memory, {} and {} are allowed",
                     format_bytes(wave_device_bytes(*able, 1)), format_bytes(wave_host_bytes(*able, 1)),
                     format_bytes(limits.device_bytes), format_bytes(limits.host_bytes)));
-  std::string reason = "PENSTOCK_ENCODE=device";
-  if (wanted == CodecPlace::automatic) {
+  std::string reason = wanted.by;
+  if (wanted.place == CodecPlace::automatic) {
     if (source.device.type == Device::Type::cpu) return on_cpu("the device is the CPU");
     const ShardingCodec* sharding = writer.view().chain.sharding();
     const std::uint64_t chunks = writer.objects() * (sharding != nullptr ? sharding->inner_count() : 1);

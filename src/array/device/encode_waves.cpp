@@ -51,7 +51,7 @@ Result<bool> WavePipeline::launch() {
   }
   if (wave.chunks.empty()) return false;
   flying.push_back(std::move(wave));
-  PENSTOCK_TRY(flying.back().gather(writer, source, chain, job.options().cancel, skip_fill));
+  PENSTOCK_TRY(flying.back().gather(writer, source, chain, job.stop(), skip_fill));
   PENSTOCK_TRY(flying.back().encode());
   return true;
 }

@@ -33,20 +33,19 @@ Result<Choice> choose(DeviceChain& chain, Device device, std::uint64_t chunks, s
                             format_seconds(*on_cpu), threads, threads == 1 ? "" : "s", costs.text())};
 }
 
-/// As PENSTOCK_DECODE says.
-Result<Choice> forced_choice(CodecPlace wanted, DeviceChain& chain, std::uint64_t chunks) {
-  if (wanted == CodecPlace::cpu) return Choice{false, "PENSTOCK_DECODE=cpu"};
-  if (wanted == CodecPlace::device) return Choice{true, "PENSTOCK_DECODE=device"};
+/// As the option or PENSTOCK_DECODE says.
+Result<Choice> forced_choice(const ChosenPlace& wanted, DeviceChain& chain, std::uint64_t chunks) {
+  if (wanted.place != CodecPlace::nvcomp) return Choice{wanted.place == CodecPlace::device, wanted.by};
   PENSTOCK_ASSIGN(const std::string library, nvcomp_library());
-  PENSTOCK_ASSIGN_IN(const auto nvcomp, nvcomp::load(library), "PENSTOCK_DECODE=nvcomp");
+  PENSTOCK_ASSIGN_IN(const auto nvcomp, nvcomp::load(library), wanted.by);
   const bool any = chain.hand_to_nvcomp(nvcomp, nullptr, chunks) > 0;
-  return Choice{true, any ? "PENSTOCK_DECODE=nvcomp" : "PENSTOCK_DECODE=nvcomp, which has no decoder for these codecs"};
+  return Choice{true, any ? wanted.by : wanted.by + ", which has no decoder for these codecs"};
 }
 
 }  // namespace
 
 Result<DevicePath> device_path(const Dataset& dataset, const CodecChain& chain, Device device, std::uint64_t chunks,
-                               std::uint64_t threads) {
+                               std::uint64_t threads, std::optional<CodecPlace> decode) {
   if (dataset.dtype.is_vlen())
     return Error(ErrorCode::unsupported, "variable-length elements live in host memory only");
   const CodecChain& inner = innermost(chain);
@@ -56,7 +55,7 @@ Result<DevicePath> device_path(const Dataset& dataset, const CodecChain& chain, 
     path.reason = "the chunks are stored raw";
     return path;
   }
-  PENSTOCK_ASSIGN(const CodecPlace wanted, decode_place());
+  PENSTOCK_ASSIGN(const ChosenPlace wanted, decode_place(decode));
   path.decode = DevicePath::Decode::on_cpu;
   path.text = "cpu, " + inner.text();
   auto able = DeviceChain::make(inner);
@@ -64,8 +63,8 @@ Result<DevicePath> device_path(const Dataset& dataset, const CodecChain& chain, 
     path.reason = able.error().message() + ": CPU threads, then upload through pinned memory";
     return path;
   }
-  PENSTOCK_ASSIGN(Choice choice, wanted == CodecPlace::automatic ? choose(*able, device, chunks, threads)
-                                                                 : forced_choice(wanted, *able, chunks));
+  PENSTOCK_ASSIGN(Choice choice, wanted.place == CodecPlace::automatic ? choose(*able, device, chunks, threads)
+                                                                       : forced_choice(wanted, *able, chunks));
   path.reason = std::move(choice.reason);
   if (!choice.device) return path;
   path.decode = DevicePath::Decode::on_device;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "codec/device_chain.hpp"
+#include "penstock/control.hpp"
 #include "penstock/device.hpp"
 
 namespace penstock {
@@ -16,10 +17,10 @@ struct DevicePath {
   std::string reason;                ///< "nothing to decode"
   std::optional<DeviceChain> chain;  ///< on_device only
 };
-/// `chunks`: how many are read; `threads`: that could decode them on the CPU.
+/// `chunks`: how many are read; `threads`: that could decode them on the CPU; `decode`: as of Options.
 /// Errors: unsupported (variable-length elements live in host memory only), invalid_argument (PENSTOCK_DECODE).
 Result<DevicePath> device_path(const Dataset& dataset, const CodecChain& chain, Device device, std::uint64_t chunks,
-                               std::uint64_t threads);
+                               std::uint64_t threads, std::optional<CodecPlace> decode = {});
 
 namespace device_read {
 

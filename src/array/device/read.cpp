@@ -22,7 +22,7 @@ Status DeviceRun::start(std::span<const Stream> streams) {
     PENSTOCK_ASSIGN(begins.emplace_back(), Event::record(stream));
   }
   PENSTOCK_ASSIGN(ring, shared_pinned_ring(plan.device.type));
-  PENSTOCK_ASSIGN(memory, staging_memory(plan.device));
+  PENSTOCK_ASSIGN(memory, working_memory(plan.device, job.options()));
   reads_pinned = find_backend(plan.device.type)->reads_pinned(plan.device.index);  // the ring has found it
   return {};
 }
@@ -34,7 +34,7 @@ Status DeviceRun::wait_for_callers(const Stream& stream) const {
 
 Result<WorkerState*> DeviceRun::worker(std::uint64_t count) {
   WorkerState& mine = workers.local();
-  PENSTOCK_ASSIGN(const bool started, mine.pieces.start(*ring, first_staging, count, job.options().cancel));
+  PENSTOCK_ASSIGN(const bool started, mine.pieces.start(*ring, first_staging, count, job.stop()));
   return started ? &mine : nullptr;
 }
 

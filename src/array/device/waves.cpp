@@ -220,7 +220,7 @@ Status WavePipeline::take(WorkerState& mine, Wave& wave, Group& group, const Loa
       continue;
     }
     Status read;
-    auto bytes = ChunkBytes::open(load, of.ref, worker, job.options().cancel);
+    auto bytes = ChunkBytes::open(load, of.ref, worker, job.stop());
     if (!bytes) {
       read = std::move(bytes).error();
     } else if (!*bytes) {
@@ -257,7 +257,7 @@ Result<bool> WavePipeline::load(WorkerState& mine, Wave& wave, Group& group, Chu
         again = false;
         break;
       }
-      if (!held.chunks().front().ref.error) PENSTOCK_TRY(held.bring(job.worker(), job.options().cancel));
+      if (!held.chunks().front().ref.error) PENSTOCK_TRY(held.bring(job.worker(), job.stop()));
     }
     const std::size_t room = limits.group_chunks - group.chunks.size();
     const std::size_t taken = std::min(room, held.run.last - held.run.first);

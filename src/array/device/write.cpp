@@ -17,7 +17,6 @@
 #include "core/checked.hpp"
 #include "core/units.hpp"
 #include "device/pinned_ring.hpp"
-#include "device/staging.hpp"
 #include "exec/budget.hpp"
 
 namespace penstock {
@@ -199,7 +198,7 @@ Result<Held> bring_down(const DeviceSource& s, WorkerState& mine, const Box& box
 }
 
 Result<DeviceSource> make_source(const Dataset& dataset, const Region& region, const Target& source,
-                                 std::uint64_t slab_bytes) {
+                                 const Options& options, std::uint64_t slab_bytes) {
   DeviceSource s;
   if (dataset.dtype.is_vlen())
     return Error(ErrorCode::unsupported, "variable-length elements live in host memory only");
@@ -213,7 +212,7 @@ Result<DeviceSource> make_source(const Dataset& dataset, const Region& region, c
     PENSTOCK_ASSIGN(s.strides, c_strides(shape_of(region), s.item_bytes));
   }
   PENSTOCK_ASSIGN(s.ring, shared_pinned_ring(s.device.type));
-  PENSTOCK_ASSIGN(s.memory, staging_memory(s.device));
+  PENSTOCK_ASSIGN(s.memory, working_memory(s.device, options));
   PENSTOCK_ASSIGN(s.ready, Event::record(source.stream));
   s.slab_bytes = std::min(slab_bytes, s.ring->capacity_bytes());
   return s;
@@ -241,7 +240,7 @@ Result<Report> write_from_device(const Array& array, const Region& region, const
                                  std::uint64_t slab_bytes) {
   PENSTOCK_ASSIGN(const RegionWriter whole, RegionWriter::make(array, region, source));  // checks the arguments
   const Dataset& dataset = whole.view().dataset;
-  PENSTOCK_ASSIGN(const DeviceSource s, make_source(dataset, region, source, slab_bytes));
+  PENSTOCK_ASSIGN(const DeviceSource s, make_source(dataset, region, source, options, slab_bytes));
   PENSTOCK_ASSIGN(const BudgetPlan all, plan_budget(options, 0));
   const std::uint64_t most = std::min(s.slab_bytes, all.budget_bytes / (4 * all.threads));
   PENSTOCK_ASSIGN(const BoxGrid boxes, BoxGrid::make(region, dataset.chunk_shape, s.item_bytes, most));
@@ -258,7 +257,7 @@ Result<Report> write_from_device(const Array& array, const Region& region, const
   tbb::enumerable_thread_specific<WorkerState> worker_states;
   const auto write_box = [&](const BoxGrid& grid, std::uint64_t i) -> Status {
     const Box box = grid.get(i);
-    PENSTOCK_ASSIGN(const Held held, bring_down(s, worker_states.local(), box, options.cancel));
+    PENSTOCK_ASSIGN(const Held held, bring_down(s, worker_states.local(), box, job.stop()));
     Target host;
     host.data = const_cast<std::byte*>(held.data());
     PENSTOCK_ASSIGN(const RegionWriter writer, RegionWriter::make(array, box.region, host));

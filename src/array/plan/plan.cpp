@@ -57,8 +57,8 @@ Status plan_device(ReadPlan& plan, const Options& options) {
   PENSTOCK_ASSIGN(plan.allowed, plan_budget(options, plan.need_bytes));
   plan.threads = plan.allowed.workers;
   plan.window_bytes = plan.allowed.workers * (plan.allowed.spare_bytes + encoded);
-  PENSTOCK_ASSIGN(plan.decode,
-                  device_path(first.view->dataset, first.view->chain, plan.device, plan.chunks, plan.allowed.workers));
+  PENSTOCK_ASSIGN(plan.decode, device_path(first.view->dataset, first.view->chain, plan.device, plan.chunks,
+                                           plan.allowed.workers, options.decode));
   if (!plan.decode.chain) return {};
   const std::uint64_t least = min_wave_bytes(chain, *plan.decode.chain);
   if (least > plan.allowed.budget_bytes) {

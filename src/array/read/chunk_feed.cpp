@@ -108,7 +108,7 @@ Status ChunkFeed::locate(std::vector<ObjectChunks>& objects) {
     ChunkIds ids(region.rank());
     for (; last < objects.size() && objects[last].region().view == region.view; ++last) objects[last].add_ids(ids);
     std::vector<ChunkRef> refs(ids.size());
-    Fetcher fetcher(*region.state->store, job_.worker(), job_.options().cancel, plan_.traits.requests_in_flight);
+    Fetcher fetcher(*region.state->store, job_.worker(), job_.stop(), plan_.traits.requests_in_flight);
     PENSTOCK_TRY(locate_chunks(*region.view->index, ids, fetcher, refs));
     std::span<ChunkRef> rest = refs;
     for (std::size_t i = first; i < last; ++i) {

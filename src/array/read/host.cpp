@@ -66,7 +66,7 @@ Status HostDecoder::fetch_uncompressed(const Load& load, const ObjectChunks::Chu
 
 Status HostDecoder::decode(const Load& load, const ObjectChunks::Chunk& chunk) {
   const CodecChain& chain = *load.region().chain;
-  PENSTOCK_ASSIGN(std::optional<ChunkBytes> bytes, ChunkBytes::open(load, chunk.ref, worker_, job_.options().cancel));
+  PENSTOCK_ASSIGN(std::optional<ChunkBytes> bytes, ChunkBytes::open(load, chunk.ref, worker_, job_.stop()));
   if (!bytes) {
     worker_.absent += 1;
     return fill(load, chunk);
@@ -117,7 +117,7 @@ Status HostDecoder::take(Load& load) {
     worker_.chunks += load.chunks().size();
     return give_up(load, load.chunks(), *first.error);
   }
-  PENSTOCK_TRY(load.bring(worker_, job_.options().cancel));
+  PENSTOCK_TRY(load.bring(worker_, job_.stop()));
   for (const ObjectChunks::Chunk& chunk : load.chunks()) PENSTOCK_TRY(take_chunk(load, chunk));
   return {};
 }

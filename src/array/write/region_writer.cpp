@@ -75,7 +75,7 @@ Result<RegionWriter::OldShard> RegionWriter::OldShard::locate(Array::State& stat
   }
   OldShard old;
   old.chunks.resize(ids.size());
-  Fetcher fetcher(*state.store, job.worker(), job.options().cancel, state.store->traits(piece.key).requests_in_flight);
+  Fetcher fetcher(*state.store, job.worker(), job.stop(), state.store->traits(piece.key).requests_in_flight);
   PENSTOCK_TRY(locate_chunks(index, ids, fetcher, old.chunks));
   if (old.chunks.front().error) return *std::move(old.chunks.front().error);
   if (!old.chunks.front().inner) old.chunks.clear();
@@ -90,7 +90,7 @@ Status RegionWriter::OldShard::read(const Store& store, const CodecChain& chain,
   PENSTOCK_TRY_IN(check_encoded_size(chain, ref.size_bytes), fmt::format("inner chunk {}", linear));
   PENSTOCK_TRY(out.resize_discard(ref.size_bytes));
   const FetchRequest request{ref.holder->key, ByteRange::span(ref.offset_bytes, ref.size_bytes), ref.holder->same_as()};
-  const FetchAnswer answer = fetch_one(store, request, out.span(), job.options().cancel);
+  const FetchAnswer answer = fetch_one(store, request, out.span(), job.stop());
   PENSTOCK_TRY(answer.status);
   if (answer.absent) return Error(ErrorCode::changed, "the object was removed meanwhile");
   if (answer.bytes.data() != out.data() && !answer.bytes.empty())

@@ -66,16 +66,15 @@ Result<std::vector<ByteView>> encode_on(const DeviceEncoder& encoder, const Layo
 
 }  // namespace
 
-BatchEncoder::BatchEncoder(std::shared_ptr<const BytesToBytes> codec)
-    : codec_(std::move(codec)), encoder_(codec_->device_encoder()) {}
+BatchEncoder::BatchEncoder(std::shared_ptr<const BytesToBytes> codec, std::optional<CodecPlace> place)
+    : codec_(std::move(codec)), encoder_(codec_->device_encoder()), place_(place) {}
 
 std::uint64_t BatchEncoder::room_bytes(std::span<const ByteView> chunks) const { return Layout(*encoder_, chunks).end; }
 
 /// As the setting says, or the last trial; chunks_left 0: one is due.
 Result<BatchEncoder::Choice> BatchEncoder::choice() const {
-  PENSTOCK_ASSIGN(const CodecPlace wanted, encode_place());
-  if (wanted == CodecPlace::cpu) return Choice{false, "PENSTOCK_ENCODE=cpu", kGoodFor};
-  if (wanted == CodecPlace::device) return Choice{true, "PENSTOCK_ENCODE=device", kGoodFor};
+  PENSTOCK_ASSIGN(const ChosenPlace wanted, encode_place(place_));
+  if (wanted.place != CodecPlace::automatic) return Choice{wanted.place == CodecPlace::device, wanted.by, kGoodFor};
   const std::lock_guard lock(mutex_);
   return tried_;
 }

@@ -10,6 +10,7 @@
 
 #include "codec/codec.hpp"
 #include "codec/device_encoder.hpp"
+#include "penstock/control.hpp"
 
 namespace penstock {
 
@@ -23,12 +24,12 @@ struct EncodedBatch {
 /// A codec with its device encoder, and what trying it out has shown.  Thread-safe.
 class BatchEncoder {
  public:
-  /// `codec` has a device encoder.
-  explicit BatchEncoder(std::shared_ptr<const BytesToBytes> codec);
+  /// `codec` has a device encoder.  `place`: who encodes; default: the setting `encode`.
+  explicit BatchEncoder(std::shared_ptr<const BytesToBytes> codec, std::optional<CodecPlace> place = {});
 
   /// Name of the device encoder.
   [[nodiscard]] std::string_view name() const { return encoder_->name(); }
-  /// Whether a batch of so many chunks goes to the device, perhaps only to be tried there.  PENSTOCK_ENCODE decides;
+  /// Whether a batch of so many chunks goes to the device, perhaps only to be tried there.  The setting decides;
   /// with `auto` the last trial does, which is good for some hundred chunks.  Errors: those of the setting.
   [[nodiscard]] Result<bool> wants_device(std::uint64_t chunks);
   /// Memory that `encode` takes besides the chunks, on the device.
@@ -54,6 +55,7 @@ class BatchEncoder {
 
   std::shared_ptr<const BytesToBytes> codec_;
   std::unique_ptr<DeviceEncoder> encoder_;
+  std::optional<CodecPlace> place_;
   mutable std::mutex mutex_;
   Choice tried_;
 };

@@ -201,6 +201,11 @@ class ZipStore final : public Store {
     });
   }
 
+  bool unsaved() const override {
+    const std::shared_lock session(session_);
+    return writer_ != nullptr;
+  }
+
   Status flush() override {
     const std::unique_lock session(session_);
     if (writer_ == nullptr) return {};
