@@ -169,7 +169,7 @@ Result<Selection> parse_selection(std::string_view text, std::span<const std::ui
     PENSTOCK_ASSIGN(const Range range, range_of(index, shape[region.size()], region.size()));
     region.push_back(range);
     selection.is_index.resize(region.size(), false);
-    selection.is_index.back() = slice.is_index;
+    selection.is_index.back() = std::holds_alternative<std::int64_t>(index);
   }
   while (region.size() < shape.size()) region.push_back({0, shape[region.size()], 1});
   selection.is_index.resize(region.size(), false);
