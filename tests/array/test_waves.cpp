@@ -225,7 +225,9 @@ TEST(Waves, RawAndHostDecodedChunksGoThroughPieces) {
 }
 
 // Two thousand regions of one inner chunk each, of a hundred arrays.
-TEST_F(Waves, RegionsOfManyArraysShareWaves) {
+TEST(Waves, RegionsOfManyArraysShareWaves) {
+  Options on_device = threads(4);
+  on_device.decode = CodecPlace::device;
   const auto store = memory_store();
   const Dataset d = dataset({64, 64}, {32, 32}, {sharding("[8,8]")});
   std::mt19937_64 random(13);
@@ -246,7 +248,7 @@ TEST_F(Waves, RegionsOfManyArraysShareWaves) {
   }
   for (std::size_t i = 0; i < outs.size(); ++i)
     items.push_back({&arrays[i % 100], regions[i], {outs[i].data(), {}, {}, {}}});
-  const auto report = read_device(items, threads(4));
+  const auto report = read_device(items, on_device);
   ASSERT_TRUE(report) << report.error().message();
   for (std::size_t i = 0; i < outs.size(); ++i) ASSERT_EQ(outs[i], models[i % 100].read(regions[i])) << i;
   EXPECT_LT(report->chunks, 2000u) << "what several regions want is decoded once";
