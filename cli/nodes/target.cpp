@@ -65,7 +65,9 @@ Result<Occupant> occupant(const TargetNode& target) {
     all_chunks = all_chunks && is_chunk_part(name);
   }
   if (failed)
-    return Error(failed == std::errc::permission_denied ? ErrorCode::permission_denied : ErrorCode::io_error,
+    return Error(failed == std::errc::permission_denied   ? ErrorCode::permission_denied
+                 : failed == std::errc::not_enough_memory ? ErrorCode::out_of_memory
+                                                          : ErrorCode::io_error,
                  target.store_url + ": " + failed.message())
         .set_errno(failed.value());
   return !any ? Occupant::nothing : marked || all_chunks ? Occupant::broken : Occupant::other;
@@ -101,9 +103,12 @@ std::optional<std::string> array_around(const TargetNode& target) {
 
 bool overlaps(const std::string& from_url, const std::string& to_url) {
   if (from_url.starts_with("memory://") || to_url.starts_with("memory://")) return from_url == to_url;
-  std::error_code ignored;
-  const fs::path a = fs::weakly_canonical(local_path(from_url), ignored);
-  const fs::path b = fs::weakly_canonical(local_path(to_url), ignored);
+  const auto canonical = [](const std::string& url) {
+    std::error_code failed;
+    fs::path path = fs::weakly_canonical(local_path(url), failed);
+    return failed ? fs::absolute(local_path(url)).lexically_normal() : path;
+  };
+  const fs::path a = canonical(from_url), b = canonical(to_url);
   const auto [at_a, at_b] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
   return at_a == a.end() || at_b == b.end();
 }

@@ -135,6 +135,27 @@ Result<std::unique_ptr<ObjectLock>> change_metadata(Array::State& state, const C
   return lock;
 }
 
+Status resize_locked(Array::State& state, const Shape& shape) {
+  if (shape.size() != state.view->dataset.rank())
+    return Error(ErrorCode::invalid_argument, fmt::format("resize: {} dimensions given, the array has {}", shape.size(),
+                                                          state.view->dataset.rank()));
+  // Held to the end: whoever makes the array larger again must not lose what is written there then.
+  PENSTOCK_ASSIGN(const auto metadata_lock, change_metadata(state, [&](Dataset& changed) { changed.shape = shape; }));
+  const Dataset& dataset = state.view->dataset;
+  // Metadata first: when this is interrupted, chunks that nobody sees are left, and none that is needed is lost.
+  const Shape grid = dataset.grid_shape();
+  const std::string prefix = state.path.empty() ? "" : state.path + "/";
+  PENSTOCK_ASSIGN(const std::vector<std::string> keys, state.store->list(state.path));
+  for (const std::string& key : keys) {
+    const auto chunk = parse_chunk_key(std::string_view(key).substr(prefix.size()), dataset.keys, dataset.rank());
+    if (!chunk) continue;
+    bool inside = true;
+    for (std::size_t i = 0; i < grid.size(); ++i) inside = inside && (*chunk)[i] < grid[i];
+    if (!inside) PENSTOCK_TRY(state.store->erase(key));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Array> Array::open(std::shared_ptr<Store> store, std::string_view path) {
@@ -192,34 +213,17 @@ std::shared_ptr<const CodecChain> Array::codecs() const {
 
 Status Array::resize(const Shape& shape) {
   const std::scoped_lock lock(state_->mutex);
-  if (shape.size() != state_->view->dataset.rank())
-    return Error(ErrorCode::invalid_argument, fmt::format("resize: {} dimensions given, the array has {}", shape.size(),
-                                                          state_->view->dataset.rank()));
-  // Held to the end: whoever makes the array larger again must not lose what is written there then.
-  PENSTOCK_ASSIGN(const auto metadata_lock,
-                  guarded([&] { return change_metadata(*state_, [&](Dataset& changed) { changed.shape = shape; }); }));
-  const Dataset& dataset = state_->view->dataset;
-  // Metadata first: when this is interrupted, chunks that nobody sees are left, and none that is needed is lost.
-  const Shape grid = dataset.grid_shape();
-  const std::string prefix = state_->path.empty() ? "" : state_->path + "/";
-  PENSTOCK_ASSIGN(const std::vector<std::string> keys, state_->store->list(state_->path));
-  for (const std::string& key : keys) {
-    const auto chunk = parse_chunk_key(std::string_view(key).substr(prefix.size()), dataset.keys, dataset.rank());
-    if (!chunk) continue;
-    bool inside = true;
-    for (std::size_t i = 0; i < grid.size(); ++i) inside = inside && (*chunk)[i] < grid[i];
-    if (!inside) PENSTOCK_TRY(state_->store->erase(key));
-  }
-  return {};
+  return guarded([&] { return resize_locked(*state_, shape); });
 }
 
 Status Array::set_attributes(std::string_view attributes_json) {
-  PENSTOCK_ASSIGN_IN(const Json attributes, parse_json(attributes_json), "attributes");
-  if (!attributes.is_object()) return Error(ErrorCode::invalid_argument, "attributes must be a JSON object");
-  const std::scoped_lock lock(state_->mutex);
-  PENSTOCK_TRY(guarded(
-      [&] { return change_metadata(*state_, [&](Dataset& changed) { changed.attributes = dump_json(attributes); }); }));
-  return {};
+  return guarded([&]() -> Status {
+    PENSTOCK_ASSIGN_IN(const Json attributes, parse_json(attributes_json), "attributes");
+    if (!attributes.is_object()) return Error(ErrorCode::invalid_argument, "attributes must be a JSON object");
+    const std::scoped_lock lock(state_->mutex);
+    PENSTOCK_TRY(change_metadata(*state_, [&](Dataset& changed) { changed.attributes = dump_json(attributes); }));
+    return {};
+  });
 }
 
 }  // namespace penstock

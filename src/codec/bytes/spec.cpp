@@ -64,8 +64,10 @@ DType without_order(const DType& dtype) { return {Kind::opaque, dtype.size_bytes
 
 /// Whether the text means an order other than the machine's.
 Result<bool> is_foreign(const Json& endian) {
-  if (endian == "little") return !kNativeLittle;
-  if (endian == "big") return kNativeLittle;
+  if (const auto* text = endian.get_ptr<const std::string*>()) {
+    if (*text == "little") return !kNativeLittle;
+    if (*text == "big") return kNativeLittle;
+  }
   return bad_configuration(
       fmt::format("\"endian\" must be \"little\" or \"big\", is {}", dump_json(endian).substr(0, 40)));
 }
