@@ -25,7 +25,6 @@ std::string parameters(const Json& configuration) {
   return shown.empty() ? "" : fmt::format("({})", fmt::join(shown, ", "));
 }
 
-<<<<<<< HEAD:cli/nodes/describe.cpp
 void add_codecs(std::span<const CodecSpec> codecs, std::size_t rank, std::vector<std::string>& names) {
   for (const CodecSpec& codec : codecs) {
     const auto parsed = parse_json(codec.configuration);
@@ -33,25 +32,9 @@ void add_codecs(std::span<const CodecSpec> codecs, std::size_t rank, std::vector
     if (codec.name == ShardingSpec::kName) {
       if (const auto sharding = ShardingSpec::parse(configuration, rank)) add_codecs(sharding->codecs, rank, names);
     } else if (codec.name == "bytes") {
-      if (configuration.value("endian", Json()) == "big") names.emplace_back("big-endian");
-=======
-void add_codecs(const Json& codecs, std::vector<std::string>& names, int depth) {
-  if (!codecs.is_array() || depth > 8) return;
-  for (const Json& codec : codecs) {
-    if (codec.is_string()) {
-      names.push_back(codec.get<std::string>());
-      continue;
-    }
-    if (!codec.is_object()) continue;
-    const std::string name = codec.value("name", std::string("?"));
-    const Json configuration = codec.value("configuration", Json::object());
-    if (name == "sharding_indexed") {
-      add_codecs(configuration.value("codecs", Json::array()), names, depth + 1);
-    } else if (name == "bytes") {
       const auto endian = configuration.find("endian");
       const auto* text = endian == configuration.end() ? nullptr : endian->get_ptr<const std::string*>();
       if (text != nullptr && *text == "big") names.emplace_back("big-endian");
->>>>>>> 176a784 (End what lacks memory with out_of_memory where texts and paths are compared):cli/describe.cpp
     } else {
       names.push_back((codec.name.starts_with("numcodecs.") ? codec.name.substr(10) : codec.name) +
                       parameters(configuration));
