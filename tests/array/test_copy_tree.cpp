@@ -35,7 +35,8 @@ struct Tree {
   Node root;
   explicit Tree(int zarr_format = 3) : root(make(store, zarr_format)) {}
   static Node make(const std::shared_ptr<Store>& store, int zarr_format) {
-    const Group group = Group::create(store, "from", {{"zarr", zarr_format}, R"({"k":1})"}, Array::IfExists::fail).value();
+    const Group group =
+        Group::create(store, "from", {{"zarr", zarr_format}, R"({"k":1})"}, Array::IfExists::fail).value();
     for (const char* name : {"from/a", "from/sub/b", "from/sub/c"})
       filled(store, name, small(zarr_format), static_cast<unsigned>(name[5]));
     return Node(group);
@@ -331,5 +332,6 @@ TEST(CopyTree, ProblemsOfAnImageAreNamed) {
   const auto problems = image.image_problems().value();
   ASSERT_FALSE(problems.empty());
   EXPECT_NE(problems[0].find("level 1 (1): "), std::string::npos) << problems[0];
-  EXPECT_TRUE(Group::create(store, "plain", {{"zarr", 3}, "{}"}, Array::IfExists::fail).value().image_problems()->empty());
+  EXPECT_TRUE(
+      Group::create(store, "plain", {{"zarr", 3}, "{}"}, Array::IfExists::fail).value().image_problems()->empty());
 }

@@ -143,8 +143,9 @@ TEST(MemoryOption, ResultsAndWorkingMemoryComeFromIt) {
   memory->pretend_to_be({Device::Type::cuda, 1});
   const std::string wrong = "memory of cuda:1 was given for elements on cpu";
   EXPECT_EQ(f.array.read(whole(f.d.shape), options).error().message(), wrong);
-  EXPECT_EQ(read_device({{ReadItem{&f.array, whole(f.d.shape), Target{out.data(), {}, {}, {}}}}}, options).error().message(),
-            wrong);
+  EXPECT_EQ(
+      read_device({{ReadItem{&f.array, whole(f.d.shape), Target{out.data(), {}, {}, {}}}}}, options).error().message(),
+      wrong);
 }
 
 TEST(DeadlineOption, EndsEveryOperation) {
@@ -161,7 +162,8 @@ TEST(DeadlineOption, EndsEveryOperation) {
   };
   EXPECT_EQ(why(f.array.read(all, options)), "read was not done by its deadline");
   EXPECT_EQ(why(f.array.verify(options)), "verify was not done by its deadline");
-  EXPECT_EQ(why(read_device({{ReadItem{&f.array, all, Target{out.data(), {}, {}, {}}}}}, options)).substr(0, 4), "read");
+  EXPECT_EQ(why(read_device({{ReadItem{&f.array, all, Target{out.data(), {}, {}, {}}}}}, options)).substr(0, 4),
+            "read");
   EXPECT_EQ(why(f.array.write(all, TensorView::packed(out.data(), f.d.dtype, f.d.shape).value(), options)),
             "write was not done by its deadline");
   EXPECT_EQ(test::read(f.array, all).value(), f.model.data) << "nothing was changed";
