@@ -34,6 +34,9 @@ Result<Consolidated> clear_place(Store& store, const std::string& path, Array::I
   const auto there = read_node(store, path);
   if (!there && there.error().code() == ErrorCode::not_found) return Consolidated();
   if (if_exists == Array::IfExists::fail) {
+    // Metadata that cannot be understood are somebody's; whether any are there is not known when they cannot be read.
+    const ErrorCode why = there ? ErrorCode::invalid_metadata : there.error().code();
+    if (why != ErrorCode::invalid_metadata && why != ErrorCode::unsupported) return there.error();
     const bool group = there && std::holds_alternative<GroupInfo>(*there);
     return Error(ErrorCode::already_exists,
                  fmt::format("{}: {} is there already", display(store, path), group ? "a group" : "an array"))

@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "array/state.hpp"
+#include "faults/fault_store.hpp"
 #include "model.hpp"
 #include "penstock/store.hpp"
 
@@ -260,4 +261,18 @@ TEST(Array, SeveralRegionsInOneCall) {
   ASSERT_TRUE(read_many(items, threads(3)));
   for (std::size_t i = 0; i < regions.size(); ++i) EXPECT_EQ(outs[i], model.read(regions[i]));
   EXPECT_TRUE(read_many({}, {}));
+}
+
+TEST(Create, WhatCannotBeReadIsNoArrayThatIsThereAlready) {
+  for (const ErrorCode why : {ErrorCode::io_error, ErrorCode::permission_denied}) {
+    const auto store = std::make_shared<test::FaultStore>(memory());
+    store->add({test::StoreOp::open, "*zarr.json", 0, -1, why});
+    const auto made = Array::create(store, "a", dataset({8}, {4}), Array::IfExists::fail);
+    ASSERT_FALSE(made);
+    EXPECT_EQ(made.error().code(), why) << made.error().message();
+  }
+  const auto store = memory();
+  ASSERT_TRUE(store->set("a/zarr.json", as_bytes("not JSON")));
+  EXPECT_EQ(Array::create(store, "a", dataset({8}, {4}), Array::IfExists::fail).error().code(),
+            ErrorCode::already_exists);
 }
