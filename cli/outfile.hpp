@@ -6,8 +6,9 @@
 
 namespace penstock::cli {
 
-/// Written under a temporary name beside its place; `commit` gives it its name, the destructor removes what was not
-/// committed.
+/// Written under a temporary name beside its place, NAME.penstock-PID-N.part, and locked as long as it has that name;
+/// `commit` has it on the disk and gives it its name, the destructor removes what was not committed.  What killed ones
+/// left for the same place is removed.
 class OutFile {
  public:
   /// Errors: already_exists (unless `replace`), permission_denied, not_found (the folder), io_error.

@@ -1,15 +1,22 @@
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <algorithm>
 
 #include "cli/codec_times.hpp"
 #include "cli/npy.hpp"
+#include "cli/outfile.hpp"
 #include "cli/pieces.hpp"
 #include "cli/progress.hpp"
 #include "cli/suggest.hpp"
 #include "cli/table.hpp"
 #include "codec/chain.hpp"
 #include "penstock/report.hpp"
+#include "store/forbid.hpp"
+#include "store/in_child.hpp"
+#include "store/store_kinds.hpp"
 
 using namespace penstock;
 using namespace penstock::cli;
@@ -263,4 +270,40 @@ TEST(CodecTimes, ABatchOnADeviceIsTimedAndChecked) {
   EXPECT_EQ(batches,
             (std::vector<std::pair<std::uint64_t, std::uint64_t>>{{1, 1}, {1, 8}, {1, 64}, {16, 1}, {16, 8}, {64, 1}}))
       << "as many as the memory holds";
+}
+
+TEST(OutFile, IsMadeWithoutLinksAndNeverOverAnother) {
+  const test::TemporaryDirectory scratch;
+  const std::string path = scratch / "out.raw";
+  const std::vector<std::vector<test::Forbidden>> failing{
+      {}, {{SYS_renameat2, EINVAL}}, {{SYS_renameat2, EINVAL}, {SYS_link, EPERM}, {SYS_linkat, EPERM}}};
+  for (const auto& calls : failing) {
+    EXPECT_EQ(test::in_child([&]() -> std::string {
+                if (!calls.empty() && !test::forbid(calls)) return "no filter";
+                auto first = cli::OutFile::create(path, false), second = cli::OutFile::create(path, false);
+                if (!first || !second) return "not begun";
+                if (::write(first->fd(), "1", 1) != 1) return "not written";
+                if (const Status done = first->commit(); !done) return done.error().message();
+                const Status late = second->commit();
+                return late ? "replaced" : late.error().message();
+              }),
+              path + ": already exists");
+    EXPECT_EQ(std::filesystem::file_size(path), 1u);
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(scratch.path()), {}), 1);
+    std::filesystem::remove(path);
+  }
+}
+
+TEST(OutFile, TakesAnotherNameThanOneThatIsHeld) {
+  const test::TemporaryDirectory scratch;
+  const std::string path = scratch / "out.raw", other = path + ".penstock-" + std::to_string(::getpid()) + "-0.part";
+  const int held = ::open(other.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);  // by a container with our number
+  ASSERT_EQ(::flock(held, LOCK_EX | LOCK_NB), 0);
+  auto file = cli::OutFile::create(path, false);
+  ASSERT_TRUE(file) << file.error().message();
+  EXPECT_TRUE(file->commit());
+  EXPECT_TRUE(std::filesystem::exists(other));
+  ::close(held);
+  ASSERT_TRUE(cli::OutFile::create(path, true));
+  EXPECT_FALSE(std::filesystem::exists(other)) << "left behind now";
 }
