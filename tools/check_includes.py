@@ -23,6 +23,7 @@ PUBLIC = {
     "error_codes.def": "core",
     "region.hpp": "core",
     "report.hpp": "core",
+    "store_options.hpp": "core",
     "task.hpp": "core",
     "device.hpp": "device",
     "store.hpp": "store",

@@ -244,10 +244,10 @@ Result<Consolidated> Consolidated::drop(Store& store, std::string_view path) {
   const auto root = std::filesystem::canonical(store.url(), error);
   if (error) return dropped;
   for (auto at = root.parent_path(); is_group_directory(at); at = at.parent_path()) {
-    PENSTOCK_ASSIGN(std::shared_ptr<Store> above, open_store(at.string(), StoreMode::read));
+    PENSTOCK_ASSIGN(std::shared_ptr<Store> above, open_store(at.string(), StoreMode::read, store.options()));
     PENSTOCK_ASSIGN(const bool there, has_consolidated(*above, ""));
     if (there) {
-      PENSTOCK_ASSIGN(above, open_store(at.string(), StoreMode::read_write));
+      PENSTOCK_ASSIGN(above, open_store(at.string(), StoreMode::read_write, store.options()));
       PENSTOCK_TRY(drop_of(*above, ""));
       Store* raw = above.get();
       dropped.groups_.push_back({std::move(above), raw, ""});

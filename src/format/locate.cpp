@@ -47,7 +47,13 @@ std::string below(const std::string& path, const std::string& store) {
   return path.substr(store == "/" ? 1 : store.size() + 1);
 }
 
-Result<Location> locate_file(const std::string& path) {
+/// The directory with metadata that stands above `at` and all others with some.
+std::string top_of_hierarchy(std::string at) {
+  for (auto above = parent(at); above && holds_metadata(*above); above = parent(at)) at = *std::move(above);
+  return at;
+}
+
+Result<Location> locate_file(const std::string& path, Links links) {
   std::string deepest;  // the longest directory that exists, used when none holds metadata
   for (std::optional<std::string> at = path; at; at = parent(*at)) {
     std::error_code error;
@@ -55,7 +61,9 @@ Result<Location> locate_file(const std::string& path) {
     if (fs::is_regular_file(status)) return Location{*at, below(path, *at)};
     if (!fs::is_directory(status)) continue;
     if (deepest.empty()) deepest = *at;
-    if (holds_metadata(*at)) return Location{*at, below(path, *at)};
+    if (!holds_metadata(*at)) continue;
+    const std::string store = links == Links::inside ? top_of_hierarchy(*at) : *at;
+    return Location{store, below(path, store)};
   }
   if (deepest.empty()) return Error(ErrorCode::not_found, path + ": no such file or directory");
   Location location{deepest, below(path, deepest)};
@@ -65,14 +73,14 @@ Result<Location> locate_file(const std::string& path) {
 
 }  // namespace
 
-Result<Location> locate(const std::string& url) {
+Result<Location> locate(const std::string& url, Links links) {
   if (url.empty()) return Error(ErrorCode::invalid_argument, "the path is empty");
   if (url.find('\0') != std::string::npos) return Error(ErrorCode::invalid_argument, "the path holds a zero byte");
   const std::size_t scheme = url.find("://");
-  if (scheme == std::string::npos) return locate_file(tidy(url));
+  if (scheme == std::string::npos) return locate_file(tidy(url), links);
   const std::string_view rest = std::string_view(url).substr(scheme + 3);
   if (url.starts_with("file://") && rest.starts_with('/') && rest.find('%') == std::string_view::npos)
-    return locate_file(tidy(rest));
+    return locate_file(tidy(rest), links);
   if (url.starts_with("memory://")) {
     const std::size_t slash = rest.find('/');
     if (slash == std::string_view::npos) return Location{url, ""};

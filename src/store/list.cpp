@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "core/settings.hpp"
 #include "store/file/file_store.hpp"
 #include "store/memory/memory_store.hpp"
 #include "store/zip/zip_store.hpp"
@@ -11,9 +12,14 @@ namespace penstock {
 namespace {
 
 constexpr StoreKind kStores[] = {
-    {"memory", "bytes of this process", nullptr, open_memory_store},
-    {"zip", "a ZIP archive", is_zip_path, open_zip_store},
-    {"file", "a directory", [](const std::string&) { return true; }, open_file_store},
+    {"memory", "bytes of this process", nullptr,
+     [](const std::string& name, StoreMode mode, HowToOpen) { return open_memory_store(name, mode); }},
+    {"zip", "a ZIP archive", is_zip_path,
+     [](const std::string& path, StoreMode mode, HowToOpen how) { return open_zip_store(path, mode, how.durable); }},
+    {"file", "a directory", [](const std::string&) { return true; },
+     [](const std::string& path, StoreMode mode, HowToOpen how) {
+       return open_file_store(path, mode, how.durable, how.links);
+     }},
 };
 
 bool is_scheme(std::string_view text) {
@@ -51,7 +57,10 @@ Result<std::string> percent_decoded(std::string_view text) {
 
 std::span<const StoreKind> store_list() { return kStores; }
 
-Result<std::shared_ptr<Store>> open_store(const std::string& url, StoreMode mode) {
+Result<std::shared_ptr<Store>> open_store(const std::string& url, StoreMode mode, const StoreOptions& options) {
+  HowToOpen how;
+  PENSTOCK_ASSIGN(how.durable, options.durable ? Result<Durable>(*options.durable) : default_durable());
+  PENSTOCK_ASSIGN(how.links, options.links ? Result<Links>(*options.links) : default_links());
   if (url.empty()) return Error(ErrorCode::invalid_argument, "the path of the store is empty");
   if (url.find('\0') != std::string::npos)
     return Error(ErrorCode::invalid_argument, "the path of the store holds a zero byte");
@@ -64,12 +73,12 @@ Result<std::shared_ptr<Store>> open_store(const std::string& url, StoreMode mode
         if (kind.claims_path != nullptr && !location.starts_with('/'))
           return Error(ErrorCode::invalid_argument,
                        url + ": a URL of a file holds an absolute path: " + std::string(scheme) + ":///data/vol.zarr");
-        return kind.open(location, mode);
+        return kind.open(location, mode, how);
       }
     return unknown_scheme(scheme);
   }
   for (const StoreKind& kind : kStores)
-    if (kind.claims_path != nullptr && kind.claims_path(url)) return kind.open(url, mode);
+    if (kind.claims_path != nullptr && kind.claims_path(url)) return kind.open(url, mode, how);
   return Error(ErrorCode::internal, "no kind of store claims the path " + url);
 }
 

@@ -2,9 +2,11 @@
 #pragma once
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 
+#include "penstock/store_options.hpp"
 #include "store/posix.hpp"
 #include "store/zip/directory.hpp"
 
@@ -42,6 +44,8 @@ class Writer {
  public:
   /// Errors: already_exists (another writer), permission_denied, io_error, no_space.
   static Result<std::unique_ptr<Writer>> begin(const std::string& path);
+  /// Removes what a killed writer left, if anything; its path.
+  static Result<std::optional<std::string>> remove_left_behind(const std::string& path);
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
   /// Removes the file unless it was finished.
@@ -52,14 +56,17 @@ class Writer {
   /// Writes one stored member.  Many threads may do so at once.
   Result<Member> append(std::string_view name, std::span<const ByteView> parts);
   /// Writes the central directory and renames.  No append may be under way.  `replaces`: the archive that loses its
-  /// name.
-  Status finish(const Members& members, const FileSource* replaces);
+  /// name.  Unless `durable` is none, the archive and its name are on the disk afterwards.
+  Status finish(const Members& members, const FileSource* replaces, Durable durable);
+  /// Whether it has the archive's name; a finish that failed later could only not force that to the disk.
+  [[nodiscard]] bool finished() const { return finished_; }
   /// The file, to read back what was written.
   [[nodiscard]] std::shared_ptr<const FileSource> source() const { return file_; }
 
  private:
   Writer(std::string path, std::string temporary) : path_(std::move(path)), temporary_(std::move(temporary)) {}
   Result<bool> open_and_lock();
+  Status force(const FileSource* replaces, Durable durable) const;
 
   std::string path_;
   std::string temporary_;
