@@ -40,6 +40,7 @@ class Copy : public Command {
   std::string from_, to_;
   std::optional<std::string> region_, chunks_, shards_, codec_, format_, separator_, downsample_, levels_;
   bool pyramid_ = false, resume_ = false, force_ = false, dry_run_ = false, json_ = false;
+  StoreWords words_;
   Resources resources_;
 
  public:
@@ -73,6 +74,8 @@ class Copy : public Command {
     usage.option("--levels", "N", levels_, "with --pyramid: how many levels; default until 256 or less");
     usage.flag("--resume", resume_, "go on with a copy that was stopped");
     usage.flag("--force", force_, "replace an array or group at TO");
+    words_.declare_durable(usage);
+    words_.declare_links(usage);
     usage.flag("--dry-run", dry_run_, "print what would be written, write nothing");
     usage.flag("--json", json_, "print the report as JSON");
     resources_.declare(usage);
@@ -87,8 +90,10 @@ class Copy : public Command {
     PENSTOCK_TRY(check_options());
     PENSTOCK_ASSIGN(const Options options, resources_.options());
     const ProgressEnd end;
-    PENSTOCK_ASSIGN(const Node node, open_node(from_));
+    PENSTOCK_ASSIGN(const StoreOptions how, words_.options());
+    PENSTOCK_ASSIGN(const Node node, open_node(from_, how));
     CopyJob job;
+    job.store = how;
     job.force = force_ ? Array::IfExists::overwrite : Array::IfExists::fail;
     job.resume = resume_ ? Resume::yes : Resume::no;
     job.options = options;

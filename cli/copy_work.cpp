@@ -152,7 +152,7 @@ Result<CopyPlan> plan_copy(const CopyJob& job, const Node& from) {
 }
 
 Result<Report> run_copy(const CopyJob& job, const Node& from, const TargetNode& to) {
-  PENSTOCK_ASSIGN(auto store, open_store(to.store_url, StoreMode::create));
+  PENSTOCK_ASSIGN(auto store, open_store(to.store_url, StoreMode::create, job.store));
   if (job.force == Array::IfExists::overwrite) PENSTOCK_TRY(store->erase_prefix(to.path));
   Copier copier(job, store);
   const auto* array = std::get_if<Array>(&from);

@@ -14,6 +14,7 @@ struct CopyJob {
   Array::IfExists force = Array::IfExists::fail;
   Resume resume = Resume::no;
   Options options;
+  StoreOptions store;  ///< how the target is opened
   /// What changes in an array.
   std::function<Result<CopyChanges>(const Dataset&)> changes;
   std::optional<int> zarr_format;  ///< of groups

@@ -52,6 +52,7 @@ class Info : public Command {
   std::string store_;
   bool size_ = false;
   bool json_ = false;
+  StoreWords words_;
 
  public:
   void usage(Usage& usage) override {
@@ -60,13 +61,15 @@ class Info : public Command {
         "of a group. The stored size is shown for up to 1,000 objects.");
     usage.argument("STORE", store_, "array or group: a directory, a zip, or a path into one (vol.zarr/0)");
     usage.flag("--size", size_, "count the stored objects however long it takes");
+    words_.declare_links(usage);
     usage.flag("--json", json_, "print JSON");
     usage.example("penstock info brain.ome.zarr", "an image and its levels");
     usage.example("penstock info --json vol.zarr/0 | jq .shape", "for a program");
   }
 
   Result<int> run(Session& session) override {
-    PENSTOCK_ASSIGN(const Node node, open_node(store_));
+    PENSTOCK_ASSIGN(const StoreOptions how, words_.options());
+    PENSTOCK_ASSIGN(const Node node, open_node(store_, how));
     Status done;
     if (const auto* array = std::get_if<Array>(&node))
       done = json_ ? array_json(session, *array) : array_text(session, *array);

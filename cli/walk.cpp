@@ -47,15 +47,15 @@ Status walk_below(const Walk& w, const Group& group, const std::string& name, in
 
 }  // namespace
 
-Result<Node> open_node(const std::string& url) {
-  auto node = open(url, StoreMode::read);
+Result<Node> open_node(const std::string& url, const StoreOptions& options, StoreMode mode) {
+  auto node = open(url, mode, options);
   if (!node && node.error().code() == ErrorCode::not_found && node.error().hint().empty())
     node.error().set_hint("a store is a directory with zarr.json, .zarray or .zgroup in it, or a zip of one.");
   return node;
 }
 
-Result<Array> open_array(const std::string& url) {
-  PENSTOCK_ASSIGN(Node node, open_node(url));
+Result<Array> open_array(const std::string& url, const StoreOptions& options) {
+  PENSTOCK_ASSIGN(Node node, open_node(url, options));
   if (auto* array = std::get_if<Array>(&node)) return std::move(*array);
   std::string names;
   if (const auto members = std::get<Group>(node).members())
