@@ -12,20 +12,31 @@ from . import _core
 from ._array import Array
 from ._create import ArraySpec
 from ._node import Node, attributes_json
+from ._options import Durable, Links
 from ._url import Mode, checked_mode, location
 
 
-def open(url: str | os.PathLike[str] | Any, mode: Mode = "r") -> Array | Group | Image:
+def open(
+    url: str | os.PathLike[str] | Any,
+    mode: Mode = "r",
+    *,
+    durable: Durable | None = None,
+    links: Links | None = None,
+) -> Array | Group | Image:
     """Opens an array, an OME-NGFF image or a group.
 
     url: a path ("vol.zarr", "vol.zarr/0", "vol.zip"), "file://...", "memory://name"; or a zarr.Array, zarr.Group,
         LocalStore or ZipStore of zarr-python: what is at its path.
     mode: "r" reads only, "r+" also writes, and so does "a"; ``create`` makes what is new.
+    durable: what is safe from a power cut when a write returns: "none", "metadata" (documents, and what was written
+        before them) or "all"; None: the setting.
+    links: "follow" follows every symbolic link of a directory, "inside" refuses one that leads out of the store
+        (PermissionError); None: the setting.
     returns: an Array; an Image when the group's metadata describes exactly one multiscale image; else a Group.
     errors: FileNotFoundError, PermissionError, MetadataError (names file and member), UnsupportedError (names the
         extension).
     """
-    return wrap(_core.open(location(url), "r" if checked_mode(mode) == "r" else "r+"))
+    return wrap(_core.open(location(url), "r" if checked_mode(mode) == "r" else "r+", durable, links))
 
 
 def wrap(node: _core.Array | _core.Group) -> Array | Group | Image:

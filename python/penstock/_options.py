@@ -11,6 +11,10 @@ from . import _core
 Bytes: TypeAlias = int | str
 """A size: bytes, or text with a unit ("2GiB", "500MB")."""
 OnError: TypeAlias = Literal["fail", "fill"]
+Durable: TypeAlias = Literal["none", "metadata", "all"]
+"""What is safe from a power cut when a write returns; None: the setting ``durable``."""
+Links: TypeAlias = Literal["follow", "inside"]
+"""Symbolic links in a directory store: every one, or none that leads out of it; None: the setting ``links``."""
 Progress: TypeAlias = Callable[[str, int, int], object]
 """Called with (operation, bytes done, bytes in all), at most every 50 ms and once at the end."""
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "codec/chain.hpp"
+#include "core/settings.hpp"
 #include "errors.hpp"
 #include "format/format.hpp"
 #include "jobs.hpp"
@@ -34,16 +35,42 @@ StoreMode store_mode(const std::string& mode) {
   throw nb::value_error("mode must be 'r' (read only), 'r+' (read and write) or 'a' (create the store if absent)");
 }
 
+using Word = std::optional<std::string>;
+
+template <class T>
+Result<T> named(Result<T> result, const char* argument) {
+  if (!result) result.error().add_context(argument);
+  return result;
+}
+
+StoreOptions store_options(const Word& durable, const Word& links) {
+  StoreOptions options;
+  if (durable) options.durable = unwrap(named(parse_durable(*durable), "durable"));
+  if (links) options.links = unwrap(named(parse_links(*links), "links"));
+  return options;
+}
+
 void bind_store(nb::module_& m) {
   nb::class_<PyStore>(m, "Store", "Bytes by key.")
       .def_static(
           "open",
-          [](const std::string& url, const std::string& mode) {
+          [](const std::string& url, const std::string& mode, const Word& durable, const Word& links) {
             const auto how = store_mode(mode);
-            return PyStore{unwrap(without_gil(Threads::none, [&] { return open_store(url, how); }), url)};
+            const StoreOptions options = store_options(durable, links);
+            return PyStore{unwrap(without_gil(Threads::none, [&] { return open_store(url, how, options); }), url)};
           },
-          nb::arg("url"), nb::arg("mode"))
+          nb::arg("url"), nb::arg("mode"), nb::arg("durable") = nb::none(), nb::arg("links") = nb::none())
       .def_prop_ro("url", [](const PyStore& s) { return s.store->url(); })
+      .def_prop_ro(
+          "options",
+          [](const PyStore& s) {
+            const StoreOptions o = s.store->options();
+            Word durable, links;
+            if (o.durable) durable = durable_word(*o.durable);
+            if (o.links) links = links_word(*o.links);
+            return std::pair(durable, links);
+          },
+          "(durable, links) as it was opened; None where they do not apply.")
       .def_prop_ro("writable", [](const PyStore& s) { return s.store->writable(); })
       .def("flush", [](const PyStore& s) {
         unwrap(without_gil(Threads::none, [&] { return s.store->flush(); }), s.store->url());
@@ -200,11 +227,12 @@ void bind_functions(nb::module_& m) {
       nb::arg("zarr_format"), nb::arg("metadata"), "The array of a metadata document (zarr.json, .zarray).");
   m.def(
       "open",
-      [](const std::string& url, const std::string& mode) {
+      [](const std::string& url, const std::string& mode, const Word& durable, const Word& links) {
         const auto how = store_mode(mode);
-        return unwrap(without_gil(Threads::none, [&] { return open(url, how); }), url);
+        const StoreOptions options = store_options(durable, links);
+        return unwrap(without_gil(Threads::none, [&] { return open(url, how, options); }), url);
       },
-      nb::arg("url"), nb::arg("mode"));
+      nb::arg("url"), nb::arg("mode"), nb::arg("durable") = nb::none(), nb::arg("links") = nb::none());
   m.def(
       "open_node",
       [](const PyStore& s, const std::string& path) {
