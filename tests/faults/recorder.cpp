@@ -181,6 +181,13 @@ int unlinkat(int directory, const char* path, int flags) {
 }
 int unlink(const char* path) { return unlinkat(AT_FDCWD, path, 0); }
 int rmdir(const char* path) { return unlinkat(AT_FDCWD, path, AT_REMOVEDIR); }
+int remove(const char* path) {
+  const std::scoped_lock lock(mutex);
+  const std::string whole = path_at(AT_FDCWD, path);
+  const int result = next<int(const char*)>("remove")(path);
+  if (result == 0) put("[\"unlink\"," + quoted(whole) + "]");
+  return result;
+}
 
 int mkdirat(int directory, const char* path, mode_t mode) {
   const std::scoped_lock lock(mutex);
