@@ -23,7 +23,7 @@ class Consolidate : public Command {
   }
 
   Result<int> run(Session& session) override {
-    PENSTOCK_ASSIGN(const Node node, open_node(group_, StoreMode::read_write));
+    PENSTOCK_ASSIGN(const Node node, open_node(group_, {}, StoreMode::read_write));
     const auto* group = std::get_if<Group>(&node);
     if (group == nullptr)
       return Error(ErrorCode::invalid_argument, group_ + ": an array; only groups have consolidated metadata");

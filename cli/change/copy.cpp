@@ -42,6 +42,7 @@ class Copy : public Command {
   std::string from_, to_;
   std::optional<std::string> region_, chunks_, shards_, codec_, format_, separator_, downsample_, levels_;
   bool pyramid_ = false, resume_ = false, force_ = false, dry_run_ = false, json_ = false;
+  StoreWords words_;
   Resources resources_;
 
  public:
@@ -80,6 +81,8 @@ class Copy : public Command {
                "go on with the same copy that was stopped; of one that is complete, compare every element");
     usage.flag("--force", force_,
                "replace an array or group at TO, once the copy that was written beside it is complete");
+    words_.declare_durable(usage);
+    words_.declare_links(usage);
     usage.flag("--dry-run", dry_run_, "print what would be written, write nothing");
     usage.flag("--json", json_, "print the report as JSON");
     resources_.declare(usage);
@@ -95,8 +98,9 @@ class Copy : public Command {
     PENSTOCK_TRY(check_options());
     PENSTOCK_ASSIGN(const Options options, resources_.options());
     const ProgressEnd end;
-    PENSTOCK_ASSIGN(const Node node, open_node(from_));
     CopyOptions how;
+    PENSTOCK_ASSIGN(how.store, words_.options());
+    PENSTOCK_ASSIGN(const Node node, open_node(from_, how.store));
     how.if_exists = force_ ? Array::IfExists::overwrite : Array::IfExists::fail;
     how.resume = resume_ ? Resume::yes : Resume::no;
     how.changes = [this](const Dataset& dataset) { return changes_for(dataset); };

@@ -16,7 +16,8 @@ namespace {
 
 class Verify : public Command {
   std::string store_;
-  bool json_ = false;
+  bool json_ = false, clean_ = false;
+  StoreWords words_;
   Resources resources_;
   std::uint64_t bad_ = 0;
   std::uint64_t bad_nodes_ = 0;  ///< members of the hierarchy whose metadata cannot be read
@@ -30,18 +31,23 @@ class Verify : public Command {
         "Exit "
         "code 65 when something is bad.");
     usage.argument("STORE", store_, "array or group");
+    words_.declare_links(usage);
+    usage.flag("--clean", clean_, "first remove the temporary files that killed writers left, and list them");
     usage.flag("--json", json_, "print JSON: a report for each array");
     resources_.declare(usage);
     resources_.declare_talk(usage, "also print, to standard error, how each array was read");
     usage.example("penstock verify brain.ome.zarr/0", "one array");
+    usage.example("penstock verify --clean brain.ome.zarr", "after a writer was killed");
     usage.example("penstock verify --json brain.ome.zarr", "all arrays, for a program");
   }
 
   Result<int> run(Session& session) override {
     PENSTOCK_ASSIGN(const Options options, resources_.options());
     const ProgressEnd end;
-    PENSTOCK_ASSIGN(const Node node, open_node(store_));
-    Json list = Json::array();
+    PENSTOCK_ASSIGN(const StoreOptions how, words_.options());
+    PENSTOCK_ASSIGN(const Node node, open_node(store_, how, clean_ ? StoreMode::read_write : StoreMode::read));
+    Json list = Json::array(), removed = Json::array();
+    if (clean_) PENSTOCK_TRY(clean(session, removed, node));
     if (const auto* array = std::get_if<Array>(&node)) {
       PENSTOCK_TRY(one(session, list, "", *array, options));
     } else {
@@ -59,13 +65,24 @@ class Verify : public Command {
       };
       PENSTOCK_TRY(walk(std::get<Group>(node), 64, visit, broken));
     }
-    if (json_)
-      session.out.json(
-          {{"arrays", std::move(list)}, {"bad_chunks", bad_}, {"bad_nodes", bad_nodes_}, {"bad_images", bad_images_}});
+    Json document{
+        {"arrays", std::move(list)}, {"bad_chunks", bad_}, {"bad_nodes", bad_nodes_}, {"bad_images", bad_images_}};
+    if (clean_) document["removed"] = std::move(removed);
+    if (json_) session.out.json(document);
     return bad_ + bad_nodes_ + bad_images_ > 0 ? error_exit_code(ErrorCode::corrupt_data) : 0;
   }
 
  private:
+  Status clean(Session& session, Json& removed, const Node& node) const {
+    const auto [store, path] = std::visit([](const auto& n) { return std::pair(n.store_ptr(), n.path()); }, node);
+    PENSTOCK_ASSIGN(const std::vector<std::string> files, store->remove_litter(path));
+    for (const std::string& file : files) {
+      removed.push_back(file);
+      if (!json_) session.out.print(fmt::format(" removed  {}\n", file));
+    }
+    return {};
+  }
+
   /// What OME-NGFF says of a group that is an image.
   Status image(Session& session, Json& list, const std::string& name, const Group& group) {
     const auto checked = group.image_problems();

@@ -4,6 +4,7 @@
 
 #include "cli/kit/progress.hpp"
 #include "cli/kit/signals.hpp"
+#include "core/settings.hpp"
 #include "core/units.hpp"
 
 namespace penstock::cli {
@@ -33,6 +34,34 @@ Result<Options> Resources::options() const {
     return Error(ErrorCode::invalid_argument, fmt::format("--threads {}: must be from 1 to 4096", *threads));
   options.cancel = cancel_on_signal();
   if (!quiet) options.progress = progress_to_stderr();
+  return options;
+}
+
+void StoreWords::declare_links(Usage& usage) {
+  Option& option = usage.option("--links", "WHICH", links,
+                                "symbolic links in directories: follow, or inside (one that leads out of the store is "
+                                "an error: for stores of strangers); default follow");
+  option.kind = ValueKind::choice;
+  option.choices = {"follow", "inside"};
+}
+
+void StoreWords::declare_durable(Usage& usage) {
+  Option& option =
+      usage.option("--durable", "WHAT", durable,
+                   "what is safe from a power cut when the command ends, in this order: none, metadata "
+                   "(and all that was written before it), all (each object as it is written); default none");
+  option.kind = ValueKind::choice;
+  option.choices = {"none", "metadata", "all"};
+}
+
+Result<StoreOptions> StoreWords::options() const {
+  StoreOptions options;
+  if (durable) {
+    PENSTOCK_ASSIGN_IN(options.durable, parse_durable(*durable), "--durable");
+  }
+  if (links) {
+    PENSTOCK_ASSIGN_IN(options.links, parse_links(*links), "--links");
+  }
   return options;
 }
 

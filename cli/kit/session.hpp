@@ -27,6 +27,15 @@ struct Resources {
   [[nodiscard]] Result<Options> options() const;
 };
 
+/// --links, and --durable for commands that write.
+struct StoreWords {
+  std::optional<std::string> links, durable;
+  void declare_links(Usage& usage);
+  void declare_durable(Usage& usage);
+  /// Errors: invalid_argument naming the option.
+  [[nodiscard]] Result<StoreOptions> options() const;
+};
+
 /// What --region says of an array of this shape; all of it when it is not given.
 Result<Selection> region_option(const std::optional<std::string>& text, const Shape& shape);
 

@@ -22,6 +22,7 @@ class Cat : public Command {
   std::optional<std::string> region_, format_, output_, device_;
   bool force_ = false;
   Resources resources_;
+  StoreWords words_;
 
  public:
   void usage(Usage& usage) override {
@@ -39,6 +40,7 @@ class Cat : public Command {
     usage.option("--output", "FILE", output_, "write a file (whole or not at all) instead of standard output").kind =
         ValueKind::path;
     usage.flag("--force", force_, "replace an existing FILE");
+    words_.declare_links(usage);
     usage.option("--device", "D", device_, "decode on cpu, cuda, cuda:1 or auto; default cpu");
     resources_.declare(usage);
     resources_.declare_talk(usage, "also print, to standard error, how the elements were read");
@@ -54,7 +56,8 @@ class Cat : public Command {
           .set_hint("use --output FILE, a pipe, or --format text.");
     PENSTOCK_ASSIGN(const Options options, resources_.options());
     const ProgressEnd end;
-    PENSTOCK_ASSIGN(const Array array, open_array(store_));
+    PENSTOCK_ASSIGN(const StoreOptions how, words_.options());
+    PENSTOCK_ASSIGN(const Array array, open_array(store_, how));
     const Dataset dataset = array.dataset();
     PENSTOCK_ASSIGN(const Selection selection, region_option(region_, dataset.shape));
     Device device;

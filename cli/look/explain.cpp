@@ -12,6 +12,7 @@ class Explain : public Command {
   std::optional<std::string> region_, device_;
   bool json_ = false;
   Resources resources_;
+  StoreWords words_;
 
  public:
   void usage(Usage& usage) override {
@@ -22,6 +23,7 @@ class Explain : public Command {
     usage.argument("STORE", store_, "array");
     usage.option("--region", "R", region_, "the region to read, with NumPy's rules; default all");
     usage.option("--device", "D", device_, "where the elements go: cpu, cuda, cuda:1 or auto; default auto");
+    words_.declare_links(usage);
     usage.flag("--json", json_, "print JSON");
     resources_.declare(usage);
     usage.example("penstock explain brain.ome.zarr/0 --region 1000:1100,0:4096,0:4096 --device cuda:0", "a plan");
@@ -30,7 +32,8 @@ class Explain : public Command {
   Result<int> run(Session& session) override {
     PENSTOCK_ASSIGN(const Options options, resources_.options());
     const ProgressEnd end;
-    PENSTOCK_ASSIGN(const Array array, open_array(store_));
+    PENSTOCK_ASSIGN(const StoreOptions how, words_.options());
+    PENSTOCK_ASSIGN(const Array array, open_array(store_, how));
     const Dataset dataset = array.dataset();
     PENSTOCK_ASSIGN(const Selection selection, region_option(region_, dataset.shape));
     PENSTOCK_ASSIGN_IN(const Device device, Device::parse(device_.value_or("auto")), "--device");

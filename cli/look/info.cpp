@@ -55,6 +55,7 @@ class Info : public Command {
   std::vector<std::string> stores_;
   bool size_ = false;
   bool json_ = false;
+  StoreWords words_;
 
  public:
   void usage(Usage& usage) override {
@@ -64,6 +65,7 @@ class Info : public Command {
     usage.argument("STORE", stores_, "array or group: a directory, a zip, or a path into one (vol.zarr/0)")
         .at_least_one = true;
     usage.flag("--size", size_, "count the stored objects however long it takes");
+    words_.declare_links(usage);
     usage.flag("--json", json_, "print JSON; of several a list");
     usage.example("penstock info brain.ome.zarr", "an image and its levels");
     usage.example("penstock info *.zarr", "a block for each");
@@ -90,7 +92,8 @@ class Info : public Command {
 
  private:
   Status one(Session& session, Json& list, const std::string& store) const {
-    PENSTOCK_ASSIGN(const Node node, open_node(store));
+    PENSTOCK_ASSIGN(const StoreOptions how, words_.options());
+    PENSTOCK_ASSIGN(const Node node, open_node(store, how));
     const auto* array = std::get_if<Array>(&node);
     if (!json_) return array ? array_text(session, store, *array) : group_text(session, store, std::get<Group>(node));
     PENSTOCK_ASSIGN(Json document, array ? with_stored(*array) : group_json(std::get<Group>(node)));

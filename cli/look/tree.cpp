@@ -15,12 +15,14 @@ class Tree : public Command {
   std::string store_;
   std::optional<std::string> depth_;
   bool json_ = false;
+  StoreWords words_;
 
  public:
   void usage(Usage& usage) override {
     usage.about("Shows the groups and arrays below a node, as they stand; consolidated metadata is not asked.");
     usage.argument("STORE", store_, "array or group");
     usage.option("--depth", "N", depth_, "levels to show; default all");
+    words_.declare_links(usage);
     usage.flag("--json", json_, "print JSON: a list of nodes, each with its path");
     usage.example("penstock tree brain.ome.zarr", "the whole hierarchy");
     usage.example("penstock tree --depth 1 plate.ome.zarr", "only the first level");
@@ -32,7 +34,8 @@ class Tree : public Command {
       PENSTOCK_ASSIGN_IN(const std::uint64_t wanted, parse_count(*depth_), "--depth");
       depth = static_cast<int>(std::min<std::uint64_t>(wanted, 64));
     }
-    PENSTOCK_ASSIGN(const Node node, open_node(store_));
+    PENSTOCK_ASSIGN(const StoreOptions how, words_.options());
+    PENSTOCK_ASSIGN(const Node node, open_node(store_, how));
     Json list = Json::array();
     int exit_code = 0;  // that of the last node that cannot be read
     PENSTOCK_TRY(add(session, list, store_, "", "", node));

@@ -50,15 +50,15 @@ Status walk_below(const Walk& w, const Group& group, const std::string& name, in
 
 }  // namespace
 
-Result<Node> open_node(const std::string& url, StoreMode mode) {
-  auto node = open(url, mode);
+Result<Node> open_node(const std::string& url, const StoreOptions& options, StoreMode mode) {
+  auto node = open(url, mode, options);
   if (node || url.starts_with("memory://")) return node;
   const bool nothing = node.error().code() == ErrorCode::not_found || node.error().system_errno() == ENOTDIR;
   return nothing ? nothing_at(url) : node;
 }
 
-Result<Array> open_array(const std::string& url) {
-  PENSTOCK_ASSIGN(Node node, open_node(url));
+Result<Array> open_array(const std::string& url, const StoreOptions& options) {
+  PENSTOCK_ASSIGN(Node node, open_node(url, options));
   if (auto* array = std::get_if<Array>(&node)) return std::move(*array);
   std::vector<std::string> names;
   if (const auto members = std::get<Group>(node).members())

@@ -157,7 +157,8 @@ class Group {
   std::shared_ptr<State> state_;
 };
 
-/// Array or Group at a path or URL ("vol.zarr/0", "x.zip").
+/// Array or Group at a path or URL ("vol.zarr/0", "x.zip").  With Links::inside the store is the whole hierarchy of
+/// directories with metadata that the path ends in.
 using Node = std::variant<Array, Group>;
 Result<Node> open(const std::string& url, StoreMode mode = StoreMode::read, const StoreOptions& options = {});
 /// Array or Group at `path` of a store ("" = its root).  Its metadata is read once.

@@ -34,6 +34,7 @@ struct CopyOptions {
   std::optional<PyramidOptions> pyramid;                       ///< of an array, or of the finest level of an image
   Array::IfExists if_exists = Array::IfExists::fail;
   Resume resume = Resume::no;
+  StoreOptions store = {};  ///< how the store that is written to is opened, if it is named by a URL
 };
 
 /// An array that a copy would write.

@@ -148,11 +148,20 @@ class Store {
   /// hold no lock but of deeper nodes' documents.  `check` is asked while it waits; its error ends the wait.
   [[nodiscard]] virtual Result<std::unique_ptr<ObjectLock>> lock(std::string_view key, LockUse use,
                                                                  const std::function<Status()>& check) const;
-  /// Completes what was written (zip: the central directory); no promise for a power cut.  The destructor does not: no
-  /// writer that was killed or dropped leaves a container that looks finished.
+  /// Completes what was written (zip: the central directory) and, unless opened with Durable::none, has it on the disk.
+  /// The destructor does not: no writer that was killed or dropped leaves a container that looks finished.
   [[nodiscard]] virtual Status flush() { return {}; }
   /// Whether something was written that only a flush makes visible.
   [[nodiscard]] virtual bool unsaved() const { return false; }
+  /// With Durable::all: has on the disk what was written until now.  Every write of an array ends with it.
+  [[nodiscard]] virtual Status sync() { return {}; }
+  /// Removes the temporary files of killed writers below `prefix`, never one that a living writer holds.  Gives their
+  /// paths.  Errors: as erase_prefix.
+  [[nodiscard]] virtual Result<std::vector<std::string>> remove_litter(std::string_view) {
+    return std::vector<std::string>();
+  }
+  /// How it was opened, to open another in the same way.
+  [[nodiscard]] virtual StoreOptions options() const { return {}; }
 
   /// traits("").merge_gap_bytes
   [[nodiscard]] std::uint64_t merge_gap_bytes() const { return traits("").merge_gap_bytes; }
@@ -162,8 +171,9 @@ class Store {
 enum class StoreMode : std::uint8_t { read, read_write, create };
 
 /// Opens the store of a path or URL: a directory, "*.zip" (or a zip by content), "memory://name", "file://...".
-/// create: makes the directory or archive if absent.  Errors: not_found, unsupported (unknown scheme, by name),
-/// invalid_argument (an option that this kind of store does not have).
+/// create: makes the directory or archive if absent.  Errors: not_found, unsupported (unknown scheme, by name;
+/// Links::inside where the system cannot keep to it), invalid_argument (an option that this kind of store does not
+/// have).
 Result<std::shared_ptr<Store>> open_store(const std::string& url, StoreMode mode, const StoreOptions& options = {});
 
 }  // namespace penstock

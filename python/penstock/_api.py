@@ -12,15 +12,15 @@ from ._create import DEFAULT, ArraySpec, Codec, codec_texts
 from ._dtype import DTypeLike
 from ._group import Group, Image, open, wrap
 from ._node import attributes_json
-from ._options import Bytes, Progress, options
+from ._options import Bytes, Durable, Progress, options
 from ._selection import Selection
 from ._url import location
 
 Copied = TypeVar("Copied", bound=Array | Group)
 
 
-def _make_store(url: str | os.PathLike[str]) -> _core.Store:
-    return _core.Store.open(location(url), "a")
+def _make_store(url: str | os.PathLike[str], durable: Durable | None) -> _core.Store:
+    return _core.Store.open(location(url), "a", durable)
 
 
 def create(
@@ -39,6 +39,7 @@ def create(
     attributes: Mapping[str, Any] | None = None,
     overwrite: bool = False,
     path: str = "",
+    durable: Durable | None = None,
 ) -> Array:
     """Makes a new array and opens it for reading and writing.
 
@@ -53,6 +54,7 @@ def create(
     zarr_format: 2 or 3.  order: of elements within a chunk.  separator: in chunk keys; default "/" (v2: ".").
     dimension_names: v3.  attributes: anything that JSON has, and NumPy numbers and arrays.
     path: of the array in the store; "" is the root.
+    durable: what is safe from a power cut when a write returns, as in ``open``.
     errors: FileExistsError, TypeError, ValueError, UnsupportedError (names the codec), MetadataError, OSError.
     """
     spec = ArraySpec(
@@ -69,7 +71,7 @@ def create(
         attributes=attributes,
     )
     dataset = spec.dataset()
-    return Array(_core.Array.create(_make_store(url), path.strip("/"), dataset, overwrite))
+    return Array(_core.Array.create(_make_store(url, durable), path.strip("/"), dataset, overwrite))
 
 
 def create_group(
@@ -79,12 +81,13 @@ def create_group(
     attributes: Mapping[str, Any] | None = None,
     overwrite: bool = False,
     path: str = "",
+    durable: Durable | None = None,
 ) -> Group:
     """Makes a new group.  Arguments and errors as ``create``."""
     if zarr_format not in (2, 3):
         raise ValueError(f"zarr_format must be 2 or 3, not {zarr_format!r}")
     text = attributes_json(attributes)
-    return Group(_core.Group.create(_make_store(url), path.strip("/"), zarr_format, text, overwrite))
+    return Group(_core.Group.create(_make_store(url, durable), path.strip("/"), zarr_format, text, overwrite))
 
 
 def copy(
@@ -100,6 +103,7 @@ def copy(
     overwrite: bool = False,
     resume: bool = False,
     path: str = "",
+    durable: Durable | None = None,
     budget: Bytes | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
@@ -124,7 +128,7 @@ def copy(
     if selection is not ... and not isinstance(source, Array):
         raise TypeError("a selection is of one array: copy a member of the group")
     region = _selection.parse(selection, source.shape).ranges if isinstance(source, Array) else None
-    store = _make_store(url)
+    store = _make_store(url, durable)
     report = _core.copy(
         source._core,
         store,
@@ -212,6 +216,7 @@ def write_pyramid(
     name: str = "",
     overwrite: bool = False,
     path: str = "",
+    durable: Durable | None = None,
     budget: Bytes | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
@@ -227,7 +232,7 @@ def write_pyramid(
     _check_source(source)
     named = [_axis(axis) for axis in axes]
     opts = options(budget, threads, progress=progress)
-    store = _make_store(url)
+    store = _make_store(url, durable)
     return _core.write_pyramid(
         source._core, store, path.strip("/"), method, levels or 0, named, list(scale), name, overwrite, opts
     )

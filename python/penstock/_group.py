@@ -13,17 +13,27 @@ from ._array import Array
 from ._create import ArraySpec
 from ._errors import UnsupportedError
 from ._node import Node, attributes_json
+from ._options import Durable, Links
 from ._url import Mode, checked_mode, checked_options, location
 
 
 def open(
-    url: str | os.PathLike[str] | Any, mode: Mode = "r", *, options: Mapping[str, str] | None = None
+    url: str | os.PathLike[str] | Any,
+    mode: Mode = "r",
+    *,
+    durable: Durable | None = None,
+    links: Links | None = None,
+    options: Mapping[str, str] | None = None,
 ) -> Array | Group | Image:
     """Opens an array, an OME-NGFF image or a group.
 
     url: a path ("vol.zarr", "vol.zarr/0", "vol.zip"), "file://...", "memory://name"; or a zarr.Array, zarr.Group,
         LocalStore or ZipStore of zarr-python: what is at its path.
     mode: "r" reads only, "r+" also writes, and so does "a"; ``create`` makes what is new.
+    durable: what is safe from a power cut when a write returns: "none", "metadata" (documents, and what was written
+        before them) or "all"; None: the setting.
+    links: "follow" follows every symbolic link of a directory, "inside" refuses one that leads out of the store
+        (PermissionError); None: the setting.
     options: what the kind of store is told beyond the URL, by name; those built in so far have none.  No message holds
         a value of them, nor a password or a signature of the URL.
     returns: an Array; an Image when the group's metadata describes exactly one multiscale image; else a Group.
@@ -31,7 +41,7 @@ def open(
         extension), ValueError (an option that the store does not have).
     """
     told = checked_options(options)
-    return wrap(_core.open(location(url), "r" if checked_mode(mode) == "r" else "r+", told))
+    return wrap(_core.open(location(url), "r" if checked_mode(mode) == "r" else "r+", durable, links, told))
 
 
 def wrap(node: _core.Array | _core.Group) -> Array | Group | Image:

@@ -101,10 +101,10 @@ class Node(abc.ABC, Generic[Core]):
         return self._core.path
 
     def flush(self) -> None:
-        """Makes what was written durable and complete; a zip archive gets its directory here.
+        """Makes what was written complete, and durable unless the store was opened with durable="none".
 
-        Without it the archive is saved with the last object that uses it, or at the end of the process, with a
-        ResourceWarning.
+        A zip archive gets its directory here.  Without it the archive is saved with the last object that uses it, or at
+        the end of the process, with a ResourceWarning.
         """
         self._core.store.flush()
 
@@ -125,8 +125,10 @@ class Node(abc.ABC, Generic[Core]):
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickles as where it is, and is opened again there (in another process, not for memory://)."""
         store = self._core.store
-        return _reopen, (type(self), store.url, self.path, "r+" if store.writable else "r")
+        return _reopen, (type(self), store.url, self.path, "r+" if store.writable else "r", store.options)
 
 
-def _reopen(kind: type[Node[Any]], url: str, path: str, mode: str) -> Any:
-    return kind._open(_core.Store.open(url, mode), path)
+def _reopen(
+    kind: type[Node[Any]], url: str, path: str, mode: str, options: tuple[str | None, str | None] = (None, None)
+) -> Any:
+    return kind._open(_core.Store.open(url, mode, *options), path)

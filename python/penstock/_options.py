@@ -19,6 +19,10 @@ Encode: TypeAlias = Literal["auto", "cpu", "device"]
 """Who encodes chunks that come from a device."""
 Deadline: TypeAlias = float | datetime.timedelta
 """Time from now, in seconds or as a timedelta, after which the call ends with TimeoutError."""
+Durable: TypeAlias = Literal["none", "metadata", "all"]
+"""What is safe from a power cut when a write returns; None: the setting ``durable``."""
+Links: TypeAlias = Literal["follow", "inside"]
+"""Symbolic links in a directory store: every one, or none that leads out of it; None: the setting ``links``."""
 Progress: TypeAlias = Callable[[str, int, int], object]
 """Called with (operation, bytes done, bytes in all), at most every 50 ms and once at the end."""
 

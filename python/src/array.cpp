@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "codec/chain.hpp"
+#include "core/settings.hpp"
 #include "errors.hpp"
 #include "format/format.hpp"
 #include "jobs.hpp"
@@ -37,21 +38,46 @@ StoreMode store_mode(const std::string& mode) {
 }
 
 using OptionMap = std::map<std::string, std::string>;
+using Word = std::optional<std::string>;
 
-StoreOptions store_options(const OptionMap& options) { return {{options.begin(), options.end()}}; }
+template <class T>
+Result<T> named(Result<T> result, const char* argument) {
+  if (!result) result.error().add_context(argument);
+  return result;
+}
+
+StoreOptions store_options(const Word& durable, const Word& links, const OptionMap& by_name) {
+  StoreOptions options;
+  options.by_name = {by_name.begin(), by_name.end()};
+  if (durable) options.durable = unwrap(named(parse_durable(*durable), "durable"));
+  if (links) options.links = unwrap(named(parse_links(*links), "links"));
+  return options;
+}
 
 void bind_store(nb::module_& m) {
   nb::class_<PyStore>(m, "Store", "Bytes by key.")
       .def_static(
           "open",
-          [](const std::string& url, const std::string& mode, const OptionMap& options) {
+          [](const std::string& url, const std::string& mode, const Word& durable, const Word& links,
+             const OptionMap& by_name) {
             const auto how = store_mode(mode);
-            auto store =
-                unwrap(without_gil(Threads::none, [&] { return open_store(url, how, store_options(options)); }), url);
+            const StoreOptions options = store_options(durable, links, by_name);
+            auto store = unwrap(without_gil(Threads::none, [&] { return open_store(url, how, options); }), url);
             return PyStore{saved_with_last_handle(std::move(store))};
           },
-          nb::arg("url"), nb::arg("mode"), nb::arg("options") = OptionMap())
+          nb::arg("url"), nb::arg("mode"), nb::arg("durable") = nb::none(), nb::arg("links") = nb::none(),
+          nb::arg("options") = OptionMap())
       .def_prop_ro("url", [](const PyStore& s) { return s.store->url(); })
+      .def_prop_ro(
+          "options",
+          [](const PyStore& s) {
+            const StoreOptions o = s.store->options();
+            Word durable, links;
+            if (o.durable) durable = durable_word(*o.durable);
+            if (o.links) links = links_word(*o.links);
+            return std::pair(durable, links);
+          },
+          "(durable, links) as it was opened; None where they do not apply.")
       .def_prop_ro("writable", [](const PyStore& s) { return s.store->writable(); })
       .def(
           "reopened",
@@ -59,8 +85,9 @@ void bind_store(nb::module_& m) {
             std::error_code error;
             if (!std::filesystem::is_directory(s.store->url(), error)) return s;
             const std::string url = s.store->url();
-            return PyStore{
-                unwrap(without_gil(Threads::none, [&] { return open_store(url, StoreMode::read_write); }), url)};
+            const StoreOptions options = s.store->options();
+            return PyStore{unwrap(
+                without_gil(Threads::none, [&] { return open_store(url, StoreMode::read_write, options); }), url)};
           },
           "The store as it is now, when a directory may have been put in its place.")
       .def(
@@ -215,11 +242,14 @@ void bind_functions(nb::module_& m) {
       nb::arg("zarr_format"), nb::arg("metadata"), "The array of a metadata document (zarr.json, .zarray).");
   m.def(
       "open",
-      [](const std::string& url, const std::string& mode, const OptionMap& options) {
+      [](const std::string& url, const std::string& mode, const Word& durable, const Word& links,
+         const OptionMap& by_name) {
         const auto how = store_mode(mode);
-        return unwrap(without_gil(Threads::none, [&] { return open(url, how, store_options(options)); }), url);
+        const StoreOptions options = store_options(durable, links, by_name);
+        return unwrap(without_gil(Threads::none, [&] { return open(url, how, options); }), url);
       },
-      nb::arg("url"), nb::arg("mode"), nb::arg("options") = OptionMap());
+      nb::arg("url"), nb::arg("mode"), nb::arg("durable") = nb::none(), nb::arg("links") = nb::none(),
+      nb::arg("options") = OptionMap());
   m.def(
       "open_node",
       [](const PyStore& s, const std::string& path) {

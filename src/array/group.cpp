@@ -4,6 +4,7 @@
 #include <set>
 
 #include "core/json.hpp"
+#include "core/settings.hpp"
 #include "format/consolidated.hpp"
 #include "format/format.hpp"
 #include "format/node.hpp"
@@ -77,7 +78,8 @@ Result<std::vector<Group::Member>> Group::members() const {
     const ErrorCode why = node.error().code();
     if (why == ErrorCode::not_found) continue;
     // One member that cannot be read must not hide the others.
-    if (why != ErrorCode::invalid_metadata && why != ErrorCode::unsupported) return node.error();
+    if (why != ErrorCode::invalid_metadata && why != ErrorCode::unsupported && why != ErrorCode::permission_denied)
+      return node.error();
     members.push_back({entry.name, true});
   }
   return members;
@@ -103,8 +105,10 @@ Status Group::set_attributes(std::string_view attributes_json) {
 
 Result<Node> open(const std::string& url, StoreMode mode, const StoreOptions& options) {
   auto node = [&]() -> Result<Node> {
-    PENSTOCK_ASSIGN(const Location location, locate(url));
-    PENSTOCK_ASSIGN(std::shared_ptr<Store> store, open_store(location.store_url, mode, options));
+    StoreOptions how = options;
+    PENSTOCK_ASSIGN(how.links, options.links ? Result<Links>(*options.links) : default_links());
+    PENSTOCK_ASSIGN(const Location location, locate(url, *how.links));
+    PENSTOCK_ASSIGN(std::shared_ptr<Store> store, open_store(location.store_url, mode, how));
     return open(std::move(store), location.path);
   }();
   if (node) return node;

@@ -75,6 +75,10 @@ constexpr std::string_view kCodecPlaces[] = {"auto", "cpu", "device", "nvcomp"};
 
 constexpr std::string_view kZstdSearches[] = {"auto", "level"};  // as in ZstdSearch
 
+constexpr std::string_view kDurables[] = {"none", "metadata", "all"};  // as in Durable
+
+constexpr std::string_view kLinks[] = {"follow", "inside"};  // as in Links
+
 Result<std::uint64_t> parse_word(std::string_view text, std::span<const std::string_view> known) {
   for (std::size_t i = 0; i < known.size(); ++i)
     if (text == known[i]) return i;
@@ -86,9 +90,13 @@ Result<std::uint64_t> parse_place(std::string_view text) {
   return parse_word(text, std::span(kCodecPlaces, count));
 }
 Result<std::uint64_t> parse_zstd_search(std::string_view text) { return parse_word(text, kZstdSearches); }
+Result<std::uint64_t> parse_durable_word(std::string_view text) { return parse_word(text, kDurables); }
+Result<std::uint64_t> parse_links_word(std::string_view text) { return parse_word(text, kLinks); }
 std::uint64_t first_word() { return 0; }
 std::string format_place(std::uint64_t place) { return std::string(kCodecPlaces[place]); }
 std::string format_zstd_search(std::uint64_t search) { return std::string(kZstdSearches[search]); }
+std::string format_durable(std::uint64_t durable) { return std::string(kDurables[durable]); }
+std::string format_links(std::uint64_t links) { return std::string(kLinks[links]); }
 std::string format_plain(std::uint64_t number) { return std::to_string(number); }
 
 /// One setting: how its text is read, and what it is when nobody says.
@@ -102,7 +110,7 @@ struct Row {
   std::string (*format)(std::uint64_t);
 };
 
-enum : std::size_t { kBudget, kThreads, kPinned, kDecode, kEncode, kZstdSearch };
+enum : std::size_t { kBudget, kThreads, kPinned, kDecode, kEncode, kZstdSearch, kDurable, kLinksRow };
 constexpr Row kRows[] = {
     {"budget", "PENSTOCK_BUDGET", "working memory of one operation beyond its output", 1, UINT64_MAX, parse_bytes,
      built_in_budget, format_bytes},
@@ -116,6 +124,10 @@ constexpr Row kRows[] = {
     {"zstd_search", "PENSTOCK_ZSTD_SEARCH",
      "zstd, many chunks: auto (quicker than the level where a trial shows no loss) or level", 0, UINT64_MAX,
      parse_zstd_search, first_word, format_zstd_search},
+    {"durable", "PENSTOCK_DURABLE", "what is on the disk when a write returns: none, metadata or all", 0, UINT64_MAX,
+     parse_durable_word, first_word, format_durable},
+    {"links", "PENSTOCK_LINKS", "symbolic links in a directory store: follow, or inside (none leads out of it)", 0,
+     UINT64_MAX, parse_links_word, first_word, format_links},
 };
 
 /// A setting that is taken as it is.
@@ -217,6 +229,13 @@ Result<std::uint64_t> default_budget_bytes() { return number_of(kRows[kBudget]);
 
 Result<std::uint64_t> default_threads() { return number_of(kRows[kThreads]); }
 
+Result<std::uint64_t> default_waiting_threads() {
+  constexpr std::uint64_t kMinWaiting = 8;
+  const Result<Value> threads = look_up(kRows[kThreads]);
+  if (!threads) return threads.error();
+  return threads->origin == "built in" ? std::max(threads->number, kMinWaiting) : threads->number;
+}
+
 Result<std::uint64_t> default_pinned_bytes() { return number_of(kRows[kPinned]); }
 
 Result<ChosenPlace> decode_place(std::optional<CodecPlace> asked) { return place_of(kRows[kDecode], asked); }
@@ -231,6 +250,29 @@ Result<ZstdSearch> zstd_search() {
   PENSTOCK_ASSIGN(const std::uint64_t search, number_of(kRows[kZstdSearch]));
   return static_cast<ZstdSearch>(search);
 }
+
+Result<Durable> default_durable() {
+  PENSTOCK_ASSIGN(const std::uint64_t durable, number_of(kRows[kDurable]));
+  return static_cast<Durable>(durable);
+}
+
+Result<Links> default_links() {
+  PENSTOCK_ASSIGN(const std::uint64_t links, number_of(kRows[kLinksRow]));
+  return static_cast<Links>(links);
+}
+
+Result<Durable> parse_durable(std::string_view text) {
+  PENSTOCK_ASSIGN(const std::uint64_t durable, parse_durable_word(text));
+  return static_cast<Durable>(durable);
+}
+
+Result<Links> parse_links(std::string_view text) {
+  PENSTOCK_ASSIGN(const std::uint64_t links, parse_links_word(text));
+  return static_cast<Links>(links);
+}
+
+std::string durable_word(Durable durable) { return format_durable(static_cast<std::uint64_t>(durable)); }
+std::string links_word(Links links) { return format_links(static_cast<std::uint64_t>(links)); }
 
 Result<TextSetting> codec_costs_file() { return look_up(kTextRows[kCodecCosts]); }
 

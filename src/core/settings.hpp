@@ -10,6 +10,7 @@
 
 #include "penstock/control.hpp"
 #include "penstock/error.hpp"
+#include "penstock/store_options.hpp"
 
 namespace penstock {
 
@@ -25,6 +26,8 @@ struct Setting {
 Result<std::uint64_t> default_budget_bytes();
 /// threads, else the CPUs of this process' affinity mask and cgroup quota.
 Result<std::uint64_t> default_threads();
+/// The same for an operation whose threads wait for the disk most of the time: threads, else at least 8.
+Result<std::uint64_t> default_waiting_threads();
 /// Staging memory between storage and a device, shared by all operations: pinned, else 512 MiB.
 Result<std::uint64_t> default_pinned_bytes();
 /// Where chunks for a device are decoded, and those from a device encoded, when it could do it: decode = auto, cpu,
@@ -40,6 +43,14 @@ Result<ChosenPlace> encode_place(std::optional<CodecPlace> asked = {});
 /// trial shows no loss) or level.
 enum class ZstdSearch : std::uint8_t { automatic, of_the_level };
 Result<ZstdSearch> zstd_search();
+/// durable = none, metadata or all; links = follow or inside.
+Result<Durable> default_durable();
+Result<Links> default_links();
+/// Their words.  Errors: invalid_argument naming those that there are.
+Result<Durable> parse_durable(std::string_view text);
+Result<Links> parse_links(std::string_view text);
+std::string durable_word(Durable durable);
+std::string links_word(Links links);
 /// A setting that is a text.
 struct TextSetting {
   std::string value;

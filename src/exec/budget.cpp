@@ -55,7 +55,11 @@ Result<std::shared_ptr<Memory>> working_memory(Device device, const Options& opt
 }
 
 Result<WriteBudget> plan_write_budget(const Options& options, const WriteNeed& need) {
-  PENSTOCK_ASSIGN(const BudgetPlan a, plan_budget(options, saturating_add(need.thread_bytes, need.object_bytes)));
+  Options wanted = options;
+  if (need.waits_for_disk && options.threads == 0) {
+    PENSTOCK_ASSIGN(wanted.threads, default_waiting_threads());
+  }
+  PENSTOCK_ASSIGN(const BudgetPlan a, plan_budget(wanted, saturating_add(need.thread_bytes, need.object_bytes)));
   const std::uint64_t free = free_bytes(a.budget_bytes);
   const std::uint64_t threads = fit(less(free, need.object_bytes), need.thread_bytes, a.threads);
   return WriteBudget{a.budget_bytes, threads, fit(less(free, threads * need.thread_bytes), need.object_bytes, threads)};

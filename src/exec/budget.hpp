@@ -27,6 +27,7 @@ Result<std::shared_ptr<Memory>> working_memory(Device device, const Options& opt
 struct WriteNeed {
   std::uint64_t thread_bytes = 0;  ///< of each thread
   std::uint64_t object_bytes = 0;  ///< of each object under way, which many threads may work on; 0: it takes no more
+  bool waits_for_disk = false;     ///< each object is forced to the disk (Durable::all)
 };
 
 /// Threads and objects of one write.

@@ -249,20 +249,21 @@ Result<std::vector<Consolidated::Group>> Consolidated::groups_from(Store& store,
     if (is_group) groups.push_back({nullptr, &store, at});
   }
   // A store may have been opened at a node inside a hierarchy of directories.
-  PENSTOCK_ASSIGN(std::vector<Group> above, groups_above(store.url()));
+  PENSTOCK_ASSIGN(std::vector<Group> above, groups_above(store.url(), store.options()));
   for (Group& group : above) groups.push_back(std::move(group));
   return groups;
 }
 
 /// The groups in the directories above one, the deepest first.
-Result<std::vector<Consolidated::Group>> Consolidated::groups_above(const std::string& directory) {
+Result<std::vector<Consolidated::Group>> Consolidated::groups_above(const std::string& directory,
+                                                                    const StoreOptions& options) {
   std::vector<Group> groups;
   std::error_code error;
   if (!std::filesystem::is_directory(directory, error)) return groups;
   const auto root = std::filesystem::canonical(directory, error);
   if (error) return groups;
   for (auto at = root.parent_path(); is_group_directory(at); at = at.parent_path()) {
-    PENSTOCK_ASSIGN(std::shared_ptr<Store> above, open_store(at.string(), StoreMode::read_write));
+    PENSTOCK_ASSIGN(std::shared_ptr<Store> above, open_store(at.string(), StoreMode::read_write, options));
     Store* raw = above.get();
     groups.push_back({std::move(above), raw, ""});
     if (at == at.parent_path()) break;
@@ -278,8 +279,8 @@ Status Consolidated::drop_one(Group group) {
   return {};
 }
 
-Status Consolidated::drop_above(const std::string& directory) {
-  PENSTOCK_ASSIGN(std::vector<Group> groups, groups_above(directory));
+Status Consolidated::drop_above(const std::string& directory, const StoreOptions& options) {
+  PENSTOCK_ASSIGN(std::vector<Group> groups, groups_above(directory, options));
   for (Group& group : groups) PENSTOCK_TRY(drop_one(std::move(group)));
   return {};
 }

@@ -22,7 +22,7 @@ class Consolidated {
   /// Takes them away, also from the directories above the root of a store of files.
   static Result<Consolidated> drop(Store& store, std::string_view path);
   /// Takes away those of the directories above one.
-  Status drop_above(const std::string& directory);
+  Status drop_above(const std::string& directory, const StoreOptions& options);
   /// Makes those anew that were there.  A group below which something cannot be read stays without.
   Status renew();
   /// Both, with `write` between them, the groups above locked: what others write beside it is in the new ones, by who
@@ -36,7 +36,7 @@ class Consolidated {
     std::string path;
   };
   static Result<std::vector<Group>> groups_from(Store& store, std::string_view path);
-  static Result<std::vector<Group>> groups_above(const std::string& directory);
+  static Result<std::vector<Group>> groups_above(const std::string& directory, const StoreOptions& options);
   Status drop_one(Group group);
   static Status renew(const Group& group);
   std::vector<Group> groups_;  // deepest first

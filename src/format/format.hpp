@@ -55,12 +55,13 @@ Result<std::vector<std::byte>> fill_from_json(const DType& dtype, std::string_vi
 /// Splits "/a/b.zarr/c/0" style paths.  The store is the longest prefix that is an archive or a directory with
 /// metadata; without one the longest directory that exists.  The node path is what remains: a file too (a .nii), but
 /// for the documents of zarr, which lead to their directory.  Of URLs, "file://" is read as a path and
-/// "memory://name/path" split at the name; others are a store as a whole.  Errors: not_found, invalid_argument (a name
-/// that no key can have).
+/// "memory://name/path" split at the name; others are a store as a whole.
+/// Links::inside: the highest directory with metadata, up to which every one in between has some: a link below it that
+/// leads out is found.  Errors: not_found, invalid_argument (a name that no key can have).
 struct Location {
   std::string store_url;
   std::string path;
 };
-Result<Location> locate(const std::string& url);
+Result<Location> locate(const std::string& url, Links links = Links::follow);
 
 }  // namespace penstock

@@ -61,16 +61,25 @@ bool is_document(const std::string& path) {
   return name == "zarr.json" || name == ".zarray" || name == ".zgroup" || name == ".zattrs" || name == ".zmetadata";
 }
 
-Result<Location> locate_file(const std::string& path) {
+/// The directory with metadata that stands above `at` and all others with some.
+std::string top_of_hierarchy(std::string at) {
+  for (auto above = parent(at); above && holds_metadata(*above); above = parent(at)) at = *std::move(above);
+  return at;
+}
+
+Result<Location> locate_file(const std::string& path, Links links) {
   std::string deepest;  // the longest directory that exists, used when none holds metadata
   for (std::optional<std::string> at = path; at; at = parent(*at)) {
     std::error_code error;
     const fs::file_status status = fs::status(*at, error);
     if (fs::is_regular_file(status) && is_archive(*at)) return Location{*at, below(path, *at)};
-    if (fs::is_regular_file(status) && *at == path && is_document(path)) return locate_file(parent(path).value_or("."));
+    if (fs::is_regular_file(status) && *at == path && is_document(path))
+      return locate_file(parent(path).value_or("."), links);
     if (!fs::is_directory(status)) continue;
     if (deepest.empty()) deepest = *at;
-    if (holds_metadata(*at)) return Location{*at, below(path, *at)};
+    if (!holds_metadata(*at)) continue;
+    const std::string store = links == Links::inside ? top_of_hierarchy(*at) : *at;
+    return Location{store, below(path, store)};
   }
   if (deepest.empty()) return Error(ErrorCode::not_found, path + ": no such file or directory");
   Location location{deepest, below(path, deepest)};
@@ -80,14 +89,14 @@ Result<Location> locate_file(const std::string& path) {
 
 }  // namespace
 
-Result<Location> locate(const std::string& url) {
+Result<Location> locate(const std::string& url, Links links) {
   if (url.empty()) return Error(ErrorCode::invalid_argument, "the path is empty");
   if (url.find('\0') != std::string::npos) return Error(ErrorCode::invalid_argument, "the path holds a zero byte");
   const std::size_t scheme = url.find("://");
-  if (scheme == std::string::npos) return locate_file(tidy(url));
+  if (scheme == std::string::npos) return locate_file(tidy(url), links);
   const std::string_view rest = std::string_view(url).substr(scheme + 3);
   if (url.starts_with("file://") && rest.starts_with('/') && rest.find('%') == std::string_view::npos)
-    return locate_file(tidy(rest));
+    return locate_file(tidy(rest), links);
   if (url.starts_with("memory://")) {
     const std::size_t slash = rest.find('/');
     if (slash == std::string_view::npos) return Location{url, ""};

@@ -48,6 +48,11 @@ std::string join_key(std::string_view prefix, std::string_view name) {
   return out += name;
 }
 
+std::string_view directory_of(std::string_view key) {
+  const std::size_t slash = key.rfind('/');
+  return slash == std::string_view::npos ? std::string_view() : key.substr(0, slash);
+}
+
 Error read_only_error(std::string_view url) {
   return {ErrorCode::permission_denied, std::string(url) + " is open for reading only"};
 }

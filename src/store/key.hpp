@@ -13,6 +13,8 @@ namespace penstock {
 Status check_prefix(std::string_view prefix);
 /// "a" + "b" -> "a/b"; an empty part leaves the other.
 std::string join_key(std::string_view prefix, std::string_view name);
+/// "a/b" -> "a"; "a" -> "".
+std::string_view directory_of(std::string_view key);
 /// Error of a change to a store that was opened for reading.
 Error read_only_error(std::string_view url);
 /// Puts a key between quotes, bytes that are not printable as \xNN, cut at 200 bytes: fit for messages.

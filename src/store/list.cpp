@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "core/settings.hpp"
 #include "core/suggest.hpp"
 #include "store/file/file_store.hpp"
 #include "store/key.hpp"
@@ -19,14 +20,15 @@ constexpr StoreKind kStores[] = {
        return open_memory_store(name, mode);
      }},
     {"zip", "a ZIP archive", is_zip_path,
-     [](const StoreUrl& url, StoreMode mode, const StoreOptions&) -> Result<std::shared_ptr<Store>> {
+     [](const StoreUrl& url, StoreMode mode, const StoreOptions& options) -> Result<std::shared_ptr<Store>> {
        PENSTOCK_ASSIGN(const std::string path, file_path_of(url));
-       return open_zip_store(path, mode);
+       return open_zip_store(path, mode, options.durable.value_or(Durable::none));
      }},
     {"file", "a directory", [](const std::string&) { return true; },
-     [](const StoreUrl& url, StoreMode mode, const StoreOptions&) -> Result<std::shared_ptr<Store>> {
+     [](const StoreUrl& url, StoreMode mode, const StoreOptions& options) -> Result<std::shared_ptr<Store>> {
        PENSTOCK_ASSIGN(const std::string path, file_path_of(url));
-       return open_file_store(path, mode);
+       return open_file_store(path, mode, options.durable.value_or(Durable::none),
+                              options.links.value_or(Links::follow));
      }},
 };
 
@@ -70,7 +72,10 @@ Status check_options(const StoreKind& kind, const StoreOptions& options) {
 Result<std::shared_ptr<Store>> open_kind(const StoreKind& kind, const StoreUrl& url, StoreMode mode,
                                          const StoreOptions& options) {
   PENSTOCK_TRY(check_options(kind, options));
-  return kind.open(url, mode, options);
+  StoreOptions all = options;
+  PENSTOCK_ASSIGN(all.durable, options.durable ? Result<Durable>(*options.durable) : default_durable());
+  PENSTOCK_ASSIGN(all.links, options.links ? Result<Links>(*options.links) : default_links());
+  return kind.open(url, mode, all);
 }
 
 /// "%20" -> " " in a URL's path.

@@ -34,7 +34,7 @@ struct StoreKind {
   std::string_view what;    ///< for people: "a directory"
   /// Whether a plain path without a scheme is for this kind; nullptr: never.  Asked in the order of the list.
   bool (*claims_path)(const std::string& path);
-  /// Opens it.  The options are some of those below.
+  /// Opens it.  The options by name are some of those below; the others are given, as the settings say if nobody does.
   Result<std::shared_ptr<Store>> (*open)(const StoreUrl& url, StoreMode mode, const StoreOptions& options);
   std::span<const StoreOptionName> options = {};
 };

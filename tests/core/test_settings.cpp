@@ -43,6 +43,10 @@ TEST_F(Settings, EnvironmentIsCheckedAndItsOriginTold) {
   set("PENSTOCK_BUDGET", "4MiB");
   EXPECT_EQ(default_budget_bytes().value(), 4u << 20);
   EXPECT_EQ(all_settings().value().front().origin, "environment");
+  set("PENSTOCK_THREADS", "3");
+  EXPECT_EQ(default_waiting_threads().value(), 3u);
+  ::unsetenv("PENSTOCK_THREADS");
+  EXPECT_GE(default_waiting_threads().value(), 8u);
   ::unsetenv("PENSTOCK_BUDGET");
   EXPECT_GT(default_budget_bytes().value(), 1u << 20);
   EXPECT_GE(default_threads().value(), 1u);

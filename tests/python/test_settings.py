@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pathlib
+import pickle
 import re
 
 import numpy as np
@@ -55,3 +56,30 @@ def test_a_configuration_that_is_named_must_be_there(
     monkeypatch.setenv("PENSTOCK_CONFIG", str(tmp_path / "none.json"))
     with pytest.raises(FileNotFoundError, match="none.json"):
         array[...]
+
+
+def test_how_a_store_is_opened_is_said_by_words(array: penstock.Array, tmp_path: pathlib.Path) -> None:
+    for durable in ("none", "metadata", "all"):
+        opened = penstock.open(tmp_path / "a", "r+", durable=durable)
+        opened[0, 0] = 7
+        assert opened._core.store.options == (durable, "follow")
+        assert pickle.loads(pickle.dumps(opened))._core.store.options == (durable, "follow")
+    made = penstock.create(tmp_path / "b", shape=(4,), dtype="u2", durable="all")
+    assert made._core.store.options[0] == "all"
+    assert penstock.copy(array, tmp_path / "c", durable="metadata")._core.store.options[0] == "metadata"
+    with pytest.raises(ValueError, match="durable: 'always' is none of none, metadata, all"):
+        penstock.open(tmp_path / "a", durable="always")
+    with pytest.raises(ValueError, match="links: 'never' is none of follow, inside"):
+        penstock.open(tmp_path / "a", links="never")
+
+
+def test_links_that_lead_out_are_refused_on_demand(array: penstock.Array, tmp_path: pathlib.Path) -> None:
+    group = penstock.create_group(tmp_path / "g")
+    (tmp_path / "g" / "linked").symlink_to(tmp_path / "a")
+    assert penstock.open(tmp_path / "g")["linked"].shape == (8, 8)
+    inside = penstock.open(tmp_path / "g", links="inside")
+    with pytest.raises(PermissionError, match="a symbolic link leads out of the store"):
+        inside["linked"]
+    with pytest.raises(PermissionError, match="a symbolic link leads out of the store"):
+        penstock.open(tmp_path / "g" / "linked", links="inside")
+    assert group.path == ""

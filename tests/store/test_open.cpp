@@ -79,21 +79,21 @@ const StoreKind kToys[] = {{"toy", "for a test", nullptr,
 
 TEST(StoreOptionsAndUrls, ReachTheKindOfStoreAsTheyAre) {
   const std::string url = "toy://host/a%20b?x=%2F#y";
-  ASSERT_TRUE(open_store_of(kToys, url, StoreMode::read, {{{"region", "eu"}, {"access_key", ""}}}));
+  ASSERT_TRUE(open_store_of(kToys, url, StoreMode::read, {.by_name = {{"region", "eu"}, {"access_key", ""}}}));
   EXPECT_EQ(told.text, url);
   EXPECT_EQ(told.rest, "host/a%20b?x=%2F#y");
   EXPECT_EQ(told.options.by_name, (decltype(told.options.by_name){{"region", "eu"}, {"access_key", ""}}));
 }
 
 TEST(StoreOptionsAndUrls, UnknownOptionsAreRefusedWithoutTheirValues) {
-  const auto near = open_store_of(kToys, "toy://host", StoreMode::read, {{{"acces_key", "secret"}}});
+  const auto near = open_store_of(kToys, "toy://host", StoreMode::read, {.by_name = {{"acces_key", "secret"}}});
   ASSERT_FALSE(near);
   EXPECT_EQ(near.error().code(), ErrorCode::invalid_argument);
   EXPECT_EQ(near.error().message(),
             "a store of the kind 'toy' (for a test) has no option 'acces_key'; did you mean access_key?");
   EXPECT_EQ(near.error().hint(), "its options: region, access_key");
   const TemporaryDirectory scratch;
-  const auto none = open_store(scratch / "store", StoreMode::create, {{{"region", "secret"}}});
+  const auto none = open_store(scratch / "store", StoreMode::create, {.by_name = {{"region", "secret"}}});
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().message(), "a store of the kind 'file' (a directory) has no option 'region'");
   EXPECT_FALSE(std::filesystem::exists(scratch / "store")) << "nothing is made before";

@@ -7,6 +7,8 @@
 #include <fstream>
 #include <thread>
 
+#include "forbid.hpp"
+#include "in_child.hpp"
 #include "store/zip/directory.hpp"
 #include "store/zip/writer.hpp"
 #include "store_kinds.hpp"
@@ -270,4 +272,18 @@ TEST(Zip, IsKnownByNameAndByContent) {
   EXPECT_EQ(open_store(scratch / "absent.zip", StoreMode::read).error().code(), ErrorCode::not_found);
   fs::create_directory(scratch / "directory.zip");
   EXPECT_EQ(open_store(scratch / "directory.zip", StoreMode::read).value()->path_taken(), "file, buffered");
+}
+
+TEST(Zip, NoHiddenFileStaysWhenItCannotBeBegun) {
+  const TemporaryDirectory scratch;
+  const std::vector<std::vector<test::Forbidden>> failing{
+      {{SYS_ftruncate, EIO}}, {{SYS_fstat, EIO}, {SYS_newfstatat, EIO, AT_EMPTY_PATH}}, {{SYS_flock, ENOLCK}}};
+  for (const auto& calls : failing)
+    EXPECT_EQ(test::in_child([&]() -> std::string {
+                if (!test::forbid(calls)) return "no filter";
+                const auto store = open_store(scratch / "a.zip", StoreMode::create);
+                return store ? "opened" : store.error().message().substr(store.error().message().rfind('('));
+              }),
+              calls[0].errno_value == EIO ? "(errno 5)" : "(errno 37)");
+  EXPECT_TRUE(std::filesystem::is_empty(scratch.path()));
 }

@@ -266,17 +266,18 @@ Result<bool> is_this_copy(const Store& store, const std::string& path, const Tre
 
 /// Writes the copy beside the directory that it replaces.
 Result<Report> copy_beside(const TreePlan& plan, DirectorySwap swap, const CopyOptions& how, const Options& options) {
-  PENSTOCK_ASSIGN(const std::shared_ptr<Store> store, open_store(swap.beside(), StoreMode::create));
+  PENSTOCK_ASSIGN(const std::shared_ptr<Store> store, open_store(swap.beside(), StoreMode::create, how.store));
+  const Durable durable = store->options().durable.value_or(Durable::none);
   PENSTOCK_ASSIGN(const bool begun, is_this_copy(*store, "", plan));
   if (!begun || how.resume == Resume::no) PENSTOCK_TRY(store->erase_prefix(""));
   const auto publish = [&]() -> Status {
     Consolidated above;
-    PENSTOCK_TRY(above.drop_above(swap.beside()));
-    PENSTOCK_TRY(swap.exchange());
+    PENSTOCK_TRY(above.drop_above(swap.beside(), store->options()));
+    PENSTOCK_TRY(swap.exchange(durable));
     return above.renew();
   };
   PENSTOCK_ASSIGN(Report report, TreeCopy(plan, store, "", options, publish).run(Array::IfExists::fail, how.resume));
-  PENSTOCK_TRY(swap.remove_old());
+  PENSTOCK_TRY(swap.remove_old(durable));
   return report;
 }
 
@@ -289,7 +290,7 @@ Result<Replaced> what_is_replaced(const Node& from, const std::string& url, cons
                                   const TreePlan& plan, const CopyOptions& how) {
   Replaced replaced;
   if (how.if_exists != Array::IfExists::overwrite) return replaced;
-  const auto store = open_store(url, StoreMode::read);
+  const auto store = open_store(url, StoreMode::read, how.store);
   std::error_code error;
   if (!store || !std::filesystem::is_directory((*store)->url(), error)) return replaced;
   PENSTOCK_TRY(check_places(from, **store, path));
@@ -316,7 +317,7 @@ Result<Report> copy_to_url(const Node& from, const std::string& url, std::string
   PENSTOCK_ASSIGN(const TreePlan plan, plan_tree(from, how));
   PENSTOCK_ASSIGN(Replaced replaced, what_is_replaced(from, url, where, plan, how));
   if (replaced.beside) return copy_beside(plan, *std::move(replaced.beside), how, options);
-  PENSTOCK_ASSIGN(const std::shared_ptr<Store> store, open_store(url, StoreMode::create));
+  PENSTOCK_ASSIGN(const std::shared_ptr<Store> store, open_store(url, StoreMode::create, how.store));
   PENSTOCK_TRY(check_places(from, *store, where));
   PENSTOCK_ASSIGN(Report report, TreeCopy(plan, store, where, options).run(how.if_exists, how.resume));
   std::error_code error;
@@ -350,7 +351,7 @@ Result<Report> copy(const Node& from, const std::shared_ptr<Store>& to_store, st
 Result<Report> copy(const Array& from, std::shared_ptr<Store> to_store, std::string_view to_path,
                     const CopyChanges& changes, Array::IfExists if_exists, Resume resume, const Options& options) {
   const auto given = [&](const Dataset&) { return Result(changes); };
-  return copy(Node(from), to_store, to_path, {given, std::nullopt, std::nullopt, if_exists, resume}, options);
+  return copy(Node(from), to_store, to_path, {given, std::nullopt, std::nullopt, if_exists, resume, {}}, options);
 }
 
 Result<Report> copy_alone(const Array& from, const std::shared_ptr<Store>& to_store, const std::string& to_path,

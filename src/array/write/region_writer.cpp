@@ -134,10 +134,11 @@ WriteNeed RegionWriter::need() const {
     return saturating_add(saturating_add(c.decoded_size(), encoded(c)), c.scratch_bytes());
   };
   const ShardingCodec* sharding = chain.sharding();
-  if (sharding == nullptr) return {one(chain), 0};
+  const bool waits = state_->store->options().durable == Durable::all;
+  if (sharding == nullptr) return {one(chain), 0, waits};
   // All encoded chunks of a shard are held until it is stored.
   const std::uint64_t chunks = saturating_mul(sharding->inner_count(), encoded(sharding->inner()));
-  return {one(sharding->inner()), saturating_add(chunks, sharding->index_bytes())};
+  return {one(sharding->inner()), saturating_add(chunks, sharding->index_bytes()), waits};
 }
 
 const std::byte* RegionWriter::source_of(std::span<const ChunkSlice> segments, const std::byte* base) const {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <vector>
 
 #include "array/device/write.hpp"
@@ -24,6 +25,7 @@ class Regions {
     PENSTOCK_ASSIGN(const std::uint64_t end, checked_add(objects(), writer.objects()));
     need_.thread_bytes = std::max(need_.thread_bytes, writer.need().thread_bytes);
     need_.object_bytes = std::max(need_.object_bytes, writer.need().object_bytes);
+    need_.waits_for_disk = need_.waits_for_disk || writer.need().waits_for_disk;
     ends_.push_back(end);
     writers_.push_back(std::move(writer));
     return {};
@@ -91,6 +93,9 @@ Result<Report> write_all(std::span<const WriteItem> items, const Options& option
     PENSTOCK_ASSIGN(const Report part, write_host(host, options));
     report.add(part);
   }
+  std::set<Store*> stores;
+  for (const WriteItem& item : items) stores.insert(item.array->store_ptr().get());
+  for (Store* store : stores) PENSTOCK_TRY(store->sync());
   return std::move(report).take();
 }
 

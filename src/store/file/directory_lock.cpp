@@ -43,10 +43,6 @@ Directories& directories() {
   return instance;
 }
 
-bool means_no_locks(int why) {
-  return why == ENOLCK || why == ENOTSUP || why == EOPNOTSUPP || why == EBADF || why == EINVAL || why == ENOSYS;
-}
-
 class FileLock final : public ObjectLock {
  public:
   FileLock(std::unique_ptr<ObjectLock> own, Inode inode) : own_(std::move(own)), inode_(inode) {}
@@ -112,6 +108,10 @@ Result<std::unique_ptr<ObjectLock>> lock_file(FileDescriptor directory, FileName
     PENSTOCK_TRY(check());
     std::this_thread::sleep_for(pause);
   }
+}
+
+bool means_no_locks(int why) {
+  return why == ENOLCK || why == ENOTSUP || why == EOPNOTSUPP || why == EBADF || why == EINVAL || why == ENOSYS;
 }
 
 bool has_directory_locks(int directory) {

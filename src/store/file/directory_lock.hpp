@@ -16,6 +16,9 @@ namespace penstock {
 Result<std::unique_ptr<ObjectLock>> lock_file(FileDescriptor directory, FileName file, const std::string& name,
                                               LockUse use, const std::function<Status()>& check);
 
+/// Whether an errno of flock says that the file system has no such locks.
+bool means_no_locks(int errno_value);
+
 /// Whether the file system of an open directory has locks against other processes.
 bool has_directory_locks(int directory);
 

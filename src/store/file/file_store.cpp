@@ -7,10 +7,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
 
 #include "store/condition.hpp"
+#include "store/file/below.hpp"
 #include "store/file/directory_lock.hpp"
+#include "store/file/temporary.hpp"
+#include "store/file/to_disk.hpp"
 #include "store/file/walk.hpp"
 #include "store/key.hpp"
 #include "store/locks.hpp"
@@ -21,10 +23,11 @@ namespace penstock {
 namespace {
 
 /// The directory, held open: keys are found below it even when it is renamed, and no key can leave it (check_key
-/// refuses ".."; symbolic links are the owner's own doing and are followed, as zarr-python does).
+/// refuses "..") but by a symbolic link, with Links::follow.
 struct Directory {
   FileDescriptor fd;
   std::string name;
+  Links links = Links::follow;
 };
 
 /// Whether two looks saw the same content of the same file.
@@ -98,16 +101,10 @@ class FileObject final : public Object {
   std::uint64_t version_;
 };
 
-/// A file that is being written, beside the one that it will become.
-struct Temporary {
-  FileDescriptor fd;  ///< invalid: errno says why
-  std::string path;   ///< below the root
-};
-
 class FileStore final : public Store {
  public:
-  FileStore(std::shared_ptr<const Directory> root, bool writable, bool locks)
-      : root_(std::move(root)), writable_(writable), locks_(locks) {}
+  FileStore(std::shared_ptr<const Directory> root, bool writable, bool locks, Durable durable)
+      : root_(std::move(root)), writable_(writable), locks_(locks), disk_(durable) {}
   std::string url() const override { return root_->name; }
   std::string path_taken() const override {
     return locks_ ? "file, buffered" : "file, buffered, no locks between processes (the file system has none)";
@@ -137,10 +134,16 @@ class FileStore final : public Store {
 
   Result<bool> exists(std::string_view key) const override {
     PENSTOCK_TRY(check_key(key));
+    if (is_temporary(key)) return false;
+    const std::string name(key);
     struct stat info{};
-    if (::fstatat(root_->fd.get(), std::string(key).c_str(), &info, 0) == 0) return !S_ISDIR(info.st_mode);
+    FileDescriptor fd;
+    if (root_->links == Links::inside) fd = open_below(root(), name.c_str(), O_PATH);
+    const bool found = root_->links == Links::inside ? fd && ::fstat(fd.get(), &info) == 0
+                                                     : ::fstatat(root_->fd.get(), name.c_str(), &info, 0) == 0;
+    if (found) return !S_ISDIR(info.st_mode);
     if (errno == ENOENT || errno == ENOTDIR) return false;
-    return errno_error(errno, path_of(key));
+    return error_below(errno, root(), key);
   }
 
   Result<std::vector<StoreEntry>> list_dir(std::string_view prefix) const override {
@@ -163,34 +166,63 @@ class FileStore final : public Store {
   Status set_parts(std::string_view key, std::span<const ByteView> parts) override {
     PENSTOCK_TRY(check_change(key));
     const std::string name(key);
-    PENSTOCK_TRY(with_parents(name, [&]() -> Result<int> { return write_and_rename(name, parts); }));
-    return {};
+    const bool document = is_document(key);
+    if (document) PENSTOCK_TRY(disk_.before_document(root()));
+    cleared_.before_writing(root(), name);
+    PENSTOCK_TRY(
+        with_parents(name, [&]() -> Result<int> { return write_and_rename(name, parts, disk_.forces(document)); }));
+    return disk_.changed(root(), key, document);
   }
 
   Result<std::unique_ptr<ObjectWriter>> writer(std::string_view key) override {
     PENSTOCK_TRY(check_change(key));
     std::string name(key);
+    cleared_.before_writing(root(), name);
+    Place place;
     Temporary made;
     PENSTOCK_TRY(with_parents(name, [&]() -> Result<int> {
-      made = make_temporary(name);
-      return made.fd ? 0 : errno;
+      place = place_of(root(), name);
+      if (place.fd < 0) return errno;
+      made = open_temporary(place);
+      struct stat info{};
+      if (!made.fd || ::fstat(made.fd.get(), &info) != 0) return errno;
+      return info.st_nlink > 0 ? 0 : ENOENT;  // taken for left behind before it was locked
     }));
-    return std::unique_ptr<ObjectWriter>(std::make_unique<Writer>(*this, std::move(name), std::move(made)));
+    return std::unique_ptr<ObjectWriter>(
+        std::make_unique<Writer>(*this, std::move(name), std::move(place), std::move(made)));
   }
 
   Status erase(std::string_view key) override {
     PENSTOCK_TRY(check_change(key));
-    if (::unlinkat(root_->fd.get(), std::string(key).c_str(), 0) == 0) return {};
+    const bool document = is_document(key);
+    const Place place = place_of(root(), key);
+    if (place.fd >= 0 && ::unlinkat(place.fd, place.path().c_str(), 0) == 0)
+      return disk_.changed(root(), key, document);
     // No object there: absent, or a directory (EPERM is the answer of other systems than Linux).
     if (errno == ENOENT || errno == ENOTDIR || errno == EISDIR) return {};
-    return errno_error(errno, path_of(key));
+    return error_below(errno, root(), key);
   }
 
+  // The node's own metadata first: whatever stops this in between, what is left does not pass for the whole.
   Status erase_prefix(std::string_view prefix) override {
     if (!writable_) return read_only_error(url());
     PENSTOCK_TRY(check_prefix(prefix));
-    return remove_tree(root(), std::string(prefix));
+    for (const std::string_view document : node_documents()) PENSTOCK_TRY(erase(join_key(prefix, document)));
+    PENSTOCK_TRY(remove_tree(root(), std::string(prefix)));
+    if (disk_.durable() == Durable::none) return {};
+    return disk_.changed(root(), join_key(prefix, prefix.empty() ? "." : ""), true);
   }
+
+  Status flush() override { return disk_.force(root(), true); }
+  Status sync() override { return disk_.force(root(), false); }
+
+  Result<std::vector<std::string>> remove_litter(std::string_view prefix) override {
+    if (!writable_) return read_only_error(url());
+    PENSTOCK_TRY(check_prefix(prefix));
+    return remove_left_behind_below(root(), std::string(prefix));
+  }
+
+  StoreOptions options() const override { return {disk_.durable(), root_->links, {}}; }
 
   // By the directory that holds the file: the same for a store of the whole hierarchy and of a part of it.
   Result<std::unique_ptr<ObjectLock>> lock(std::string_view key, LockUse use,
@@ -202,71 +234,58 @@ class FileStore final : public Store {
     constexpr int kAttempts = 8;
     FileDescriptor directory;
     for (int attempt = 0; !directory && attempt < kAttempts; ++attempt) {
-      directory = open_at(root_->fd.get(), parent.c_str(), O_RDONLY | O_DIRECTORY);
+      directory = open_below(root(), parent.c_str(), O_RDONLY | O_DIRECTORY);
       if (directory || errno != ENOENT) break;
       PENSTOCK_TRY(make_parents(name));
       errno = ENOENT;
     }
     if (!directory && errno == EACCES)  // may be written to, not listed
       return lock_in_process(identity() + "/" + name, check);
-    if (!directory) return errno_error(errno, path_of(parent));
+    if (!directory) return error_below(errno, root(), parent);
     return lock_file(std::move(directory), {root_->name, name}, name.substr(slash + 1), use, check);
   }
 
-  // flush() stays empty: each object is complete when set() returns, for every process of the machine.  What it is not
-  // is on the disk: like zarr-python and zarrs we leave that to the system's write-back, because one fsync a chunk
-  // costs far more than the chunk, and a syncfs would wait for the data of everybody on the file system.
-
  private:
-  Root root() const { return {root_->fd.get(), root_->name}; }
+  Root root() const { return {root_->fd.get(), root_->name, root_->links}; }
   std::string path_of(std::string_view key) const { return join_key(root_->name, key); }
+
+  static bool is_temporary(std::string_view key) { return is_temporary_name(key.substr(key.rfind('/') + 1)); }
 
   /// Invalid when the key is absent.
   Result<FileDescriptor> open_for_reading(const std::string& key) const {
+    if (is_temporary(key)) return FileDescriptor();
     // O_NONBLOCK: a pipe in the place of a chunk must not hang the reader; regular files do not know it.
-    FileDescriptor fd = open_at(root_->fd.get(), key.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY);
-    if (!fd && errno != ENOENT && errno != ENOTDIR) return errno_error(errno, path_of(key));
+    FileDescriptor fd = open_below(root(), key.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    if (!fd && errno != ENOENT && errno != ENOTDIR) return error_below(errno, root(), key);
     return fd;
   }
 
   Status check_change(std::string_view key) const {
     if (!writable_) return read_only_error(url());
     PENSTOCK_TRY(check_key(key));
-    if (is_temporary_name(key.substr(key.rfind('/') + 1)))
+    if (is_temporary(key))
       return Error(ErrorCode::invalid_argument, "key " + quoted(key) + " is kept for files that are being written");
     return {};
   }
 
   /// 0, or ENOENT when the parent directory is missing, or EISDIR.  Leaves no temporary file behind.
-  Result<int> write_and_rename(const std::string& key, std::span<const ByteView> parts) const {
-    Temporary made = make_temporary(key);
+  Result<int> write_and_rename(const std::string& key, std::span<const ByteView> parts, bool force) const {
+    const Place place = place_of(root(), key);
+    if (place.fd < 0) return errno;
+    Temporary made = open_temporary(place);
     if (!made.fd) return errno;
+    const std::string temporary = place.parent + made.name;
 
     Status status = write_at(made.fd.get(), 0, parts, {root_->name, key});
-    const int why = status ? close_and_rename(made, key) : 0;
+    int why = status && force && ::fsync(made.fd.get()) != 0 ? errno : 0;
+    const int closed = made.fd.close();  // network file systems tell of a full disk here
+    if (why == 0) why = closed;
+    if (status && why == 0 && ::renameat(place.fd, temporary.c_str(), place.fd, place.path().c_str()) != 0) why = errno;
     if (status && why == 0) return 0;
-    remove(made);
+    ::unlinkat(place.fd, temporary.c_str(), 0);
     if (!status) return std::move(status).error();
     return why;
   }
-
-  /// Where a write goes before it gets the key's name.
-  Temporary make_temporary(const std::string& key) const {
-    const std::string parent = key.substr(0, key.rfind('/') + 1);  // with its '/'; npos + 1 = 0: none
-    Temporary made;
-    do {  // EEXIST: a process of another machine or container with our number, or a leftover of an earlier one
-      made.path = parent + temporary_name();
-      made.fd = open_at(root_->fd.get(), made.path.c_str(), O_WRONLY | O_CREAT | O_EXCL);
-    } while (!made.fd && errno == EEXIST);
-    return made;
-  }
-  /// 0 or an errno.
-  int close_and_rename(Temporary& made, const std::string& key) const {
-    const int why = made.fd.close();  // network file systems tell of a full disk here
-    if (why != 0) return why;
-    return ::renameat(root_->fd.get(), made.path.c_str(), root_->fd.get(), key.c_str()) == 0 ? 0 : errno;
-  }
-  void remove(const Temporary& made) const { ::unlinkat(root_->fd.get(), made.path.c_str(), 0); }
 
   /// Tries `make`, which gives 0 or an errno, until the directory of `key` stands: one that erase_prefix (ours or
   /// another process') takes away under a write is made again.
@@ -280,18 +299,22 @@ class FileStore final : public Store {
       if (why != ENOENT) break;
       PENSTOCK_TRY(make_parents(key));
     }
-    return errno_error(why, path_of(key));
+    return error_below(why, root(), key);
   }
 
-  /// A temporary file, renamed when it is whole.
+  /// A temporary file, renamed when it is whole, and locked until then.
   class Writer final : public CheckedWriter {
    public:
-    Writer(FileStore& store, std::string key, Temporary made)
-        : CheckedWriter(store.path_of(key)), store_(store), key_(std::move(key)), made_(std::move(made)) {}
+    Writer(FileStore& store, std::string key, Place place, Temporary made)
+        : CheckedWriter(store.path_of(key)),
+          store_(store),
+          key_(std::move(key)),
+          place_(std::move(place)),
+          made_(std::move(made)) {}
     Writer(const Writer&) = delete;
     Writer& operator=(const Writer&) = delete;
     ~Writer() override {
-      if (!renamed_) store_.remove(made_);
+      if (!renamed_) ::unlinkat(place_.fd, temporary().c_str(), 0);
     }
 
    protected:
@@ -299,20 +322,32 @@ class FileStore final : public Store {
       return penstock::write_at(made_.fd.get(), offset_bytes, {&bytes, 1}, where_);
     }
     Status finish(const WriteCondition& condition, const CancelToken& cancel) override {
+      const bool document = is_document(key_);
+      if (document) PENSTOCK_TRY(store_.disk_.before_document(store_.root()));
+      if (store_.disk_.forces(document) && uninterrupted([&] { return ::fsync(made_.fd.get()); }) != 0)
+        return errno_error(errno, where_);
       std::unique_ptr<ObjectLock> held;
       if (condition.kind != WriteCondition::Kind::any) {
         PENSTOCK_ASSIGN(held, store_.lock(key_, LockUse::change, not_cancelled(cancel)));
         PENSTOCK_TRY(check_condition(store_, key_, condition));
       }
-      const int why = store_.close_and_rename(made_, key_);
-      if (why != 0) return errno_error(why, where_);
+      // Network file systems tell of a full disk when a descriptor is closed; the lock goes with the last one.
+      FileDescriptor again(::fcntl(made_.fd.get(), F_DUPFD_CLOEXEC, 0));
+      if (!again) return errno_error(errno, where_);
+      if (const int why = again.close(); why != 0) return errno_error(why, where_);
+      if (::renameat(place_.fd, temporary().c_str(), place_.fd, place_.path().c_str()) != 0)
+        return error_below(errno, store_.root(), key_);
       renamed_ = true;
-      return {};
+      made_.fd = FileDescriptor();
+      return store_.disk_.changed(store_.root(), key_, document);
     }
 
    private:
+    std::string temporary() const { return place_.parent + made_.name; }
+
     FileStore& store_;
     const std::string key_;
+    const Place place_;
     Temporary made_;
     bool renamed_ = false;
   };
@@ -320,8 +355,16 @@ class FileStore final : public Store {
   Status make_parents(const std::string& key) const {
     for (std::size_t slash = key.find('/'); slash != std::string::npos; slash = key.find('/', slash + 1)) {
       const std::string parent = key.substr(0, slash);
-      if (::mkdirat(root_->fd.get(), parent.c_str(), 0777) != 0 && errno != EEXIST && errno != ENOENT)
-        return errno_error(errno, path_of(parent));
+      const Place place = place_of(root(), parent);
+      if (place.fd < 0) return error_below(errno, root(), parent);
+      int why = 0;
+      const bool made = disk_.made_directory(parent, [&] {
+        if (::mkdirat(place.fd, place.path().c_str(), 0777) == 0) return true;
+        why = errno;
+        return false;
+      });
+      if (made) cleared_.made(parent);
+      if (why != 0 && why != EEXIST && why != ENOENT) return error_below(why, root(), parent);
     }
     return {};
   }
@@ -329,27 +372,27 @@ class FileStore final : public Store {
   std::shared_ptr<const Directory> root_;
   bool writable_;
   bool locks_;
+  mutable ToDisk disk_;      // of lock(), which may make directories
+  mutable Cleared cleared_;  // as above
 };
 
 }  // namespace
 
-Result<std::shared_ptr<Store>> open_file_store(const std::string& path, StoreMode mode) {
-  if (mode == StoreMode::create) {
-    std::error_code error;
-    std::filesystem::create_directories(path, error);
-    if (error) return errno_error(error.value(), path);
-  }
+Result<std::shared_ptr<Store>> open_file_store(const std::string& path, StoreMode mode, Durable durable, Links links) {
+  if (mode == StoreMode::create) PENSTOCK_TRY(make_directories(path, durable));
   auto root = std::make_shared<Directory>();
   root->name = path;
+  root->links = links;
   root->fd = open_at(AT_FDCWD, path.c_str(), O_PATH | O_DIRECTORY);
   if (!root->fd) return errno_error(errno, path);
+  PENSTOCK_TRY(check_links({root->fd.get(), root->name, links}));
   const bool writable = mode != StoreMode::read;
   bool locks = true;
   if (writable) {
     const FileDescriptor directory = open_at(root->fd.get(), ".", O_RDONLY | O_DIRECTORY);
     locks = directory && has_directory_locks(directory.get());
   }
-  return std::shared_ptr<Store>(std::make_shared<FileStore>(std::move(root), writable, locks));
+  return std::shared_ptr<Store>(std::make_shared<FileStore>(std::move(root), writable, locks, durable));
 }
 
 }  // namespace penstock

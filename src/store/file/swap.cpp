@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "store/file/to_disk.hpp"
 #include "store/posix.hpp"
 
 namespace penstock {
@@ -43,12 +44,18 @@ std::optional<DirectorySwap> DirectorySwap::of(const std::string& directory) {
   return swap;
 }
 
-Status DirectorySwap::exchange() {
+Status DirectorySwap::exchange(Durable durable) {
+  PENSTOCK_TRY(rename_both());
+  if (durable == Durable::none) return {};
+  return force_directory(fs::path(directory_).parent_path().string());
+}
+
+Status DirectorySwap::rename_both() {
   if (::renameat2(AT_FDCWD, beside_.c_str(), AT_FDCWD, directory_.c_str(), RENAME_EXCHANGE) == 0) return {};
   if (errno != EINVAL && errno != ENOSYS) return errno_error(errno, directory_);
   const fs::path place(directory_);
   old_ = (place.parent_path() / (".penstock-old-" + place.filename().string())).string();
-  PENSTOCK_TRY(remove_old());  // of an earlier one
+  PENSTOCK_TRY(remove_old(Durable::none));  // of an earlier one
   if (::rename(directory_.c_str(), old_.c_str()) != 0) return errno_error(errno, directory_);
   if (::rename(beside_.c_str(), directory_.c_str()) == 0) return {};
   const int why = errno;
@@ -56,11 +63,12 @@ Status DirectorySwap::exchange() {
   return errno_error(why, directory_);
 }
 
-Status DirectorySwap::remove_old() const {
+Status DirectorySwap::remove_old(Durable durable) const {
   std::error_code error;
   fs::remove_all(old_, error);
   if (error) return errno_error(error.value(), old_);
-  return {};
+  if (durable == Durable::none) return {};
+  return force_directory(fs::path(directory_).parent_path().string());
 }
 
 }  // namespace penstock

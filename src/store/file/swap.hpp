@@ -4,6 +4,7 @@
 #include <string>
 
 #include "penstock/error.hpp"
+#include "penstock/store_options.hpp"
 
 namespace penstock {
 
@@ -16,12 +17,15 @@ class DirectorySwap {
   /// `.penstock-new-NAME` in the same parent directory: always the same name, so that what was begun is found again.
   [[nodiscard]] const std::string& beside() const { return beside_; }
   /// Exchanges the two in one step: the directory holds all of the old or all of the new, whenever it is looked at.
-  /// Where the file system has no exchange, the old one is renamed to `.penstock-old-NAME` first.  Errors: io_error.
-  [[nodiscard]] Status exchange();
-  /// Removes the old one.
-  [[nodiscard]] Status remove_old() const;
+  /// Where the file system has no exchange, the old one is renamed to `.penstock-old-NAME` first.  Unless `durable` is
+  /// none, the exchange is on the disk afterwards. Errors: io_error.
+  [[nodiscard]] Status exchange(Durable durable);
+  /// Removes the old one; unless `durable` is none, on the disk too.
+  [[nodiscard]] Status remove_old(Durable durable) const;
 
  private:
+  [[nodiscard]] Status rename_both();
+
   std::string directory_, beside_, old_;
 };
 

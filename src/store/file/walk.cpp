@@ -32,10 +32,10 @@ bool is_absent(int errno_value) { return errno_value == ENOENT || errno_value ==
 
 /// nullptr: absent, or not a directory.
 Result<Directory> open_directory(Root root, const std::string& path, int extra_flags) {
-  FileDescriptor fd = open_at(root.fd, or_dot(path), O_RDONLY | O_DIRECTORY | extra_flags);
+  FileDescriptor fd = open_below(root, or_dot(path), O_RDONLY | O_DIRECTORY | extra_flags);
   // O_NOFOLLOW on a link: ENOTDIR together with O_DIRECTORY, ELOOP without.
   if (!fd && is_absent(errno)) return Directory();
-  if (!fd) return errno_error(errno, join_key(root.name, path));
+  if (!fd) return error_below(errno, root, path);
   Directory directory(::fdopendir(fd.get()));
   if (directory == nullptr) return errno_error(errno, join_key(root.name, path));
   (void)fd.release();
@@ -43,11 +43,11 @@ Result<Directory> open_directory(Root root, const std::string& path, int extra_f
 }
 
 /// The next entry but "." and ".."; nullptr at the end.
-Result<const dirent*> next_entry(DIR* directory, Root root, const std::string& path) {
+Result<const dirent*> next_entry(DIR* directory, FileName file) {
   for (;;) {
     errno = 0;
     const dirent* entry = ::readdir(directory);
-    if (entry == nullptr && errno != 0) return errno_error(errno, join_key(root.name, path));
+    if (entry == nullptr && errno != 0) return errno_error(errno, file);
     if (entry == nullptr) return nullptr;
     const std::string_view name = entry->d_name;
     if (name != "." && name != "..") return entry;
@@ -61,24 +61,30 @@ struct Listed {
 };
 
 /// nullopt: gone meanwhile, or a link that leads nowhere.
-std::optional<Listed> look_at(DIR* directory, const dirent& entry) {
+std::optional<Listed> look_at(DIR* directory, Root root, const std::string& path, const dirent& entry) {
   Listed found{entry.d_name, entry.d_type == DT_DIR, false};
-  if (entry.d_type == DT_LNK || entry.d_type == DT_UNKNOWN) {
-    struct stat info{};
-    found.is_link = true;  // for DT_UNKNOWN: perhaps; costs a look at its identity only
+  if (entry.d_type != DT_LNK && entry.d_type != DT_UNKNOWN) return found;
+  struct stat info{};
+  found.is_link = true;  // for DT_UNKNOWN: perhaps; costs a look at its identity only
+  if (root.links == Links::follow) {
     if (::fstatat(::dirfd(directory), entry.d_name, &info, 0) != 0) return std::nullopt;
-    found.is_directory = S_ISDIR(info.st_mode);
+  } else {
+    const FileDescriptor fd = open_below(root, join_key(path, entry.d_name).c_str(), O_PATH);
+    const bool leads_out = !fd && errno == EXDEV;
+    if (leads_out) info.st_mode = S_IFDIR;
+    if (!leads_out && (!fd || ::fstat(fd.get(), &info) != 0)) return std::nullopt;
   }
+  found.is_directory = S_ISDIR(info.st_mode);
   return found;
 }
 
 Result<std::vector<Listed>> entries_of(DIR* directory, Root root, const std::string& path) {
   std::vector<Listed> all;
   for (;;) {
-    PENSTOCK_ASSIGN(const dirent* entry, next_entry(directory, root, path));
+    PENSTOCK_ASSIGN(const dirent* entry, next_entry(directory, {root.name, path}));
     if (entry == nullptr) return all;
     if (is_temporary_name(entry->d_name)) continue;
-    if (auto found = look_at(directory, *entry)) all.push_back(*std::move(found));
+    if (auto found = look_at(directory, root, path, *entry)) all.push_back(*std::move(found));
   }
 }
 
@@ -112,6 +118,19 @@ std::string temporary_name() {
   static std::atomic<std::uint64_t> counter{0};
   return std::string(kTemporaryBegin) + std::to_string(::getpid()) + "-" +
          std::to_string(counter.fetch_add(1, std::memory_order_relaxed)) + std::string(kTemporaryEnd);
+}
+
+Result<std::vector<std::string>> temporary_files(int directory, FileName name) {
+  FileDescriptor fd = open_at(directory, ".", O_RDONLY | O_DIRECTORY);
+  const Directory open(fd ? ::fdopendir(fd.get()) : nullptr);
+  if (open == nullptr) return errno_error(errno, name);
+  (void)fd.release();
+  std::vector<std::string> names;
+  for (;;) {
+    PENSTOCK_ASSIGN(const dirent* entry, next_entry(open.get(), name));
+    if (entry == nullptr) return names;
+    if (is_temporary_name(entry->d_name)) names.emplace_back(entry->d_name);
+  }
 }
 
 Result<std::vector<StoreEntry>> list_directory(Root root, const std::string& path) {
@@ -168,7 +187,7 @@ struct Doomed {
 /// Unlinks every file of the directory; the names of its directories go to `pending`.
 Status unlink_files(DIR* directory, Root root, const std::string& path, std::vector<Doomed>& pending) {
   for (;;) {
-    PENSTOCK_ASSIGN(const dirent* entry, next_entry(directory, root, path));
+    PENSTOCK_ASSIGN(const dirent* entry, next_entry(directory, {root.name, path}));
     if (entry == nullptr) return {};
     if (::unlinkat(::dirfd(directory), entry->d_name, 0) == 0 || errno == ENOENT) continue;
     // POSIX says EPERM for a directory, Linux EISDIR.
@@ -182,12 +201,22 @@ Status unlink_files(DIR* directory, Root root, const std::string& path, std::vec
   }
 }
 
+/// False: a directory (flags 0), or one that is not empty.
+Result<bool> unlink_one(Root root, const std::string& path, int flags) {
+  const Place place = place_of(root, path);
+  if (place.fd >= 0 && ::unlinkat(place.fd, place.path().c_str(), flags) == 0) return true;
+  if (is_absent(errno)) return true;
+  const bool stays = flags == 0 ? errno == EISDIR || errno == EPERM : errno == ENOTEMPTY || errno == EEXIST;
+  if (!stays || place.fd < 0) return error_below(errno, root, path);
+  return false;
+}
+
 }  // namespace
 
 Status remove_tree(Root root, const std::string& path) {
   if (!path.empty()) {
-    if (::unlinkat(root.fd, path.c_str(), 0) == 0 || is_absent(errno)) return {};
-    if (errno != EISDIR && errno != EPERM) return errno_error(errno, join_key(root.name, path));
+    PENSTOCK_ASSIGN(const bool done, unlink_one(root, path, 0));
+    if (done) return {};
   }
   std::vector<Doomed> pending{{path, 0}};
   while (!pending.empty()) {
@@ -199,10 +228,11 @@ Status remove_tree(Root root, const std::string& path) {
       if (directory != nullptr) PENSTOCK_TRY(unlink_files(directory.get(), root, at, pending));
     }
     if (pending.size() > before) continue;  // its directories first
-    if (at.empty() || ::unlinkat(root.fd, at.c_str(), AT_REMOVEDIR) == 0 || is_absent(errno))
-      pending.pop_back();
-    else if (errno != ENOTEMPTY && errno != EEXIST)
-      return errno_error(errno, join_key(root.name, at));
+    bool done = at.empty();
+    if (!done) {
+      PENSTOCK_ASSIGN(done, unlink_one(root, at, AT_REMOVEDIR));
+    }
+    if (done) pending.pop_back();
   }
   return {};
 }

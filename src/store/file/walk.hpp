@@ -7,6 +7,7 @@
 
 #include "penstock/error.hpp"
 #include "penstock/store.hpp"
+#include "store/file/below.hpp"
 
 namespace penstock {
 
@@ -14,20 +15,18 @@ namespace penstock {
 bool is_temporary_name(std::string_view name);
 std::string temporary_name();
 
-/// A directory that stays open, by which all paths are found, and its name for messages.
-struct Root {
-  int fd = -1;
-  std::string_view name;
-};
+/// Such names in an open directory.
+Result<std::vector<std::string>> temporary_files(int directory, FileName name);
 
 /// Entries of the directory `path` below `root` ("" = root), sorted; symbolic links count as what they lead to, and are
-/// left out where they lead nowhere.  None when it is absent or not a directory.
+/// left out where they lead nowhere.  With Links::inside one that leads out counts as a directory: who opens it or what
+/// is below it gets the error.  None when it is absent or not a directory.
 Result<std::vector<StoreEntry>> list_directory(Root root, const std::string& path);
 /// Paths of all files below `path`, sorted.  A symbolic link to a directory is followed unless it leads back to a
 /// directory that it stands in.
 Result<std::vector<std::string>> list_tree(Root root, const std::string& path);
-/// Removes everything below `path` (hidden temporary files too) and, unless it is "", `path` itself, whatever it is.
-/// Symbolic links are removed, not followed.  Absent is fine.
+/// Removes everything below `path` (hidden temporary files too, metadata of the node itself first) and, unless it is
+/// "", `path` itself, whatever it is. Symbolic links are removed, not followed.  Absent is fine.
 Status remove_tree(Root root, const std::string& path);
 
 }  // namespace penstock

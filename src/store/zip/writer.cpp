@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/checked.hpp"
+#include "store/file/to_disk.hpp"
 
 namespace penstock::zip {
 namespace {
@@ -130,21 +131,44 @@ Result<std::unique_ptr<Writer>> Writer::begin(const std::string& path) {
 
 // False: the file got its final name between our opening and locking it; there is a next one to be made.
 Result<bool> Writer::open_and_lock() {
-  FileDescriptor fd = open_at(AT_FDCWD, temporary_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW);
+  constexpr int kFlags = O_RDWR | O_NOFOLLOW;
+  FileDescriptor fd = open_at(AT_FDCWD, temporary_.c_str(), kFlags | O_CREAT | O_EXCL);
+  const bool made = static_cast<bool>(fd);
+  if (!made && errno == EEXIST) fd = open_at(AT_FDCWD, temporary_.c_str(), kFlags);
+  if (!fd && errno == ENOENT) return false;
   if (!fd) return errno_error(errno, temporary_);
   if (uninterrupted([&] { return ::flock(fd.get(), LOCK_EX | LOCK_NB); }) != 0) {
     if (errno == EWOULDBLOCK) return Error(ErrorCode::already_exists, path_ + ": another writer has this archive open");
     Error error = errno_error(errno, temporary_);
+    if (made) ::unlink(temporary_.c_str());
     return error.set_hint("the file system cannot lock files: write the archive elsewhere and move it");
   }
   struct stat named{}, open{};
-  if (::fstat(fd.get(), &open) != 0) return errno_error(errno, temporary_);
-  if (::fstatat(AT_FDCWD, temporary_.c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0 || !same_file(named, open))
+  const bool looked = ::fstat(fd.get(), &open) == 0;
+  Error failed = errno_error(errno, temporary_);
+  if (looked && (::fstatat(AT_FDCWD, temporary_.c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0 || !same_file(named, open)))
     return false;
-  if (uninterrupted([&] { return ::ftruncate(fd.get(), 0); }) != 0)  // what a killed writer left
-    return errno_error(errno, temporary_);
-  file_ = std::make_shared<const FileSource>(std::move(fd), path_, 0);
-  return true;
+  if (looked && uninterrupted([&] { return ::ftruncate(fd.get(), 0); }) == 0) {  // what a killed writer left
+    file_ = std::make_shared<const FileSource>(std::move(fd), path_, 0);
+    return true;
+  }
+  if (looked) failed = errno_error(errno, temporary_);
+  if (looked || made) ::unlink(temporary_.c_str());  // ours: we have its lock
+  return failed;
+}
+
+Result<std::optional<std::string>> Writer::remove_left_behind(const std::string& path) {
+  std::string temporary = temporary_of(path);
+  struct stat named{}, open{};
+  const FileDescriptor fd = open_at(AT_FDCWD, temporary.c_str(), O_RDWR | O_NOFOLLOW);
+  if (!fd && errno == ENOENT) return std::optional<std::string>();
+  if (!fd || ::fstat(fd.get(), &open) != 0) return errno_error(errno, temporary);
+  if (uninterrupted([&] { return ::flock(fd.get(), LOCK_EX | LOCK_NB); }) != 0)
+    return std::optional<std::string>();  // its writer lives
+  if (::fstatat(AT_FDCWD, temporary.c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0 || !same_file(named, open))
+    return std::optional<std::string>();
+  if (::unlink(temporary.c_str()) != 0) return errno_error(errno, temporary);
+  return std::optional(std::move(temporary));
 }
 
 Writer::~Writer() {
@@ -229,7 +253,18 @@ Result<Member> Writer::append_file(std::string_view name, int fd, std::uint64_t 
   return std::move(status.error().add_context(where));
 }
 
-Status Writer::finish(const Members& members, const FileSource* replaces) {
+/// The file's bytes on the disk, where that is asked for, and no error of a file system that tells only at close.
+Status Writer::force(const FileSource* replaces, Durable durable) const {
+  // The old archive may go only when the new one is on the disk: it may hold what nobody has a second time.
+  if ((replaces != nullptr || durable != Durable::none) && uninterrupted([&] { return ::fsync(file_->fd()); }) != 0)
+    return errno_error(errno, temporary_);
+  FileDescriptor again(::fcntl(file_->fd(), F_DUPFD_CLOEXEC, 0));  // the file stays open: what it holds is read
+  if (!again) return errno_error(errno, temporary_);
+  if (const int why = again.close(); why != 0) return errno_error(why, temporary_);
+  return {};
+}
+
+Status Writer::finish(const Members& members, const FileSource* replaces, Durable durable) {
   EndRecord end;
   Bytes directory;
   for (const auto& [name, member] : members) PENSTOCK_TRY(append_central_entry(directory, name, member));
@@ -245,14 +280,13 @@ Status Writer::finish(const Members& members, const FileSource* replaces) {
   if (replaces != nullptr) {
     struct stat info{};
     if (::fstat(replaces->fd(), &info) == 0) (void)::fchmod(file_->fd(), info.st_mode & 07777);
-    // The old archive may go only when the new one is on the disk: it may hold what nobody has a second time.
-    if (uninterrupted([&] { return ::fdatasync(file_->fd()); }) != 0) return errno_error(errno, temporary_);
   }
+  PENSTOCK_TRY(force(replaces, durable));
   if (replaces == nullptr && ::access(path_.c_str(), F_OK) == 0)
     return Error(ErrorCode::already_exists, path_ + ": another program has made this archive meanwhile");
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) return errno_error(errno, path_);
   finished_ = true;
-  return {};
+  return durable == Durable::none ? Status() : force_directory(path_.substr(0, path_.rfind('/') + 1));
 }
 
 }  // namespace penstock::zip

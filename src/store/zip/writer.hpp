@@ -3,9 +3,11 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 
+#include "penstock/store_options.hpp"
 #include "store/posix.hpp"
 #include "store/zip/directory.hpp"
 
@@ -40,6 +42,8 @@ class Writer {
  public:
   /// Errors: already_exists (another writer), permission_denied, io_error, no_space.
   static Result<std::unique_ptr<Writer>> begin(const std::string& path);
+  /// Removes what a killed writer left, if anything; its path.
+  static Result<std::optional<std::string>> remove_left_behind(const std::string& path);
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
   /// Removes the file unless it was finished.
@@ -52,8 +56,10 @@ class Writer {
   /// The same with the first `bytes` of a file.  `check` is asked now and then; its error ends the work.
   Result<Member> append_file(std::string_view name, int fd, std::uint64_t bytes, const std::function<Status()>& check);
   /// Writes the central directory and renames.  No append may be under way.  `replaces`: the archive that loses its
-  /// name.
-  Status finish(const Members& members, const FileSource* replaces);
+  /// name.  Unless `durable` is none, the archive and its name are on the disk afterwards.
+  Status finish(const Members& members, const FileSource* replaces, Durable durable);
+  /// Whether it has the archive's name; a finish that failed later could only not force that to the disk.
+  [[nodiscard]] bool finished() const { return finished_; }
   /// The file, to read back what was written.
   [[nodiscard]] std::shared_ptr<const FileSource> source() const { return file_; }
 
@@ -64,6 +70,7 @@ class Writer {
   Result<Bytes> make_room(std::string_view name, Member& member);
   /// Takes the place back when nobody has got one behind it.
   void give_back(const Member& member);
+  Status force(const FileSource* replaces, Durable durable) const;
 
   std::string path_;
   std::string temporary_;

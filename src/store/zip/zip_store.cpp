@@ -6,6 +6,8 @@
 #include <shared_mutex>
 
 #include "store/condition.hpp"
+#include "store/file/to_disk.hpp"
+#include "store/file/walk.hpp"
 #include "store/key.hpp"
 #include "store/object_writer.hpp"
 #include "store/sorted_keys.hpp"
@@ -101,12 +103,14 @@ class DeflatedObject final : public ZipObject {
 /// flush() writes its directory and renames.  So many changes want few flushes.
 class ZipStore final : public Store {
  public:
-  ZipStore(std::string url, std::string path, bool writable)
-      : url_(std::move(url)), path_(std::move(path)), writable_(writable) {}
+  ZipStore(std::string url, std::string path, bool writable, Durable durable)
+      : url_(std::move(url)), path_(std::move(path)), writable_(writable), durable_(durable) {}
 
   Status load() {
     PENSTOCK_ASSIGN(source_, zip::open_source(path_));
     PENSTOCK_ASSIGN(members_, zip::read_directory(*source_));
+    // Packed with a directory in which writers were killed.
+    std::erase_if(members_, [](const auto& m) { return is_temporary_name(m.first.substr(m.first.rfind('/') + 1)); });
     return {};
   }
   Status begin_empty() {
@@ -215,11 +219,24 @@ class ZipStore final : public Store {
         return Error(ErrorCode::already_exists, url_ + ": the archive was replaced while changes to it were under way")
             .set_hint("Write an archive through one handle; what this one wrote is not in it.");
     }
-    PENSTOCK_TRY(writer_->finish(members_, replaced_.get()));
+    const Status finished = writer_->finish(members_, replaced_.get(), durable_);
+    if (!finished && !writer_->finished()) return finished;
     writer_.reset();
     replaced_.reset();
-    return {};
+    return finished;
   }
+
+  Result<std::vector<std::string>> remove_litter(std::string_view) override {
+    if (!writable_) return read_only_error(url_);
+    const std::unique_lock session(session_);
+    std::vector<std::string> removed;
+    if (writer_ != nullptr) return removed;  // the file is ours
+    PENSTOCK_ASSIGN(const std::optional<std::string> left, zip::Writer::remove_left_behind(path_));
+    if (left) removed.push_back(*left);
+    return removed;
+  }
+
+  StoreOptions options() const override { return {durable_, std::nullopt, {}}; }
 
  private:
   std::optional<Found> find(std::string_view key) const {
@@ -312,6 +329,7 @@ class ZipStore final : public Store {
 
   const std::string url_, path_;
   const bool writable_;
+  const Durable durable_;
   mutable std::shared_mutex session_;  // held alone while writer_ comes or goes; taken before mutex_
   std::unique_ptr<zip::Writer> writer_;
   std::shared_ptr<const FileSource> replaced_;  // the archive that the next flush() takes the name from
@@ -332,16 +350,15 @@ bool is_zip_path(const std::string& path) {
   return has_zip_name(path) || zip::begins_as_archive(path);
 }
 
-Result<std::shared_ptr<Store>> open_zip_store(const std::string& path, StoreMode mode) {
+Result<std::shared_ptr<Store>> open_zip_store(const std::string& path, StoreMode mode, Durable durable) {
   namespace fs = std::filesystem;
   std::error_code error;
   // The archive stays the same when the process changes its directory, and a link to it is followed, not replaced.
   const fs::path whole = fs::weakly_canonical(fs::absolute(path, error), error);
   if (error) return errno_error(error.value(), path);
-  auto store = std::make_shared<ZipStore>(path, whole.string(), mode != StoreMode::read);
+  auto store = std::make_shared<ZipStore>(path, whole.string(), mode != StoreMode::read, durable);
   if (mode == StoreMode::create && !fs::exists(whole, error)) {
-    fs::create_directories(whole.parent_path(), error);
-    if (error) return errno_error(error.value(), path);
+    PENSTOCK_TRY(make_directories(whole.parent_path().string(), durable));
     PENSTOCK_TRY(store->begin_empty());
   } else {
     PENSTOCK_TRY(store->load());
