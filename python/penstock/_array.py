@@ -85,7 +85,8 @@ class Array(Node[_core.Array]):
         return tuple(self._dataset.dimension_names) or None
 
     @property
-    def zarr_format(self) -> int:
+    def zarr_format(self) -> int | None:
+        """Version of zarr; None for an array of another format (NIfTI)."""
         return self._dataset.zarr_format
 
     @property

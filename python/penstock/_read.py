@@ -45,7 +45,7 @@ class Read:
     def _to_host(self) -> None:
         array = self.array
         if self._new:
-            with new_memory(array, self.region.shape, "memory"):
+            with self._naming_what_was_asked("memory"):
                 memory = self._new_in_host()
             self.result = memory.keep
         elif array._vlen and not isinstance(self.result, np.ndarray):
@@ -55,6 +55,10 @@ class Read:
             memory = fitting(self.result, array.dtype, self.region, "out", None, writable=True)
         strides = self.region.strides(memory.strides)
         self.target = _core.Target(memory.address, strides, memory.keep, None, array._vlen)
+
+    def _naming_what_was_asked(self, place: str) -> contextlib.AbstractContextManager[None]:
+        """For memory of our own; the error of an allocator that was given says more."""
+        return new_memory(self.array, self.region.shape, place) if self.memory is None else contextlib.nullcontext()
 
     def _new_in_host(self) -> _memory.Memory:
         shape, array = self.region.shape, self.array
@@ -71,7 +75,7 @@ class Read:
         queue = _memory.own_stream(index) if own else _memory.callers_stream(stream, index)
         shape, dtype = self.region.shape, self.array.dtype
         if self._new:
-            with new_memory(self.array, shape, f"cuda:{index}"):
+            with self._naming_what_was_asked(f"cuda:{index}"):
                 made = DeviceArray.empty(shape, self.array._dataset.dtype, queue, stream, self.memory)
             memory = _memory.Memory(made.address, shape, _memory.c_strides(shape, dtype.itemsize), made)
             self.result = made

@@ -264,12 +264,15 @@ nb::list fetch(const PyStore& s, const std::vector<RequestTuple>& wanted) {
 void bind_fetch_batch(nb::module_& m) {
   nb::class_<FetchBatch>(m, "FetchBatch", "Requests to a store that is a Python object.  Each is answered once.")
       .def_prop_ro("requests", &FetchBatch::requests,
+                   nb::for_getter(nb::sig("def requests(self) -> list[tuple[str, str, int, int]]")),
                    "(key, kind, offset, count); kind: whole, span, from, last; size where no bytes are wanted")
       .def_prop_ro("cancelled", &FetchBatch::cancelled)
-      .def("answer", &FetchBatch::answer, nb::arg("indices"), nb::arg("buffers"))
+      .def("answer", &FetchBatch::answer, nb::arg("indices"), nb::arg("buffers"),
+           nb::sig("def answer(self, indices: Sequence[int], buffers: list[object]) -> None"))
       .def("answer_size", &FetchBatch::answer_size, nb::arg("indices"), nb::arg("size_bytes").none())
       .def("fail", &FetchBatch::fail, nb::arg("indices"), nb::arg("why"));
   m.def("fetch", &fetch, nb::arg("store"), nb::arg("requests"),
+        nb::sig("def fetch(store: Store, requests: Sequence[tuple[str, str, int, int]]) -> list[bytes | None]"),
         "Bytes of many ranges, asked for at once: (key, kind, offset, count) each; None for absent keys.");
 }
 

@@ -266,7 +266,7 @@ TEST(Waves, RegionsOfManyArraysShareWaves) {
   ASSERT_TRUE(test::write(last, whole(other.shape), values));
   std::vector<std::byte> out(values.size());
   items.push_back({&last, whole(other.shape), {out.data(), {}, {}, {}}});
-  const auto both = read_device(items, threads(4));
+  const auto both = read_device(items, on_device);
   ASSERT_TRUE(both) << both.error().message();
   EXPECT_EQ(out, values);
   EXPECT_GE(waves(*both), 2u);

@@ -74,7 +74,9 @@ Status take_order_of_filters(std::vector<CodecSpec>& codecs, int zarr_format) {
 
 }  // namespace
 
-Result<Dataset> copied_dataset(const Dataset& from, const CopyChanges& changes) {
+namespace {
+
+Result<Dataset> changed_dataset(const Dataset& from, const CopyChanges& changes) {
   Dataset to = from;
   if (changes.region) {
     PENSTOCK_TRY(check_region(*changes.region, from.shape));
@@ -128,6 +130,16 @@ Result<Dataset> copied_dataset(const Dataset& from, const CopyChanges& changes) 
   to.chunk_shape = std::move(shard);
   PENSTOCK_ASSIGN(CodecSpec codec, sharding.print());
   to.codecs = {std::move(codec)};
+  return to;
+}
+
+}  // namespace
+
+Result<Dataset> copied_dataset(const Dataset& from, const CopyChanges& changes) {
+  PENSTOCK_ASSIGN(Dataset to, changed_dataset(from, changes));
+  // Others read what every codec says in full.
+  PENSTOCK_ASSIGN(const CodecChain chain, CodecChain::make(to.codecs, {to.chunk_shape, to.dtype, to.fill}));
+  PENSTOCK_ASSIGN(to.codecs, chain.complete(to.codecs, to.format.version));
   return to;
 }
 
