@@ -96,7 +96,12 @@ def main() -> None:
                 f"{layout}, {codec}: " + ", ".join(f"{name} {s * 1000:.0f} ms" for name, s in row.items()), flush=True
             )
     cores = len(os.sched_getaffinity(0))
-    content = {"mib": given.mib, "rounds": given.rounds, "tensorstore": importlib.metadata.version("tensorstore"), "rows": rows}
+    content = {
+        "mib": given.mib,
+        "rounds": given.rounds,
+        "tensorstore": importlib.metadata.version("tensorstore"),
+        "rows": rows,
+    }
     print(record.save("durable", cores, content))
 
 

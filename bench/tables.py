@@ -92,6 +92,18 @@ def input_table(result: dict) -> list[str]:
     return lines
 
 
+def durable_table(result: dict) -> list[str]:
+    """Seconds of each way to have a write on the disk."""
+    ways = list(result["rows"][0]["seconds"])
+    lines = [f"Seconds to write {result['mib']} MiB, median of {result['rounds']}:", ""]
+    lines += ["| layout | codec | " + " | ".join(ways) + " |", "|---" * (2 + len(ways)) + "|"]
+    for row in result["rows"]:
+        lines.append(
+            f"| {row['layout']} | {row['codec']} | " + " | ".join(f"{row['seconds'][w]:.3f}" for w in ways) + " |"
+        )
+    return lines
+
+
 def rates(result: dict) -> list[str]:
     measured = rate_table(result)
     head = ["GB/s of decoded data, median (slowest to fastest):", ""] if measured else []
@@ -104,15 +116,18 @@ def section(result: dict) -> list[str]:
     place = f"{result['gpu']}, " if "gpu" in result else ""
     python = f"; Python {machine['python']}" if "python" in machine else ""
     size = f"; {' x '.join(map(str, result['shape']))} {result['dtype']}" if "shape" in result else ""
+    versions = result.get(
+        "versions", {"tensorstore": f"tensorstore {result['tensorstore']}"} if "tensorstore" in result else {}
+    )
     lines = [
         f"## {result['title'] if 'title' in result else result['benchmark']}, {result['cores']} cores",
         "",
         f"{place}{machine['cpu']}, {result['cores']} cores used, {machine['memory_gib']} GiB; {result['date']}, "
         f"commit {result['commit']}{python}{size}.  "
-        + "".join(v + "; " for v in result["versions"].values())
+        + "".join(v + "; " for v in versions.values())
         + f"`bench/results/{result['file']}`.",
         "",
-        *{"info": time_table, "fuzz": input_table}.get(result["benchmark"], rates)(result),
+        *{"info": time_table, "fuzz": input_table, "durable": durable_table}.get(result["benchmark"], rates)(result),
         "",
     ]
     if "note" in result:
