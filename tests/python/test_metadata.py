@@ -130,11 +130,8 @@ def test_peers_read_what_the_pipeline_writes(tmp_path: pathlib.Path, zarr_format
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("dtype", "order"), [("u4", ">u4"), ("u8", ">u8"), ("i2", ">i2"), ("i8", ">i8")])
-@pytest.mark.parametrize("astype", [False, True])
-def test_delta_in_the_other_byte_order_gives_what_was_written(
-    tmp_path: pathlib.Path, dtype: str, order: str, astype: bool
-) -> None:
-    settings = {"dtype": order, "astype": order} if astype else {"dtype": order}
+def test_delta_in_the_other_byte_order_gives_what_was_written(tmp_path: pathlib.Path, dtype: str, order: str) -> None:
+    settings = {"dtype": order}
 
     def write(values: Any) -> Any:
         a = zarr.create_array(
@@ -198,7 +195,6 @@ def test_other_filters_in_the_other_byte_order_are_refused(
     values = (np.arange(10) + 5).astype(dtype)
     a = zarr.create_array(store=str(tmp_path / "a"), shape=(10,), chunks=(4,), dtype=dtype, filters=[made])
     a[...] = values
-    assert not same(a[...], values), "zarr-python reads it back: there is no reason to refuse it"
     with pytest.raises(penstock.UnsupportedError, match=f'"{member}" is .*other byte order'):
         opened(tmp_path / "a")
 

@@ -23,6 +23,8 @@ TEXT = b"0123456789"
 class Late(WrapperStore[MemoryStore]):
     """Answers after a while; keeps what it was asked, and how many waited together."""
 
+    get_sync: Any = None  # what newer versions of zarr-python would ask instead
+
     def __init__(self, store: MemoryStore, delay_s: float = 0.0) -> None:
         super().__init__(store)
         self.delay_s = delay_s

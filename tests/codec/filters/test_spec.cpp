@@ -184,8 +184,11 @@ TEST(FilterSpecs, DeltaInTheOtherByteOrder) {
   Arena arena;
   const std::uint32_t stored[] = {0xFE000000, 0x01000000, 0x01010000, 0x01000000};
   const std::uint32_t values[] = {254, 255, 256, 257};
-  for (const char* configuration : {R"({"dtype": ">u4"})", R"({"dtype": ">u4", "astype": ">u4"})"}) {
-    const auto codec = make_codec({"numcodecs.delta", configuration}, chunk_of("uint32", {4})).value();
+  const auto both = make_codec({"numcodecs.delta", R"({"dtype": ">u4", "astype": ">u4"})"}, chunk_of("uint32", {4}));
+  ASSERT_FALSE(both) << "versions of zarr-python store different things";
+  EXPECT_EQ(both.error().code(), ErrorCode::unsupported);
+  {
+    const auto codec = make_codec({"numcodecs.delta", R"({"dtype": ">u4"})"}, chunk_of("uint32", {4})).value();
     EXPECT_EQ(decode(codec, std::string(reinterpret_cast<const char*>(stored), 16), 16, arena).value(),
               std::string(reinterpret_cast<const char*>(values), 16));
     const auto written = encode(codec, std::string(16, '\1'));
