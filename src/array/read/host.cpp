@@ -114,7 +114,7 @@ Status HostDecoder::take_chunk(const Load& load, const ObjectChunks::Chunk& chun
 Status HostDecoder::take(Load& load) {
   const ChunkRef& first = load.chunks().front().ref;
   if (first.error) {
-    worker_.chunks += load.chunks().size();
+    worker_.chunks += 1;  // the object as a whole cannot be read: one problem, not one for each chunk in it
     return give_up(load, load.chunks(), *first.error);
   }
   PENSTOCK_TRY(load.bring(worker_, job_.stop()));
