@@ -34,7 +34,7 @@ Dataset projected_dataset(const Dataset& from, std::size_t axis) {
     if (d == axis) continue;
     to.shape.push_back(from.shape[d]);
     to.chunk_shape.push_back(std::clamp<std::uint64_t>(from.shape[d], 1, d + 2 < from.rank() ? 1 : 1024));
-    if (from.dimension_names.size() == from.rank()) to.dimension_names.push_back(from.dimension_names[d]);
+    if (!from.dims.empty()) to.dims.push_back(from.dims[d]);
   }
   return to;
 }
