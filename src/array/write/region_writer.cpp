@@ -41,12 +41,13 @@ constexpr const char* kNotReadable = "the chunk is to be changed in part, and wh
 
 /// The encoded chunk as it was; false when there is none.
 Result<bool> read_old(const Store& store, const std::string& key, const CodecChain& chain, Bytes& out) {
-  PENSTOCK_ASSIGN(const auto object, store.open(key));
-  if (!object) return false;
-  PENSTOCK_TRY_IN(check_encoded_size(chain, object->size_bytes()), kNotReadable);
-  PENSTOCK_TRY(out.resize_discard(object->size_bytes()));
-  PENSTOCK_TRY(object->read(0, out.span()));
-  return true;
+  const auto fits = [&](std::uint64_t bytes) -> Status {
+    PENSTOCK_TRY_IN(check_encoded_size(chain, bytes), kNotReadable);
+    return {};
+  };
+  const FetchAnswer answer = fetch_one(store, {key, {}, nullptr}, out, fits);
+  PENSTOCK_TRY(answer.status);
+  return !answer.absent;
 }
 
 }  // namespace
