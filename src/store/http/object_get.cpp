@@ -33,17 +33,16 @@ Result<Request> ObjectGet::request() {
   const ByteRange& range = asked_.range;
   if (asked_.same_as != nullptr && !asked_.same_as->known())
     return Error(ErrorCode::changed, where() + ": nobody can tell whether it is the version that was read");
-  if (range.kind == ByteRange::Kind::span && range.count > ~std::uint64_t{0} - range.offset_bytes) {
-    // No object ends there; how large this one is the server knows.
-    return origin_->request("GET", asked_.key, {{"Range", "bytes=0-0"}}, {}, detour_);
-  }
+  // No object ends there; how large this one is the server knows.
+  const bool too_far = range.kind == ByteRange::Kind::span && range.count > ~std::uint64_t{0} - range.offset_bytes;
+  if (is_probe() || too_far) measures_ = true;
   const bool goes_on = received_ > 0 && !etag_.empty() && size_told_;
   if (!goes_on) received_ = 0;
   std::vector<Header> headers;
   if (goes_on) {
     headers.push_back({"Range", span_text(answer_.offset_bytes + received_, expected_ - received_)});
-  } else if (is_probe()) {
-    headers.push_back({"Range", "bytes=0-0"});
+  } else if (measures_) {
+    headers.push_back({"Range", "bytes=-1"});  // with the first byte, empty objects are told from absent ones late
   } else {
     switch (range.kind) {
       case ByteRange::Kind::whole: break;
@@ -96,11 +95,10 @@ Status ObjectGet::take_part(const Head& head) {
   } else {
     answer_.object_bytes = length.value_or(kNotTold);
   }
-  if (is_probe()) {
+  if (measures_) {
     cut_ = true;
-    if (head.status == 206 && part.first == 0) return {};  // one byte
-    return head.status == 206 ? Status(Error(ErrorCode::io_error, where() + ": the server answers with another range"))
-                              : Status(Error(ErrorCode::cancelled, "enough was seen"));
+    if (head.status == 206) return {};  // one byte
+    return Error(ErrorCode::cancelled, "enough was seen");
   }
   if (head.status == 200) {
     const bool all =
@@ -186,20 +184,17 @@ Status ObjectGet::body(ByteView bytes) {
   return {};
 }
 
+/// The object has no such bytes: how many it has is asked with a request that only an empty one cannot satisfy.
 Next ObjectGet::not_satisfiable(const Head& head) {
-  const auto told = parse_content_range(head.field("content-range"));
-  if (!told || told->object_bytes == kNotTold) {
-    // Not every server says how large it is; an empty object has no first byte.
-    if (is_probe() && asked_.range.offset_bytes == 0) {
-      answer_.object_bytes = 0;
-      return {Next::Kind::over, take_version(head)};
-    }
-    return {Next::Kind::over,
-            Error(ErrorCode::corrupt_data, where() + ": the object ends before byte " +
-                                               std::to_string(asked_.range.offset_bytes + asked_.range.count))};
+  if (!measures_) {
+    measures_ = true;
+    received_ = 0;
+    return {Next::Kind::at_once, {}};
   }
-  answer_.object_bytes = told->object_bytes;
-  if (Status status = take_version(head); !status && !head.field("etag").empty()) return {Next::Kind::over, status};
+  answer_.object_bytes = 0;
+  if (!head.field("etag").empty()) {
+    if (Status status = take_version(head); !status) return {Next::Kind::over, std::move(status)};
+  }
   return complete();
 }
 
@@ -213,6 +208,9 @@ Next ObjectGet::complete() {
   if (range.kind == ByteRange::Kind::from && size != kNotTold && range.offset_bytes > size)
     return {Next::Kind::over, too_short(size)};
   if (range.kind == ByteRange::Kind::last && (range.count == 0 || size == 0)) answer_.offset_bytes = size;
+  const bool ends_there = range.kind == ByteRange::Kind::from && range.offset_bytes == size;
+  if (measures_ && !is_probe() && !ends_there && size > 0)  // it has the bytes now
+    return {Next::Kind::over, Error(ErrorCode::changed, where() + ": the object was replaced meanwhile")};
   if (range.kind == ByteRange::Kind::span || range.kind == ByteRange::Kind::from)
     answer_.offset_bytes = range.offset_bytes;
   if (!size_told_) {

@@ -46,6 +46,7 @@ class ObjectGet final : public Exchange {
   bool size_told_ = true;
   Bytes untold_;  ///< bytes of an answer that did not tell how many
 
+  bool measures_ = false;  ///< asks how large the object is, not for its bytes
   // Of this attempt:
   bool is_object_ = false;  ///< its body is the object's
   bool cut_ = false;        ///< ended on purpose: enough was seen

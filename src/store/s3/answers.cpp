@@ -2,6 +2,7 @@
 
 #include <expat.h>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 
@@ -65,6 +66,12 @@ class Walk {
   bool refused_ = false;
 };
 
+/// Names are asked for escaped, because XML has no signs for some; a blank may come as '+'.
+std::string unescaped_form(std::string text) {
+  std::replace(text.begin(), text.end(), '+', ' ');
+  return http::unescaped(text);
+}
+
 Error not_understood(std::string_view what) {
   return {ErrorCode::io_error, "the server's answer is no " + std::string(what)};
 }
@@ -83,17 +90,21 @@ Refusal parse_refusal(std::string_view xml) {
 
 Result<Listing> parse_listing(std::string_view xml) {
   Listing listing;
-  bool is_one = false;
+  bool is_one = false, escaped = false;
   const bool whole = Walk::over(xml, [&](std::string_view path, const std::string& text) {
-    // Names are asked for escaped: XML has no signs for some.
-    if (path == "ListBucketResult/Contents/Key") listing.keys.push_back(http::unescaped(text));
-    if (path == "ListBucketResult/CommonPrefixes/Prefix") listing.prefixes.push_back(http::unescaped(text));
+    if (path == "ListBucketResult/Contents/Key") listing.keys.push_back(text);
+    if (path == "ListBucketResult/CommonPrefixes/Prefix") listing.prefixes.push_back(text);
+    if (path == "ListBucketResult/EncodingType") escaped = text == "url";
     if (path == "ListBucketResult/IsTruncated") listing.truncated = text == "true";
     if (path == "ListBucketResult/NextContinuationToken") listing.next = text;
     if (path == "ListBucketResult") is_one = true;
   });
   if (!whole || !is_one) return not_understood("listing");
   if (listing.truncated && listing.next.empty()) return not_understood("listing that goes on");
+  if (escaped) {
+    for (std::string& key : listing.keys) key = unescaped_form(key);
+    for (std::string& prefix : listing.prefixes) prefix = unescaped_form(prefix);
+  }
   return listing;
 }
 
