@@ -42,8 +42,9 @@ class HttpOrigin final : public Origin {
                           std::vector<ByteView> body, const Detour& detour) const override {
     Request request{std::string(method), detour.url, std::move(headers), std::move(body), ca_file_};
     if (request.url.empty()) request.url = url_of(key);
-    PENSTOCK_ASSIGN_IN(const Url target, parse_url(request.url), where(key));
-    if (!authorization_.empty() && target.origin() == url_.origin())
+    const auto target = parse_url(request.url);
+    if (!target) return Error(ErrorCode::invalid_argument, where(key) + ": no URL can be made of this key");
+    if (!authorization_.empty() && target->origin() == url_.origin())
       request.headers.push_back({"Authorization", authorization_});
     return request;
   }

@@ -28,7 +28,8 @@ struct Request {
 
 /// An answer without its body.
 struct Head {
-  int status = 0;                                          ///< 0: none came
+  int status = 0;           ///< 0: none came
+  bool sent_twice = false;  ///< by libcurl, on another connection: the first may have been carried out
   std::map<std::string, std::string, std::less<>> fields;  ///< names in small letters
 
   /// Empty when it is not there.

@@ -45,7 +45,7 @@ std::optional<milliseconds> Attempts::pause(Clock::time_point now, bool unreacha
   static thread_local std::minstd_rand random{std::random_device{}()};
   unreachable_ = unreachable ? unreachable_ + 1 : 0;
   if (in_a_row_ >= patience_.max_attempts || unreachable_ >= patience_.max_unreachable) return std::nullopt;
-  const milliseconds most = std::min(kMost, kFirst * (1 << std::min(in_a_row_ - 1, 10)));
+  const milliseconds most = std::min(kMost, kFirst * (1 << std::clamp(in_a_row_ - 1, 0, 10)));
   // Half of it is left to chance, so that those who failed together do not come back together.
   std::uniform_int_distribution<std::int64_t> chance(most.count() / 2, most.count());
   const milliseconds wait = std::max(milliseconds(chance(random)), retry_after.value_or(milliseconds(0)));

@@ -80,7 +80,7 @@ Status Transfer::begin(Easy easy) {
   head_ = Head();
   head_bytes_ = part_ = part_at_ = 0;
   told_ = Status();
-  brought_bytes_ = head_complete_ = false;
+  brought_bytes_ = head_complete_ = sent_twice_ = false;
   PENSTOCK_ASSIGN(request_, exchange_->request());
   set_up();
   fields_.reset();
@@ -164,6 +164,7 @@ std::size_t Transfer::on_upload(char* into, std::size_t size, std::size_t count,
 int Transfer::on_seek(void* self, curl_off_t offset, int origin) {
   auto& transfer = *static_cast<Transfer*>(self);
   if (offset != 0 || origin != SEEK_SET) return CURL_SEEKFUNC_CANTSEEK;
+  transfer.sent_twice_ = transfer.sent_twice_ || transfer.part_ > 0 || transfer.part_at_ > 0;
   transfer.part_ = transfer.part_at_ = 0;
   return CURL_SEEKFUNC_OK;
 }
@@ -197,6 +198,7 @@ Error Transfer::given_up(Error error, Clock::time_point now) const {
 
 std::optional<Clock::time_point> Transfer::end(CURLcode code, Easy& easy) {
   easy = std::move(easy_);
+  head_.sent_twice = sent_twice_;
   if (code != CURLE_OK && head_complete_ && brought_bytes_) attempts_.progress();
   auto next = guarded([&]() -> Result<Next> {
     return exchange_->ended({head_, transport_error(code), is_unreachable(code), is_lasting(code)});

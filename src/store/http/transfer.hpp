@@ -54,7 +54,7 @@ class Transfer {
   std::size_t head_bytes_ = 0;
   Status told_;                         ///< what the exchange said to a head or a body
   std::size_t part_ = 0, part_at_ = 0;  ///< of the body that is sent
-  bool head_complete_ = false, brought_bytes_ = false;
+  bool head_complete_ = false, brought_bytes_ = false, sent_twice_ = false;
 };
 
 }  // namespace penstock::http

@@ -78,7 +78,8 @@ Result<std::optional<Credentials>> pair_of(std::string id, std::string secret, s
                                            const std::string& from) {
   if (id.empty() && secret.empty()) return std::optional<Credentials>();
   if (id.empty() || secret.empty())
-    return Error(ErrorCode::invalid_argument, "S3: " + from + " has only one of access_key_id and secret_access_key");
+    return Error(ErrorCode::invalid_argument,
+                 "S3: only one of access_key_id and secret_access_key is given by " + from);
   for (const std::string* text : {&id, &secret, &token})
     if (std::any_of(text->begin(), text->end(), [](unsigned char c) { return c <= ' ' || c == 0x7f; }))
       return Error(ErrorCode::invalid_argument, "S3: " + from + " has a blank or a line break in its credentials");

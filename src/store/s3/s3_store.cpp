@@ -27,7 +27,7 @@ constexpr StoreOptionName kOptions[] = {
     {"silence", "after which a connection is given up; 10s"},
 };
 
-class S3Store final : public http::RemoteStore {
+class S3Store final : public http::RemoteStore, public AtomicConditions {
  public:
   S3Store(std::shared_ptr<const S3Origin> origin, std::string url, std::string path_taken, StoreOptions options,
           bool writable)
@@ -175,8 +175,7 @@ Result<Place> place_of(const StoreUrl& url, const StoreOptions& options, const s
     return Error(ErrorCode::invalid_argument, std::string(url.text) + ": a URL of S3 ends with its path")
         .set_hint("what is said beside it is given as options");
   if (!is_bucket(place.bucket))
-    return Error(ErrorCode::invalid_argument,
-                 std::string(url.text) + ": no bucket of S3 has such a name: " + quoted(place.bucket));
+    return Error(ErrorCode::invalid_argument, std::string(url.text) + ": no bucket of S3 has such a name");
   if (slash < rest.size()) place.prefix = std::string(rest.substr(slash + 1));
   while (place.prefix.ends_with('/')) place.prefix.pop_back();
   if (!place.prefix.empty()) PENSTOCK_TRY_IN(check_key(place.prefix), std::string(url.text));

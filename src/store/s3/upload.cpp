@@ -179,6 +179,7 @@ Status put_object(const Store& store, const S3Origin& origin, std::string_view k
   };
   const WriteJudge judge(store, origin, key, condition);
   call.judge = [&](const http::Head& head, const std::string& text, http::Detour& detour) {
+    sent += head.sent_twice ? 1 : 0;
     return judge(head, text, detour);
   };
   const auto reply = http::carry_out(call, cancel, origin.patience());
