@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "format/consolidated.hpp"
+#include "format/documents.hpp"
 #include "format/list.hpp"
 #include "format/members.hpp"
 #include "format/node.hpp"
@@ -54,8 +55,10 @@ Result<std::string> read_attributes(const Store& store, std::string_view path) {
 
 /// A directory below a v2 group is a group, also without a document of its own; not what a copy has begun.
 Result<bool> is_implicit_group(const Store& store, std::string_view path) {
-  PENSTOCK_ASSIGN(const std::vector<StoreEntry> entries, store.list_dir(path));
-  if (entries.empty()) return false;
+  const auto entries = store.list_dir(path);
+  if (!entries && entries.error().code() == ErrorCode::unsupported) return false;  // a store that does not list
+  PENSTOCK_TRY(entries ? Status() : Status(entries.error()));
+  if (entries->empty()) return false;
   while (!path.empty()) {
     PENSTOCK_ASSIGN(const bool begun, store.exists(child(path, metadata::kCopyMarker)));
     if (begun) return false;
@@ -126,6 +129,7 @@ Result<const Candidate::Head*> Candidate::head() {
 
 Result<NodeInfo> read_node(const Store& store, std::string_view path) {
   if (!path.empty()) PENSTOCK_TRY(check_key(path));
+  if (store.traits("").requests_in_flight > 0) return read_node(Documents(store, {std::string(path)}), path);
   Candidate candidate(store, path);
   for (const FormatEntry& format : format_list()) {
     PENSTOCK_ASSIGN(std::optional<NodeInfo> node, format.open(candidate));
