@@ -12,6 +12,7 @@
 #include "array/read/encoded_chunk.hpp"
 #include "array/write/chunk_blocks.hpp"
 #include "core/checked.hpp"
+#include "store/condition.hpp"
 
 namespace penstock {
 namespace {
@@ -40,14 +41,23 @@ bool same_element(const DType& dtype, const std::byte* a, const std::byte* b) {
 constexpr const char* kNotReadable = "the chunk is to be changed in part, and what it holds cannot be read";
 
 /// The encoded chunk as it was; false when there is none.
-Result<bool> read_old(const Store& store, const std::string& key, const CodecChain& chain, Bytes& out) {
+Result<bool> read_old(const Store& store, const std::string& key, const CodecChain& chain, Bytes& out,
+                      ObjectVersion& version) {
   const auto fits = [&](std::uint64_t bytes) -> Status {
     PENSTOCK_TRY_IN(check_encoded_size(chain, bytes), kNotReadable);
     return {};
   };
   const FetchAnswer answer = fetch_one(store, {key, {}, nullptr}, out, fits);
   PENSTOCK_TRY(answer.status);
+  version = answer.version;
   return !answer.absent;
+}
+
+/// What must stand for a change in part to be written: what was read, where the store looks itself; elsewhere the lock
+/// sees to it.
+WriteCondition unchanged(const Store& store, bool stood, ObjectVersion version) {
+  if (dynamic_cast<const AtomicConditions*>(&store) == nullptr) return WriteCondition::any();
+  return stood ? WriteCondition::same_as(std::move(version)) : WriteCondition::absent();
 }
 
 }  // namespace
@@ -64,7 +74,11 @@ struct RegionWriter::OldShard {
 Result<RegionWriter::OldShard> RegionWriter::OldShard::locate(Array::State& state, const ArrayView& view,
                                                               const Piece& piece, Job& job) {
   const ShardingCodec& sharding = *view.chain.sharding();
-  const ShardIndex index(std::make_unique<KeyIndex>(state.path, *view.dataset.keys()), sharding, state.indexes);
+  // A change by condition wants the version that stands, not the one that was seen last.
+  ShardIndexCache none;
+  const bool by_condition = dynamic_cast<const AtomicConditions*>(state.store.get()) != nullptr;
+  const ShardIndex index(std::make_unique<KeyIndex>(state.path, *view.dataset.keys()), sharding,
+                         by_condition ? none : state.indexes);
   const Shape& grid = sharding.inner_grid();
   ChunkIds ids(grid.size());
   std::array<std::uint64_t, kMaxRank> at{};
@@ -271,17 +285,22 @@ Status RegionWriter::write_chunk(Job& job, const std::string& key, std::span<con
   worker.chunks += 1;
   Arena old_elements;
   bool have_old = false;
+  WriteCondition condition;
   if (!covered) {
     const StageClock clock(worker, Stage::fetch);
-    PENSTOCK_ASSIGN(have_old, read_old(store, key, chain, worker.encoded));
+    ObjectVersion version;
+    PENSTOCK_ASSIGN(have_old, read_old(store, key, chain, worker.encoded, version));
+    condition = unchanged(store, have_old, std::move(version));
     worker.requests += 1;
     PENSTOCK_TRY(worker.decoded.resize_discard(chain.decoded_size()));
     if (have_old)
       PENSTOCK_TRY_IN(chain.decode(worker.encoded, worker.decoded.span(), worker.scratch, {&old_elements}),
                       kNotReadable);
   }
+  // Nothing can be removed by condition: such a chunk is kept, of fill values.
+  const bool keep_fill = job.options().store_fill_chunks || condition.kind != WriteCondition::Kind::any;
   PENSTOCK_ASSIGN(const std::optional<ByteView> encoded,
-                  encode_chunk(worker, encoder(), segments, from, have_old, job.options().store_fill_chunks));
+                  encode_chunk(worker, encoder(), segments, from, have_old, keep_fill));
   if (covered) {
     PENSTOCK_ASSIGN(lock, lock_object(job, key, LockUse::replace));
   }
@@ -289,7 +308,7 @@ Status RegionWriter::write_chunk(Job& job, const std::string& key, std::span<con
     worker.absent += 1;
     return store.erase(key);
   }
-  return put_chunk(job, key, *encoded);
+  return put_chunk(job, key, *encoded, condition);
 }
 
 Result<std::unique_ptr<ObjectLock>> RegionWriter::lock_object(Job& job, const std::string& key, LockUse use) const {
@@ -298,16 +317,18 @@ Result<std::unique_ptr<ObjectLock>> RegionWriter::lock_object(Job& job, const st
 
 Status RegionWriter::store_chunk(Job& job, const std::string& key, ByteView encoded) const {
   PENSTOCK_ASSIGN(const auto lock, lock_object(job, key, LockUse::replace));
-  return put_chunk(job, key, encoded);
+  return put_chunk(job, key, encoded, WriteCondition::any());
 }
 
-Status RegionWriter::put_chunk(Job& job, const std::string& key, ByteView encoded) const {
+Status RegionWriter::put_chunk(Job& job, const std::string& key, ByteView encoded,
+                               const WriteCondition& condition) const {
   if (encoded.empty()) return state_->store->erase(key);
   Worker& worker = job.worker();
   const StageClock clock(worker, Stage::store);
   worker.requests += 1;
   worker.stored_bytes += encoded.size();
-  return state_->store->set(key, encoded);
+  if (condition.kind == WriteCondition::Kind::any) return state_->store->set(key, encoded);
+  return state_->store->set_if(key, {&encoded, 1}, condition, job.stop());
 }
 
 Status RegionWriter::encode_inner(Job& job, const OldShard& old, std::uint64_t linear,
@@ -339,11 +360,12 @@ Status RegionWriter::encode_inner(Job& job, const OldShard& old, std::uint64_t l
 Status RegionWriter::store_shard(Job& job, const std::string& key, const ShardingCodec& sharding,
                                  std::span<const Bytes> chunks) const {
   PENSTOCK_ASSIGN(const auto lock, lock_object(job, key, LockUse::replace));
-  return put_shard(job, key, sharding, chunks);
+  return put_shard(job, key, sharding, chunks, WriteCondition::any());
 }
 
 Status RegionWriter::put_shard(Job& job, const std::string& key, const ShardingCodec& sharding,
-                               std::span<const Bytes> chunks) const {
+                               std::span<const Bytes> chunks, const WriteCondition& condition) const {
+  const bool conditional = condition.kind != WriteCondition::Kind::any;
   std::vector<ShardEntry> entries(chunks.size());
   std::vector<ByteView> parts;
   const bool index_first = sharding.index_location() == ShardingCodec::IndexLocation::start;
@@ -355,7 +377,8 @@ Status RegionWriter::put_shard(Job& job, const std::string& key, const ShardingC
     offset += chunks[i].size();
     parts.push_back(chunks[i].view());
   }
-  if (parts.size() == (index_first ? 1u : 0u)) return state_->store->erase(key);
+  // Nothing can be removed by condition: a shard of nothing stays, with its index.
+  if (parts.size() == (index_first ? 1u : 0u) && !conditional) return state_->store->erase(key);
   Bytes index;
   PENSTOCK_TRY(sharding.encode_index(entries, index));
   if (index_first)
@@ -366,6 +389,7 @@ Status RegionWriter::put_shard(Job& job, const std::string& key, const ShardingC
   const StageClock clock(worker, Stage::store);
   worker.requests += 1;
   for (const ByteView p : parts) worker.stored_bytes += p.size();
+  if (conditional) return state_->store->set_if(key, parts, condition, job.stop());
   return state_->store->set_parts(key, parts);
 }
 
@@ -395,9 +419,12 @@ Status RegionWriter::write_shard(Job& job, const Piece& piece) const {
   const ShardingCodec& sharding = *view_->chain.sharding();
   std::unique_ptr<ObjectLock> lock;
   OldShard old;
+  WriteCondition condition;
   if (!piece.covered) {
     PENSTOCK_ASSIGN(lock, lock_object(job, key, LockUse::change));
     PENSTOCK_ASSIGN(old, OldShard::locate(*state_, *view_, piece, job));
+    const bool stood = !old.chunks.empty();
+    condition = unchanged(*state_->store, stood, stood ? old.chunks.front().holder->version : ObjectVersion());
   }
   PENSTOCK_ASSIGN(const GridPartition cut, cut_shard(segments));
   // Of this thread: for_each below runs no other shard on it.
@@ -420,7 +447,7 @@ Status RegionWriter::write_shard(Job& job, const Piece& piece) const {
     };
     PENSTOCK_TRY(job.for_each(chunks.size(), true, keep));
   }
-  return piece.covered ? store_shard(job, key, sharding, chunks) : put_shard(job, key, sharding, chunks);
+  return piece.covered ? store_shard(job, key, sharding, chunks) : put_shard(job, key, sharding, chunks, condition);
 }
 
 RegionWriter::Piece RegionWriter::piece(std::uint64_t i) const {
@@ -448,7 +475,16 @@ Error RegionWriter::named(Error error, const std::string& key) const {
 Status RegionWriter::write_object(Job& job, std::uint64_t i) const {
   const Piece p = piece(i);
   const std::span<const ChunkSlice> segments(p.segments.data(), cut_.rank());
-  Status status = view_->chain.sharding() ? write_shard(job, p) : write_chunk(job, p.key, segments, p.from, p.covered);
+  const auto write = [&] {
+    return view_->chain.sharding() ? write_shard(job, p) : write_chunk(job, p.key, segments, p.from, p.covered);
+  };
+  Status status = write();
+  // Writers on other machines that meet at one object: in each round one is done, so nobody waits for ever.
+  constexpr int kMaxRounds = 100;
+  for (int round = 1; !status && status.error().code() == ErrorCode::changed && round < kMaxRounds; ++round) {
+    PENSTOCK_TRY(job.check());
+    status = write();
+  }
   if (!status) return named(std::move(status).error(), p.key);
   job.advance(p.elements * view_->dataset.dtype.size_bytes);
   return {};
