@@ -6,6 +6,7 @@
 #include "cli/commands.hpp"
 #include "cli/kit/command.hpp"
 #include "cli/kit/machine.hpp"
+#include "cli/kit/session.hpp"
 #include "cli/kit/table.hpp"
 #include "cli/kit/version.hpp"
 #include "codec/cost/costs.hpp"
@@ -15,6 +16,7 @@
 #include "core/settings.hpp"
 #include "core/units.hpp"
 #include "penstock/codec.hpp"
+#include "penstock/store.hpp"
 
 namespace penstock::cli {
 namespace {
@@ -29,13 +31,17 @@ class Doctor : public Command {
   std::vector<std::string> paths_;
   bool defaults_ = false;
   bool json_ = false;
+  StoreWords words_;
 
  public:
   void usage(Usage& usage) override {
     usage.about(
         "Looks at the processors, the ways to storage and the codecs, and says for each whether it is used and, if "
         "not, why and what to do. Changes nothing.");
-    usage.argument("PATH", paths_, "disks to look at, each by a path on it; default the current directory");
+    usage.argument("PATH", paths_,
+                   "disks to look at, each by a path on it, or URLs of stores (s3://, https://); default the current "
+                   "directory");
+    words_.declare(usage);
     usage.flag("--defaults", defaults_, "print every setting with its value and where it came from");
     usage.flag("--json", json_, "print JSON");
     usage.example("penstock doctor /data", "this machine and the disk that holds /data");
@@ -50,7 +56,7 @@ class Doctor : public Command {
     findings.push_back(io_uring());
     if (paths_.empty()) paths_.emplace_back(".");
     for (const std::string& path : paths_) {
-      PENSTOCK_ASSIGN(Finding finding, disk(path));
+      PENSTOCK_ASSIGN(Finding finding, path.find("://") == std::string::npos ? disk(path) : remote(path));
       findings.push_back(std::move(finding));
     }
     findings.push_back(codecs());
@@ -193,6 +199,32 @@ class Doctor : public Command {
             facts.detail,
             facts.available ? "present; files are read by threads with pread" : "files are read by threads with pread",
             {{"available", facts.available}, {"detail", facts.detail}}};
+  }
+
+  /// What would serve the URL: asked for metadata and for a listing, which says whether it answers, and why not.
+  [[nodiscard]] Result<Finding> remote(const std::string& url) const {
+    PENSTOCK_ASSIGN(const StoreOptions how, words_.options());
+    const auto store = open_store(url, StoreMode::read, how);
+    const auto said = [](const Error& error) {
+      return error.hint().empty() ? error.message() : error.message() + "; " + error.hint();
+    };
+    if (!store) return Finding{redacted(url), "not opened", said(store.error()), {{"path", redacted(url)}}};
+    const Store& opened = **store;
+    std::string verdict = "ok";
+    const auto there = opened.exists("zarr.json");
+    const auto v2 = there && !*there ? opened.exists(".zmetadata") : there;
+    if (!v2) verdict = said(v2.error());
+    const auto listed = opened.list_dir("");
+    const bool lists = listed.has_value();
+    const std::string lists_text = lists ? "lists" : "does not list: " + listed.error().message();
+    return Finding{opened.url(),
+                   fmt::format("{}; {}; {}", opened.path_taken(), opened.traits("").reason, lists_text),
+                   verdict,
+                   {{"path", opened.url()},
+                    {"served_by", opened.path_taken()},
+                    {"why", opened.traits("").reason},
+                    {"lists", lists},
+                    {"answers", v2.has_value()}}};
   }
 
   static Result<Finding> disk(const std::string& path) {

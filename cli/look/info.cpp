@@ -11,6 +11,7 @@
 #include "cli/nodes/walk.hpp"
 #include "core/json.hpp"
 #include "core/units.hpp"
+#include "format/documents.hpp"
 #include "format/format.hpp"
 
 namespace penstock::cli {
@@ -103,7 +104,9 @@ class Info : public Command {
   }
 
   Result<std::optional<Stored>> stored(const Array& array) const {
-    return count_stored(*array.store_ptr(), array.path(), size_ ? kPatient : kQuick);
+    auto counted = count_stored(*array.store_ptr(), array.path(), size_ ? kPatient : kQuick);
+    const bool does_not_list = !counted && counted.error().code() == ErrorCode::unsupported;
+    return does_not_list && !size_ ? std::optional<Stored>() : std::move(counted);
   }
 
   Result<Json> with_stored(const Array& array) const {
@@ -177,17 +180,27 @@ class Info : public Command {
     return {};
   }
 
+  static Result<Array> array_of(const Group& group, const Documents& documents, const std::string& path) {
+    PENSTOCK_ASSIGN(NodeInfo node, read_node(documents, path));
+    auto* dataset = std::get_if<Dataset>(&node);
+    if (dataset == nullptr) return Error(ErrorCode::changed, path + ": a group now");
+    return Array::with_metadata(group.store_ptr(), path, std::move(*dataset));
+  }
+
   Status plain_group_text(Session& session, const std::string& store, const Group& group) const {
     PENSTOCK_ASSIGN(const auto members, group.members());
     session.out.print(fmt::format("{}    Zarr v{} group, {} member{}\n", store, group.info().format.version,
                                   members.size(), members.size() == 1 ? "" : "s"));
     Table table("llll");
+    std::vector<std::string> paths;
+    for (const Group::Member& member : members) paths.push_back(joined(group.path(), member.name));
+    const Documents documents(*group.store_ptr(), paths);
     for (const Group::Member& member : members) {
       if (!member.is_array) {
         table.row({member.name, "group", "", ""});
         continue;
       }
-      const auto array = Array::open(group.store_ptr(), joined(group.path(), member.name));
+      const auto array = array_of(group, documents, joined(group.path(), member.name));
       if (!array) {
         table.row({member.name, "cannot be read: " + array.error().message(), "", ""});
         continue;
