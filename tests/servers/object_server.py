@@ -133,7 +133,11 @@ class Server:
             xml.append(f"<NextContinuationToken>{first + len(page)}</NextContinuationToken>")
         for name, is_prefix in page:
             text = xml_text(urllib.parse.quote_plus(name, safe="/"))
-            xml.append(f"<CommonPrefixes><Prefix>{text}</Prefix></CommonPrefixes>" if is_prefix else f"<Contents><Key>{text}</Key></Contents>")
+            xml.append(
+                f"<CommonPrefixes><Prefix>{text}</Prefix></CommonPrefixes>"
+                if is_prefix
+                else f"<Contents><Key>{text}</Key></Contents>"
+            )
         return 200, {}, ("".join(xml) + "</ListBucketResult>").encode()
 
     def answer(self, method: str, target: str, headers: dict, body: bytes, rule: dict) -> tuple[int, dict, bytes]:

@@ -62,7 +62,16 @@ def wait_for(port: int, child: subprocess.Popen) -> None:
 def versitygw(folder: str, port: int) -> tuple[list[str], dict]:
     (pathlib.Path(folder) / "penstock").mkdir(parents=True, exist_ok=True)
     keys = {"ROOT_ACCESS_KEY": "testkey", "ROOT_SECRET_KEY": "testsecret"}
-    return [program("versitygw"), "--quiet", "--port", f"127.0.0.1:{port}", "--region", "us-east-1", "posix", folder], keys
+    return [
+        program("versitygw"),
+        "--quiet",
+        "--port",
+        f"127.0.0.1:{port}",
+        "--region",
+        "us-east-1",
+        "posix",
+        folder,
+    ], keys
 
 
 def nginx(folder: str, port: int, work: str, tls: bool) -> list[str]:
@@ -92,7 +101,11 @@ def main() -> None:
         else:
             command = nginx(folder, port, work, kind == "nginx-tls")
         child = subprocess.Popen(
-            command, env={**os.environ, **more}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            command,
+            env={**os.environ, **more},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         )
         try:
             wait_for(port, child)

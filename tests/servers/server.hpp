@@ -1,7 +1,7 @@
 // A server of serve.py for tests in C++, and how the object server is told to misbehave.
 #pragma once
-#include <gtest/gtest.h>
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -75,7 +75,9 @@ class ObjectServer {
  private:
   std::string tell(const std::string& method, const std::string& path, const std::string& body) {
     http::Call call;
-    call.request = [&]() -> Result<http::Request> { return http::Request{method, url() + path, {}, {as_bytes(body)}, ""}; };
+    call.request = [&]() -> Result<http::Request> {
+      return http::Request{method, url() + path, {}, {as_bytes(body)}, ""};
+    };
     call.judge = [](const http::Head&, const std::string&, http::Detour&) { return http::Next(); };
     return http::carry_out(call, CancelToken(), http::Patience()).value().body;
   }

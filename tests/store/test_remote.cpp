@@ -206,11 +206,14 @@ TEST_F(Remote, TheRegionIsTakenFromTheAnswer) {
   const Json log = server_.log();
   ASSERT_EQ(log.size(), 2u);
   EXPECT_NE(log[1]["headers"]["authorization"].get<std::string>().find("/eu-central-1/s3/"), std::string::npos);
-  server_.rules(rule("GET", {{"status", 400}, {"body", "<Error><Code>AuthorizationHeaderMalformed</Code><Region>sa-east-1</Region></Error>"}}));
+  server_.rules(
+      rule("GET", {{"status", 400},
+                   {"body", "<Error><Code>AuthorizationHeaderMalformed</Code><Region>sa-east-1</Region></Error>"}}));
   EXPECT_EQ(text("k"), "value");
   EXPECT_NE(server_.log()[1]["headers"]["authorization"].get<std::string>().find("/sa-east-1/s3/"), std::string::npos);
   // A server that changes its mind for ever.
-  server_.rules(Json::array({{{"match", "GET"}, {"status", 301}, {"times", -1}, {"headers", {{"x-amz-bucket-region", "x-1"}}}}}));
+  server_.rules(
+      Json::array({{{"match", "GET"}, {"status", 301}, {"times", -1}, {"headers", {{"x-amz-bucket-region", "x-1"}}}}}));
   EXPECT_EQ(error("k").code(), ErrorCode::io_error);
 }
 
@@ -218,7 +221,8 @@ TEST_F(Remote, ExpiredAndWrongCredentialsSayWhatToDo) {
   const auto refusal = [](const std::string& code) {
     return "<Error><Code>" + code + "</Code><Message>no: testsecret</Message></Error>";
   };
-  for (const auto& [status, code] : {std::pair(400, "ExpiredToken"), {403, "InvalidAccessKeyId"}, {403, "AccessDenied"}}) {
+  for (const auto& [status, code] :
+       {std::pair(400, "ExpiredToken"), {403, "InvalidAccessKeyId"}, {403, "AccessDenied"}}) {
     server_.rules(rule("GET", {{"status", status}, {"body", refusal(code)}, {"times", -1}}));
     const Error said = error("k");
     EXPECT_EQ(said.code(), ErrorCode::permission_denied) << code;
@@ -272,7 +276,8 @@ TEST_F(Remote, RedirectsToAnotherHostCarryNoCredentials) {
   Json log = server_.log();
   ASSERT_EQ(log.size(), 2u);
   EXPECT_EQ(log[1]["headers"]["authorization"], "Bearer testsecret") << "the same host";
-  const std::string elsewhere = "http://localhost" + server_.url().substr(server_.url().rfind(':')) + "/bucket/vol.zarr/k";
+  const std::string elsewhere =
+      "http://localhost" + server_.url().substr(server_.url().rfind(':')) + "/bucket/vol.zarr/k";
   server_.rules(rule("/vol.zarr/", {{"status", 302}, {"headers", {{"Location", elsewhere}}}}));
   EXPECT_EQ(fetch_text(*store, {"other", {}}), "value");
   log = server_.log();
@@ -288,7 +293,8 @@ TEST_F(Remote, RedirectsToAnotherHostCarryNoCredentials) {
 TEST_F(Remote, NoSecretIsInAnyError) {
   StoreOptions options;
   options.by_name = {{"deadline", "300ms"}};
-  const auto store = open_store("http://user:testsecret@127.0.0.1:1/x?sig=testsecret", StoreMode::read, options).value();
+  const auto store =
+      open_store("http://user:testsecret@127.0.0.1:1/x?sig=testsecret", StoreMode::read, options).value();
   const Error said = error_of(*store, {"k", {}});
   EXPECT_NE(said.message().find("127.0.0.1:1"), std::string::npos) << said.message();
 }
@@ -302,11 +308,13 @@ TEST_F(Remote, AUntrustedCertificateIsRefusedUnlessItIsNamed) {
   EXPECT_NE(said.message().find("TLS"), std::string::npos) << said.message();
   StoreOptions options;
   options.by_name = {{"ca_file", folder / "cert.pem"}};
-  EXPECT_NE(fetch_text(*open_store(tls.url(), StoreMode::read, options).value(), {"cert.pem", {}}).find("CERTIFICATE"), std::string::npos);
+  EXPECT_NE(fetch_text(*open_store(tls.url(), StoreMode::read, options).value(), {"cert.pem", {}}).find("CERTIFICATE"),
+            std::string::npos);
 }
 
 TEST_F(Remote, KeysOfAnyLettersAreWrittenReadListedAndRemoved) {
-  const std::vector<std::string> keys{"a b/c+d", "t=1/0.0", "u\xc3\xbc/\xe6\x97\xa5", "x%20y", "q?a&b#c", "~-_.", "'(!*)"};
+  const std::vector<std::string> keys{"a b/c+d", "t=1/0.0", "u\xc3\xbc/\xe6\x97\xa5", "x%20y", "q?a&b#c",
+                                      "~-_.",    "'(!*)"};
   for (const std::string& key : keys) put(key, key);
   for (const std::string& key : keys) EXPECT_EQ(text(key), key);
   std::vector<std::string> sorted = keys;
@@ -355,7 +363,8 @@ TEST_F(Remote, AWriteWhoseAnswerIsLostIsNotTakenForAnothers) {
   server_.rules(rule("PUT", {{"lose_answer", true}}));
   EXPECT_TRUE(store_->set_if("k", {&part, 1}, WriteCondition::absent(), CancelToken()));
   EXPECT_EQ(text("k"), "mine");
-  EXPECT_EQ(store_->set_if("k", {&part, 1}, WriteCondition::absent(), CancelToken()).error().code(), ErrorCode::changed);
+  EXPECT_EQ(store_->set_if("k", {&part, 1}, WriteCondition::absent(), CancelToken()).error().code(),
+            ErrorCode::changed);
 }
 
 TEST_F(Remote, LargeObjectsGoInPartsAndAreTakenBackWhenOneFails) {
