@@ -48,11 +48,11 @@ Result<ArrayInfo> result_of(std::span<const OpCall> calls, const ArrayInfo& inpu
 /// Result: shape and data type that the operators say, C order, in new memory (Options::memory) of the same device.
 /// Errors: invalid_argument (names, values, shapes), unsupported (type), out_of_memory, budget_too_small, cancelled,
 /// device_error.  Memory: at most Options::budget_bytes between input and result.
-Result<Tensor> apply(std::span<const OpCall> calls, const TensorView& input, const Options& options = {});
+Result<Tensor> apply_operators(std::span<const OpCall> calls, const TensorView& input, const Options& options = {});
 /// As above, into memory of the same device, of exactly the result's shape and type, any strides.  It may overlap the
 /// input.  Errors: also invalid_argument (it does not fit, or is read-only).
-Status apply(std::span<const OpCall> calls, const TensorView& input, const TensorView& output,
-             const Options& options = {});
+Status apply_operators(std::span<const OpCall> calls, const TensorView& input, const TensorView& output,
+                       const Options& options = {});
 
 /// An array that is made of a stored one by operators, whenever a part of it is asked for.  Nothing is read before.
 class LazyArray {
@@ -66,7 +66,8 @@ class LazyArray {
   [[nodiscard]] Result<Dataset> dataset(const CopyChanges& changes = {}) const;
 
   /// Makes a region (steps are 1) on the stream's device, in C order, complete on return.
-  /// Errors: out_of_range, those of reading and of `apply`.  Memory: the result and at most Options::budget_bytes.
+  /// Errors: out_of_range, those of reading and of `apply_operators`.  Memory: the result and at most
+  /// Options::budget_bytes.
   [[nodiscard]] Result<Tensor> read(const Region& region, const Options& options = {}, const Stream& stream = {},
                                     Report* report = nullptr) const;
   /// Makes all of it, tile by tile, on `device`, and writes it to `to`, which has its shape and type.  Reading, work
@@ -104,9 +105,10 @@ struct Statistics {
   /// are the bright class.
   std::optional<double> otsu;
 };
-/// Statistics of elements in memory, exact, without a sort; any strides, types as `apply`.
+/// Statistics of elements in memory, exact, without a sort; any strides, types as `apply_operators`.
 /// Errors: invalid_argument (no elements, values), unsupported (type), device_error, cancelled.
-Result<Statistics> statistics(const TensorView& elements, const StatisticsRequest& request, const Options& options = {});
+Result<Statistics> statistics(const TensorView& elements, const StatisticsRequest& request,
+                              const Options& options = {});
 /// Statistics of an array in a store, tile by tile on `device`: one pass over it for elements of up to 16 bits, two for
 /// 32, four for 64.  Errors: those of reading, too.  Memory: at most Options::budget_bytes.
 Result<Statistics> statistics(const Array& array, const StatisticsRequest& request, Device device,

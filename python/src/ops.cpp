@@ -172,7 +172,7 @@ void bind_ops(nb::module_& m) {
       "apply",
       [](const CallTuples& calls, const Tensor& input, const Tensor& output, const JobOptions& job) {
         run_giving<bool>(job, [&](const Options& o) -> Result<bool> {
-          PENSTOCK_TRY(apply(calls_of(calls), input.view(), output.view(), o));
+          PENSTOCK_TRY(apply_operators(calls_of(calls), input.view(), output.view(), o));
           return true;
         });
       },

@@ -93,7 +93,8 @@ struct Application {
     if (!too_long && bytes <= budget_bytes) return std::optional<std::size_t>();
     if (!longest || box[*longest].count <= 1)
       return Error(ErrorCode::budget_too_small,
-                   fmt::format("a memory budget of {} bytes is too small: a single element needs {}", budget_bytes, bytes))
+                   fmt::format("a memory budget of {} bytes is too small: a single element needs {}", budget_bytes,
+                               bytes))
           .set_hint(fmt::format("Allow at least {} bytes.", bytes));
     return longest;
   }
@@ -124,16 +125,18 @@ Result<ArrayInfo> result_of(std::span<const OpCall> calls, const ArrayInfo& inpu
   });
 }
 
-Result<Tensor> apply(std::span<const OpCall> calls, const TensorView& input, const Options& options) {
+Result<Tensor> apply_operators(std::span<const OpCall> calls, const TensorView& input, const Options& options) {
   return guarded([&]() -> Result<Tensor> {
     PENSTOCK_ASSIGN(const Chain chain, chain_for(calls, input));
-    PENSTOCK_ASSIGN(Tensor made, Tensor::empty(chain.output().dtype, chain.output().shape, input.stream, options.memory));
+    PENSTOCK_ASSIGN(Tensor made,
+                    Tensor::empty(chain.output().dtype, chain.output().shape, input.stream, options.memory));
     PENSTOCK_TRY(apply_into(chain, input, made.view(), options));
     return made;
   });
 }
 
-Status apply(std::span<const OpCall> calls, const TensorView& input, const TensorView& output, const Options& options) {
+Status apply_operators(std::span<const OpCall> calls, const TensorView& input, const TensorView& output,
+                       const Options& options) {
   return guarded([&]() -> Status {
     PENSTOCK_ASSIGN(const Chain chain, chain_for(calls, input));
     PENSTOCK_TRY(output.check());

@@ -185,8 +185,7 @@ Status Arguments::all_used() const {
   const std::vector<std::string> known(asked_.begin(), asked_.end());
   for (const auto& [name, value] : values_.items())
     if (!asked_.contains(name))
-      return Error(ErrorCode::invalid_argument,
-                   fmt::format("no argument '{}'.{}", name, did_you_mean(name, known)))
+      return Error(ErrorCode::invalid_argument, fmt::format("no argument '{}'.{}", name, did_you_mean(name, known)))
           .set_hint(fmt::format("Arguments are {}.", fmt::join(known, ", ")));
   return {};
 }

@@ -16,8 +16,8 @@ Result<Border> parse_border(std::string_view name) {
     Border border;
   };
   static constexpr Name names[] = {
-      {"reflect", Border::reflect},       {"mirror", Border::mirror},   {"nearest", Border::nearest},
-      {"constant", Border::constant},     {"wrap", Border::wrap},       {"grid-mirror", Border::reflect},
+      {"reflect", Border::reflect},        {"mirror", Border::mirror},  {"nearest", Border::nearest},
+      {"constant", Border::constant},      {"wrap", Border::wrap},      {"grid-mirror", Border::reflect},
       {"grid-constant", Border::constant}, {"grid-wrap", Border::wrap},
   };
   std::vector<std::string> known;

@@ -19,6 +19,16 @@ std::uint64_t bytes_of(const ArrayInfo& info, const Region& box) {
   return bytes;
 }
 
+/// Of a tile, the elements of a box inside of it.
+Result<TensorView> part_of(const Tile& tile, const Region& box) {
+  std::vector<Index> part;
+  for (std::size_t d = 0; d < box.size(); ++d) {
+    const auto start = static_cast<std::int64_t>(box[d].start - tile.box[d].start);
+    part.push_back(Slice{start, start + static_cast<std::int64_t>(box[d].count), 1});
+  }
+  return tile.view.slice(part);
+}
+
 Status add_call(Chain& chain, const OpCall& call) {
   const OpEntry* entry = find_op(call.name);
   if (entry == nullptr) {
@@ -67,18 +77,18 @@ std::uint64_t Chain::scratch_bytes(const Region& box) const {
 Status Chain::run(const Tile& in, const Tile& out, const Workspace& work) const {
   PENSTOCK_ASSIGN(const std::uint64_t elements, out.view.elements());
   if (elements == 0) return {};
-  if (operators_.empty()) {
-    std::vector<Index> part;
-    for (std::size_t d = 0; d < out.box.size(); ++d) {
-      const auto start = static_cast<std::int64_t>(out.box[d].start - in.box[d].start);
-      part.push_back(Slice{start, start + static_cast<std::int64_t>(out.box[d].count), 1});
-    }
-    PENSTOCK_ASSIGN(const TensorView from, in.view.slice(part));
-    return copy_elements(from, out.view);
-  }
   const std::vector<Region> all = boxes(out.box);
-  Tile from = in;
+  Tile from{in.view, all.front()};
+  PENSTOCK_ASSIGN(from.view, part_of(in, all.front()));
+  if (operators_.empty()) return copy_elements(from.view, out.view);
   Buffer held;  // what `from` lies in
+  if (!from.view.is_contiguous()) {
+    PENSTOCK_ASSIGN(held, work.scratch(bytes_of(input_, all.front())));
+    PENSTOCK_ASSIGN(const TensorView packed,
+                    TensorView::packed(held.data(), input_.dtype, from.view.shape, work.stream));
+    PENSTOCK_TRY(copy_elements(from.view, packed));
+    from.view = packed;
+  }
   for (std::size_t i = 0; i < operators_.size(); ++i) {
     Tile to = out;
     Buffer made;

@@ -26,8 +26,10 @@ bool with_type(const DType& dtype, const F& f) {
   using namespace std;  // the integer types
   switch (dtype.kind) {
     case Kind::boolean: return f(TypeTag<bool>()), true;
-    case Kind::unsigned_int: return by_size(TypeTag<uint8_t>(), TypeTag<uint16_t>(), TypeTag<uint32_t>(), TypeTag<uint64_t>());
-    case Kind::signed_int: return by_size(TypeTag<int8_t>(), TypeTag<int16_t>(), TypeTag<int32_t>(), TypeTag<int64_t>());
+    case Kind::unsigned_int:
+      return by_size(TypeTag<uint8_t>(), TypeTag<uint16_t>(), TypeTag<uint32_t>(), TypeTag<uint64_t>());
+    case Kind::signed_int:
+      return by_size(TypeTag<int8_t>(), TypeTag<int16_t>(), TypeTag<int32_t>(), TypeTag<int64_t>());
     case Kind::floating:
       if (dtype.size_bytes == 4) return f(TypeTag<float>()), true;
       if (dtype.size_bytes == 8) return f(TypeTag<double>()), true;

@@ -30,17 +30,17 @@ inline Isa best_isa() {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? Isa::avx2 : Isa::baseline;
 }
 #if defined(__clang__)
-#define PENSTOCK_BEGIN_AVX2 \
-  _Pragma("clang attribute push (__attribute__((target(\"avx2,fma\"))), apply_to = function)")
-#define PENSTOCK_BEGIN_AVX512                                                                        \
-  _Pragma(                                                                                           \
+#define PENSTOCK_BEGIN_AVX2 _Pragma("clang attribute push (__attribute__((target(\"avx2,fma\"))), apply_to = function)")
+#define PENSTOCK_BEGIN_AVX512                                                                                       \
+  _Pragma(                                                                                                          \
       "clang attribute push (__attribute__((target(\"avx2,fma,avx512f,avx512bw,avx512dq,avx512vl\"))), apply_to = " \
       "function)")
 #define PENSTOCK_END_ISA _Pragma("clang attribute pop")
 #else
 #define PENSTOCK_BEGIN_AVX2 _Pragma("GCC push_options") _Pragma("GCC target(\"avx2,fma\")")
 #define PENSTOCK_BEGIN_AVX512 \
-  _Pragma("GCC push_options") _Pragma("GCC target(\"avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512\")")
+  _Pragma("GCC push_options") \
+      _Pragma("GCC target(\"avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512\")")
 #define PENSTOCK_END_ISA _Pragma("GCC pop_options")
 #endif
 #else

@@ -20,7 +20,9 @@ struct LazyArray::State {
 
 namespace {
 
-std::string_view name_of(const std::vector<OpCall>& calls) { return calls.empty() ? "copy" : calls.back().name; }
+std::string_view name_of(const std::vector<OpCall>& calls) {
+  return calls.empty() ? std::string_view("copy") : std::string_view(calls.back().name);
+}
 
 /// The walk over `objects` of an output of this shape, which begins at `origin` of the whole.
 TileWork work_for(const Array& from, const Chain& chain, const std::vector<OpCall>& calls, const Shape& shape,
@@ -100,7 +102,8 @@ Result<Tensor> LazyArray::read(const Region& region, const Options& options, con
     PENSTOCK_ASSIGN(const Shape chunks, from.dataset().inner_chunk_shape());
     // No object is written: tiles may end anywhere, but few of them decode a chunk twice.
     Shape objects = chunks;
-    for (std::size_t d = 0; d < objects.size(); ++d) objects[d] = std::max<std::uint64_t>(std::min(objects[d], wanted[d]), 1);
+    for (std::size_t d = 0; d < objects.size(); ++d)
+      objects[d] = std::max<std::uint64_t>(std::min(objects[d], wanted[d]), 1);
     const TileWork work = work_for(from, chain, calls, wanted, objects, region, chunks);
     PENSTOCK_ASSIGN(const TilePlan plan, TilePlan::make(work, options));
     Job job(options, work.what, elements * dtype().size_bytes, allowed.threads);

@@ -40,7 +40,7 @@ class Operator {
   [[nodiscard]] const ArrayInfo& output() const { return output_; }
   /// The box of the input that `box` of the output, which is not empty, is made of.
   [[nodiscard]] virtual Region needs(const Region& box) const = 0;
-  /// Makes out.box; in.box contains at least needs(out.box).  On a device: in the order of the stream.
+  /// Makes out.box from in.box, which is needs(out.box).  On a device: in the order of the stream.
   virtual Status run(const Tile& in, const Tile& out, const Workspace& work) const = 0;
   /// "correlate along axis 0, 17 weights, in float32"
   [[nodiscard]] virtual std::string text() const = 0;

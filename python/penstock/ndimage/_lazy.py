@@ -166,9 +166,7 @@ class LazyArray:
     ) -> str:
         """What ``write`` would do: operators, tiles, halos, bytes read twice, memory.  Reads no chunks."""
         is_cuda, index = _core.parse_device(device)
-        return self._core.explain(
-            zarr_format, _shape(chunks), _shape(shards), is_cuda, index, options(budget, threads)
-        )
+        return self._core.explain(zarr_format, _shape(chunks), _shape(shards), is_cuda, index, options(budget, threads))
 
 
 def _arguments(text: str) -> str:

@@ -48,9 +48,13 @@ void measure(TilePlan& plan, const TileWork& work) {
   };
   for (std::uint64_t i = 0; i < count; i += step) look(i);
   if (count > 1) look(count - 1);
+  // Of a box with more than is needed, what is needed lies in one piece only along the outermost dimension.
+  bool inside = false;
+  for (std::size_t d = 0; plan.along && d < *plan.along; ++d) inside = inside || work.source_shape[d] > 1;
+  if (inside && plan.whole_chunks && work.makes) plan.scratch_bytes = saturating_add(plan.scratch_bytes, plan.in_bytes);
   const std::uint64_t at_once = count > 1 ? 2 : 1;
-  plan.held_bytes = saturating_add(saturating_mul(at_once, saturating_add(plan.in_bytes, plan.out_bytes)),
-                                   plan.scratch_bytes);
+  plan.held_bytes =
+      saturating_add(saturating_mul(at_once, saturating_add(plan.in_bytes, plan.out_bytes)), plan.scratch_bytes);
 }
 
 void count_bytes(TilePlan& plan, const TileWork& work) {
@@ -98,8 +102,16 @@ Result<TilePlan> TilePlan::make(const TileWork& work, const Options& options) {
   std::uint64_t elements = std::max<std::uint64_t>(most / item / 2, 1);
   std::optional<TilePlan> best;
   for (;; elements = elements / 2 + 1) {
-    TilePlan plan{BlockWalk(work.out_shape, work.out_objects, work.out_objects, elements), {}, true, 0, 0, 0, 0,
-                  allowed.budget_bytes, 0, 0};
+    TilePlan plan{BlockWalk(work.out_shape, work.out_objects, work.out_objects, elements),
+                  {},
+                  true,
+                  0,
+                  0,
+                  0,
+                  0,
+                  allowed.budget_bytes,
+                  0,
+                  0};
     plan.along = walk_dimension(plan.tiles, work.out_shape);
     measure(plan, work);
     if (plan.held_bytes > most) {  // large chunks of the source rather twice than not at all
@@ -125,8 +137,8 @@ Result<TilePlan> TilePlan::make(const TileWork& work, const Options& options) {
 std::string TilePlan::text(const TileWork& work) const {
   Shape tile = tiles.block_shape();
   for (std::size_t d = 0; d < tile.size(); ++d) tile[d] = std::min(tile[d], work.out_shape[d]);
-  std::string text = fmt::format("tiles     {} of {} {}\n", format_count(tiles.size()), to_string(tile),
-                                 work.out_dtype.name());
+  std::string text =
+      fmt::format("tiles     {} of {} {}\n", format_count(tiles.size()), to_string(tile), work.out_dtype.name());
   text += fmt::format("read      {} of {}, {} of them twice{}\n", format_bytes(read_bytes), work.in_dtype.name(),
                       format_bytes(twice_bytes),
                       along ? fmt::format("; halos along dimension {} stay in memory", *along) : "");

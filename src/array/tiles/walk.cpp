@@ -175,7 +175,8 @@ class Walk {
     PENSTOCK_TRY(stop_.check(work_.what));
     Place& place = in_[i % 2];
     const TilePlan::Box box = plan_.box(work_, i);
-    PENSTOCK_ASSIGN(place.view, TensorView::packed(place.buffer.data(), work_.in_dtype, shape_of(box.whole), streams_[0]));
+    PENSTOCK_ASSIGN(place.view,
+                    TensorView::packed(place.buffer.data(), work_.in_dtype, shape_of(box.whole), streams_[0]));
     place.box = box.whole;
     place.arena = work_.in_dtype.is_vlen() ? std::make_unique<Arena>() : nullptr;
     PENSTOCK_ASSIGN(skip_[i % kSkips], skipped(i));

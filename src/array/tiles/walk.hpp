@@ -36,10 +36,10 @@ struct TilePlan {
   std::uint64_t in_bytes = 0;        ///< the largest box that is read
   std::uint64_t out_bytes = 0;       ///< the largest tile
   std::uint64_t scratch_bytes = 0;
-  std::uint64_t held_bytes = 0;      ///< at most, by the walk: two boxes, two tiles, the scratch memory
-  std::uint64_t budget_bytes = 0;    ///< of all
-  std::uint64_t read_bytes = 0;      ///< in all
-  std::uint64_t twice_bytes = 0;     ///< of them, of elements that were read before
+  std::uint64_t held_bytes = 0;    ///< at most, by the walk: two boxes, two tiles, the scratch memory
+  std::uint64_t budget_bytes = 0;  ///< of all
+  std::uint64_t read_bytes = 0;    ///< in all
+  std::uint64_t twice_bytes = 0;   ///< of them, of elements that were read before
 
   /// The largest tiles that fit into half of the budget.  Errors: budget_too_small (how much one tile needs).
   static Result<TilePlan> make(const TileWork& work, const Options& options);

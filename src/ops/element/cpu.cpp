@@ -19,8 +19,7 @@ class CastOperator final : public Operator {
   Status run(const Tile& in, const Tile& out, const Workspace& work) const override {
     PENSTOCK_ASSIGN(const std::uint64_t count, out.view.elements());
     const DType &from = input().dtype, &to = output().dtype;
-    if (work.on_device())
-      return cast_on_cuda(from, in.view.data, to, out.view.data, count, rounding_, work.stream);
+    if (work.on_device()) return cast_on_cuda(from, in.view.data, to, out.view.data, count, rounding_, work.stream);
     Status status;
     with_cast(from, in.view.data, to, out.view.data, rounding_, [&](const auto& job) {
       status = work.job->for_each(div_up(count, tuning::kTaskElements), true, [&](std::uint64_t task) -> Status {

@@ -10,8 +10,8 @@ namespace {
 constexpr std::uint32_t kThreads = 256;
 
 template <class T, class C>
-__global__ void __launch_bounds__(kThreads) line_kernel(const __grid_constant__ LineJob<T, C> job,
-                                                       const __grid_constant__ TileShape shape) {
+__global__ void __launch_bounds__(kThreads)
+    line_kernel(const __grid_constant__ LineJob<T, C> job, const __grid_constant__ TileShape shape) {
   extern __shared__ __align__(16) unsigned char shared[];
   line_tile(CudaBlockTeam<kThreads>{}, job, shape, blockIdx.x, reinterpret_cast<C*>(shared));
 }
@@ -29,7 +29,8 @@ Status run_on_cuda(const LineJob<T, C>& job, const Stream& stream) {
     return launch_cuda(stream, job.shape.outputs(), LineElement<T, C>{job});
   const DeviceGuard guard(stream.device().index);
   PENSTOCK_TRY(guard.status());
-  line_kernel<<<static_cast<unsigned>(tiles), kThreads, bytes, static_cast<cudaStream_t>(stream.native())>>>(job, shape);
+  line_kernel<<<static_cast<unsigned>(tiles), kThreads, bytes, static_cast<cudaStream_t>(stream.native())>>>(job,
+                                                                                                             shape);
   return cuda_status(cudaGetLastError(), "launching a filter");
 }
 

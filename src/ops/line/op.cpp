@@ -91,7 +91,8 @@ class FilterOperator final : public Operator {
     PENSTOCK_ASSIGN(prepared.table, border_table(static_cast<std::int64_t>(out.box[axis].start) - filter_.before,
                                                  out.box[axis].count + filter_.taps - 1, input().shape[axis],
                                                  in.box[axis].start, filter_.border));
-    return line::run({filter_.operation, filter_.taps, filter_.constant, filter_.compute}, prepared, in, out, axis, work);
+    return line::run({filter_.operation, filter_.taps, filter_.constant, filter_.compute}, prepared, in, out, axis,
+                     work);
   }
 
   [[nodiscard]] std::string text() const override {
@@ -186,8 +187,8 @@ std::unique_ptr<Operator> make_resample(const ArrayInfo& input, Resample resampl
 }
 
 Compute compute_for(const DType& dtype, bool double_precision) {
-  const bool holds = dtype.kind == Kind::boolean || dtype.size_bytes < 4 ||
-                     (dtype.kind == Kind::floating && dtype.size_bytes == 4);
+  const bool holds =
+      dtype.kind == Kind::boolean || dtype.size_bytes < 4 || (dtype.kind == Kind::floating && dtype.size_bytes == 4);
   return holds && !double_precision ? Compute::float32 : Compute::float64;
 }
 

@@ -35,7 +35,8 @@ Result<bool> double_precision(Arguments& arguments) {
 Status add_filters(Chain& chain, std::vector<Filter> filters, const DType& output, bool in_double) {
   using element::make_cast;
   const DType input = chain.output().dtype;
-  const bool orders = !filters.empty() && (filters[0].operation == Operation::minimum || filters[0].operation == Operation::maximum);
+  const bool orders =
+      !filters.empty() && (filters[0].operation == Operation::minimum || filters[0].operation == Operation::maximum);
   const auto add = [&](Filter& filter, bool exact) -> Status {
     filter.compute = orders ? Compute::element : compute_for(chain.output().dtype, in_double || exact);
     PENSTOCK_ASSIGN(auto op, make_filter(chain.output(), std::move(filter)));
@@ -48,7 +49,8 @@ Status add_filters(Chain& chain, std::vector<Filter> filters, const DType& outpu
   } else {
     // What the first makes is cut to the output's type, not what it is made of.
     if (!filters.empty()) {
-      if (!orders && input.kind != Kind::floating) chain.add(make_cast(chain.output(), DType::float64(), Rounding::truncate));
+      if (!orders && input.kind != Kind::floating)
+        chain.add(make_cast(chain.output(), DType::float64(), Rounding::truncate));
       PENSTOCK_TRY(add(filters[next++], false));
     }
     chain.add(make_cast(chain.output(), output, Rounding::truncate));
@@ -91,7 +93,8 @@ struct Common {
     return c;
   }
   /// The filter of one axis, centred; `origin` moves it.
-  [[nodiscard]] Result<Filter> filter(std::size_t i, Operation operation, std::int64_t taps, std::int64_t origin) const {
+  [[nodiscard]] Result<Filter> filter(std::size_t i, Operation operation, std::int64_t taps,
+                                      std::int64_t origin) const {
     if (taps < 1) return bad(fmt::format("size {} along axis {}: must be 1 or more", taps, axes[i]));
     if (taps > kMaxTaps) return bad(fmt::format("size {} along axis {} is too large", taps, axes[i]));
     const std::int64_t before = taps / 2 + origin;
@@ -167,14 +170,14 @@ Status add_sized(Chain& chain, Arguments& arguments, Operation operation, bool o
     PENSTOCK_ASSIGN(Filter filter, common.filter(i, operation, sizes[i], origins[i]));
     if (filter.taps > 1 || one_axis) filters.push_back(std::move(filter));
   }
-  return add_filters(chain, std::move(filters), common.output, common.in_double || common.output.kind != Kind::floating);
+  return add_filters(chain, std::move(filters), common.output,
+                     common.in_double || common.output.kind != Kind::floating);
 }
 
 /// Extents of a resized array.
 Result<Shape> resized_shape(const Shape& shape, Arguments& arguments) {
   const std::size_t rank = shape.size();
-  if (arguments.given("output_shape") == arguments.given("scale"))
-    return bad("give either output_shape or scale");
+  if (arguments.given("output_shape") == arguments.given("scale")) return bad("give either output_shape or scale");
   Shape out;
   if (arguments.given("output_shape")) {
     PENSTOCK_ASSIGN(const auto extents, arguments.integer_each("output_shape", rank, std::nullopt));
@@ -269,7 +272,8 @@ Status add_resize(Chain& chain, Arguments& arguments) {
   PENSTOCK_ASSIGN(const std::int64_t order, arguments.integer("order", 1));
   if (order != 0 && order != 1) return bad(fmt::format("order {}: resize has 0 (nearest) and 1 (linear)", order));
   PENSTOCK_ASSIGN(const std::string align, arguments.text("align", "half_pixel"));
-  if (align != "half_pixel" && align != "corners") return bad(fmt::format("align is half_pixel or corners, not {}", align));
+  if (align != "half_pixel" && align != "corners")
+    return bad(fmt::format("align is half_pixel or corners, not {}", align));
   PENSTOCK_ASSIGN(const bool smooth, arguments.flag("anti_aliasing", order > 0));
   PENSTOCK_ASSIGN(const std::string mode, arguments.text("mode", align == "corners" ? "reflect" : "mirror"));
   PENSTOCK_ASSIGN(const Border border, parse_border(mode));
@@ -296,8 +300,9 @@ Status add_resize(Chain& chain, Arguments& arguments) {
   }
   for (std::size_t d = 0; d < rank; ++d)
     if (out[d] != input.shape[d])
-      chain.add(make_resample(chain.output(), {d, out[d], align == "corners" ? Align::corners : Align::half_pixel,
-                                               static_cast<int>(order), border, constant, order == 0 ? Compute::element : compute}));
+      chain.add(make_resample(
+          chain.output(), {d, out[d], align == "corners" ? Align::corners : Align::half_pixel, static_cast<int>(order),
+                           border, constant, order == 0 ? Compute::element : compute}));
   if (chain.output().dtype != output) chain.add(element::make_cast(chain.output(), output, Rounding::nearest));
   return {};
 }

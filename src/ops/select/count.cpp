@@ -17,8 +17,7 @@ struct Lookup {
 
   explicit Lookup(const DigitTable& digits) : table(digits) {
     number.assign(std::size_t{1} << kHostDigitBits, 0);
-    for (std::uint32_t p = 0; p < digits.prefixes; ++p)
-      number[digits.prefix[p]] = static_cast<std::uint8_t>(p + 1);
+    for (std::uint32_t p = 0; p < digits.prefixes; ++p) number[digits.prefix[p]] = static_cast<std::uint8_t>(p + 1);
   }
   template <class T>
   std::uint32_t index(T value) const {
@@ -126,8 +125,8 @@ Result<Summary> summarize(const TensorView& elements, double around, const Works
     PENSTOCK_ASSIGN(const Buffer there, work.scratch(kSummaries * sizeof(Summary)));
     PENSTOCK_TRY(summarize_on_cuda(elements.dtype, elements.data, n, around, reinterpret_cast<Summary*>(there.data()),
                                    work.stream));
-    PENSTOCK_TRY(copy_async(parts.data(), {}, there.data(), work.stream.device(), kSummaries * sizeof(Summary),
-                            work.stream));
+    PENSTOCK_TRY(
+        copy_async(parts.data(), {}, there.data(), work.stream.device(), kSummaries * sizeof(Summary), work.stream));
     PENSTOCK_TRY(work.stream.synchronize());
     for (const Summary& part : parts) join(all, part);
     return all;

@@ -62,8 +62,7 @@ Status count_on_cuda(const DType& dtype, const void* elements, std::uint64_t cou
 }
 template Status count_on_cuda(const DType&, const void*, std::uint64_t, const DigitTable&, std::uint64_t*,
                               const Stream&);
-template Status count_on_cuda(const DType&, const void*, std::uint64_t, const BinTable&, std::uint64_t*,
-                              const Stream&);
+template Status count_on_cuda(const DType&, const void*, std::uint64_t, const BinTable&, std::uint64_t*, const Stream&);
 
 Status summarize_on_cuda(const DType& dtype, const void* elements, std::uint64_t count, double around,
                          Summary* summaries, const Stream& stream) {

@@ -51,11 +51,11 @@ inline constexpr std::uint32_t kMaxPrefixes = 64;
 
 /// Where an element is counted: its next digit, in the table of those that begin as it does.
 struct DigitTable {
-  std::uint32_t shift = 0;         ///< bits below the digit
+  std::uint32_t shift = 0;  ///< bits below the digit
   std::uint32_t digit_bits = 16;
-  std::uint32_t prefixes = 1;      ///< how many tables there are
+  std::uint32_t prefixes = 1;               ///< how many tables there are
   std::uint64_t prefix[kMaxPrefixes] = {};  ///< the bits above the digit
-  bool first = true;               ///< there are no bits above it
+  bool first = true;                        ///< there are no bits above it
 
   [[nodiscard]] PENSTOCK_HD std::uint32_t size() const { return prefixes << digit_bits; }
   /// size(): in none.

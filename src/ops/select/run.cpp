@@ -50,13 +50,14 @@ Result<Statistics> statistics(const TensorView& elements, const StatisticsReques
     PENSTOCK_ASSIGN(const auto memory, working_memory(elements.device, options));
     Job job(options, "statistics", count * elements.dtype.size_bytes, allowed.threads);
     const Workspace work{&job, elements.stream, memory};
-    PENSTOCK_TRY(job.run([&]() -> Status {
+    const Status passed = job.run([&]() -> Status {
       while (s.next_pass()) {
         PENSTOCK_TRY(for_packed(elements, work, [&](const TensorView& part) { return s.add(part, work); }));
         PENSTOCK_TRY(s.end_pass());
       }
       return {};
-    }));
+    });
+    if (!passed) return passed.error();
     return s.result();
   });
 }

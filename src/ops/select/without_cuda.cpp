@@ -13,8 +13,7 @@ Status count_on_cuda(const DType&, const void*, std::uint64_t, const Table&, std
 }
 template Status count_on_cuda(const DType&, const void*, std::uint64_t, const DigitTable&, std::uint64_t*,
                               const Stream&);
-template Status count_on_cuda(const DType&, const void*, std::uint64_t, const BinTable&, std::uint64_t*,
-                              const Stream&);
+template Status count_on_cuda(const DType&, const void*, std::uint64_t, const BinTable&, std::uint64_t*, const Stream&);
 
 Status summarize_on_cuda(const DType&, const void*, std::uint64_t, double, Summary*, const Stream&) { return none(); }
 
