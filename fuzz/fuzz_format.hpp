@@ -10,11 +10,11 @@ namespace penstock::fuzz {
 /// Everything that a Dataset says, as text.
 inline std::string describe(const Dataset& d) {
   std::string text = std::to_string(d.format.version) + to_string(d.shape) + to_string(d.chunk_shape) + d.dtype.name();
-  text += d.keys.kind == KeyEncoding::Kind::v2 ? "v2" : "default";
-  text += d.keys.separator;
+  text += d.keys()->kind == KeyEncoding::Kind::v2 ? "v2" : "default";
+  text += d.keys()->separator;
   text += as_text(d.fill);
   for (const CodecSpec& codec : d.codecs) text += "|" + codec.name + codec.configuration;
-  for (const auto& name : d.dimension_names) text += "|" + name.value_or("null");
+  for (const auto& name : d.dimension_names()) text += "|" + name.value_or("null");
   return text + "|" + d.attributes + "|" + d.format.extra;
 }
 
@@ -22,10 +22,10 @@ inline std::string describe(const Dataset& d) {
 inline void check_dataset(const Dataset& d) {
   demand(d.rank() <= kMaxRank && d.chunk_shape.size() == d.rank());
   demand(d.fill.empty() || d.dtype.is_vlen() || d.fill.size() == d.dtype.size_bytes);
-  demand(d.dimension_names.empty() || d.dimension_names.size() == d.rank());
+  demand(d.dims.empty() || d.dims.size() == d.rank());
   demand(!d.codecs.empty());
   const Shape grid = d.grid_shape();
-  demand(!d.keys.key(grid).empty());
+  demand(!d.keys()->key(grid).empty());
   (void)d.inner_chunk_shape();
   if (!d.fill.empty()) (void)fill_to_json(d.dtype, d.fill);
 }

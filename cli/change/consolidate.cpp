@@ -11,6 +11,7 @@ namespace {
 
 class Consolidate : public Command {
   std::string group_;
+  StoreWords words_;
 
  public:
   void usage(Usage& usage) override {
@@ -19,11 +20,14 @@ class Consolidate : public Command {
         "consolidate_metadata does, so that other programs open it with one read. Penstock itself reads what stands. "
         "Every change by penstock below the group makes them anew.");
     usage.argument("GROUP", group_, "a group");
+    words_.declare_durable(usage);
+    words_.declare(usage);
     usage.example("penstock consolidate brain.zarr", "after another program has changed something in it");
   }
 
   Result<int> run(Session& session) override {
-    PENSTOCK_ASSIGN(const Node node, open_node(group_, {}, StoreMode::read_write));
+    PENSTOCK_ASSIGN(const StoreOptions how, words_.options());
+    PENSTOCK_ASSIGN(const Node node, open_node(group_, how, StoreMode::read_write));
     const auto* group = std::get_if<Group>(&node);
     if (group == nullptr)
       return Error(ErrorCode::invalid_argument, group_ + ": an array; only groups have consolidated metadata");

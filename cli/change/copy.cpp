@@ -24,6 +24,7 @@ class Copy : public Command {
   bool pyramid_ = false, resume_ = false, force_ = false, dry_run_ = false, json_ = false;
   LayoutWords layout_;
   StoreWords words_;
+  std::vector<std::string> to_options_;
   Resources resources_;
 
  public:
@@ -55,7 +56,9 @@ class Copy : public Command {
     usage.flag("--force", force_,
                "replace an array or group at TO, once the copy that was written beside it is complete");
     words_.declare_durable(usage);
-    words_.declare_links(usage);
+    words_.declare(usage);
+    usage.option("--to-option", "KEY=VALUE", to_options_,
+                 "as --store-option, which is for FROM, for the store that TO is in");
     usage.flag("--dry-run", dry_run_, "print what would be written, write nothing");
     usage.flag("--json", json_, "print the report as JSON");
     resources_.declare(usage);
@@ -72,8 +75,10 @@ class Copy : public Command {
     PENSTOCK_ASSIGN(const Options options, resources_.options());
     const ProgressEnd end;
     CopyOptions how;
-    PENSTOCK_ASSIGN(how.store, words_.options());
-    PENSTOCK_ASSIGN(const Node node, open_node(from_, how.store));
+    PENSTOCK_ASSIGN(const StoreOptions reading, words_.options());
+    how.store = reading;
+    PENSTOCK_ASSIGN(how.store.by_name, options_by_name("--to-option", to_options_));
+    PENSTOCK_ASSIGN(const Node node, open_node(from_, reading));
     how.if_exists = force_ ? Array::IfExists::overwrite : Array::IfExists::fail;
     how.resume = resume_ ? Resume::yes : Resume::no;
     how.changes = [this](const Dataset& dataset) { return changes_for(dataset); };

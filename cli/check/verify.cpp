@@ -31,7 +31,7 @@ class Verify : public Command {
         "Exit "
         "code 65 when something is bad.");
     usage.argument("STORE", store_, "array or group");
-    words_.declare_links(usage);
+    words_.declare(usage);
     usage.flag("--clean", clean_, "first remove the temporary files that killed writers left, and list them");
     usage.flag("--json", json_, "print JSON: a report for each array");
     resources_.declare(usage);

@@ -34,7 +34,7 @@ Dataset projected_dataset(const Dataset& from, std::size_t axis) {
     if (d == axis) continue;
     to.shape.push_back(from.shape[d]);
     to.chunk_shape.push_back(std::clamp<std::uint64_t>(from.shape[d], 1, d + 2 < from.rank() ? 1 : 1024));
-    if (from.dimension_names.size() == from.rank()) to.dimension_names.push_back(from.dimension_names[d]);
+    if (!from.dims.empty()) to.dims.push_back(from.dims[d]);
   }
   return to;
 }
@@ -52,6 +52,7 @@ class Demo : public Command {
   std::optional<std::string> device_;
   bool force_ = false, json_ = false;
   Resources resources_;
+  StoreWords words_;
 
  public:
   void usage(Usage& usage) override {
@@ -63,6 +64,7 @@ class Demo : public Command {
     usage.argument("STORE", store_, "array, OME-NGFF image or group");
     usage.argument("OUT", folder_, "folder for the results");
     usage.option("--device", "D", device_, "where to project: cpu, cuda, cuda:1 or auto; default auto");
+    words_.declare(usage);
     usage.flag("--force", force_, "replace earlier results");
     usage.flag("--json", json_, "print JSON");
     resources_.declare(usage);
@@ -72,7 +74,8 @@ class Demo : public Command {
   Result<int> run(Session& session) override {
     PENSTOCK_ASSIGN(const Options options, resources_.options());
     const ProgressEnd end;
-    PENSTOCK_ASSIGN(const DemoSource source, open_demo_source(store_));
+    PENSTOCK_ASSIGN(const StoreOptions how, words_.options());
+    PENSTOCK_ASSIGN(const DemoSource source, open_demo_source(store_, how));
     PENSTOCK_ASSIGN_IN(const Device device, Device::parse(device_.value_or("auto")), "--device");
     const Dataset dataset = source.array.dataset();
     if (dataset.rank() < 3 || dataset.rank() > 5)

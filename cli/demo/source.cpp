@@ -50,8 +50,8 @@ Result<DemoSource> largest_array(const std::string& url, const Group& group) {
 
 }  // namespace
 
-Result<DemoSource> open_demo_source(const std::string& url) {
-  PENSTOCK_ASSIGN(const Node node, open_node(url));
+Result<DemoSource> open_demo_source(const std::string& url, const StoreOptions& options) {
+  PENSTOCK_ASSIGN(const Node node, open_node(url, options));
   if (const Array* array = std::get_if<Array>(&node)) return DemoSource{url, *array, {}};
   const Group& group = std::get<Group>(node);
   PENSTOCK_ASSIGN(const std::vector<Multiscale> images, group.multiscales());

@@ -15,6 +15,6 @@ struct DemoSource {
 
 /// The array at `url`; of an image the finest level; of another group its largest array that the demo takes.
 /// Errors: invalid_argument (a group without such an array), and those of opening.
-Result<DemoSource> open_demo_source(const std::string& url);
+Result<DemoSource> open_demo_source(const std::string& url, const StoreOptions& options);
 
 }  // namespace penstock::cli

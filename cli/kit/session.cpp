@@ -37,12 +37,14 @@ Result<Options> Resources::options() const {
   return options;
 }
 
-void StoreWords::declare_links(Usage& usage) {
+void StoreWords::declare(Usage& usage) {
   Option& option = usage.option("--links", "WHICH", links,
                                 "symbolic links in directories: follow, or inside (one that leads out of the store is "
                                 "an error: for stores of strangers); default follow");
   option.kind = ValueKind::choice;
   option.choices = {"follow", "inside"};
+  usage.option("--store-option", "KEY=VALUE", by_name,
+               "what the kind of store is told beyond the URL; once for each. No message shows a value");
 }
 
 void StoreWords::declare_durable(Usage& usage) {
@@ -61,6 +63,22 @@ Result<StoreOptions> StoreWords::options() const {
   }
   if (links) {
     PENSTOCK_ASSIGN_IN(options.links, parse_links(*links), "--links");
+  }
+  PENSTOCK_ASSIGN(options.by_name, options_by_name("--store-option", by_name));
+  return options;
+}
+
+Result<std::map<std::string, std::string, std::less<>>> options_by_name(std::string_view option,
+                                                                        std::span<const std::string> given) {
+  std::map<std::string, std::string, std::less<>> options;
+  for (const std::string& one : given) {
+    const std::size_t equals = one.find('=');
+    // Not shown: what has no '=' may be a value whose name was forgotten.
+    if (equals == std::string::npos || equals == 0)
+      return Error(ErrorCode::invalid_argument, fmt::format("{}: write it as KEY=VALUE", option));
+    const std::string name = one.substr(0, equals);
+    if (!options.emplace(name, one.substr(equals + 1)).second)
+      return Error(ErrorCode::invalid_argument, fmt::format("{} {}: given twice", option, name));
   }
   return options;
 }

@@ -1,7 +1,11 @@
 // One run of the command: where results go, and what every command that does long work takes.
 #pragma once
+#include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "cli/kit/output.hpp"
 #include "cli/kit/usage.hpp"
@@ -27,14 +31,19 @@ struct Resources {
   [[nodiscard]] Result<Options> options() const;
 };
 
-/// --links, and --durable for commands that write.
+/// --links and --store-option, and --durable for commands that write.
 struct StoreWords {
   std::optional<std::string> links, durable;
-  void declare_links(Usage& usage);
+  std::vector<std::string> by_name;
+  void declare(Usage& usage);
   void declare_durable(Usage& usage);
   /// Errors: invalid_argument naming the option.
   [[nodiscard]] Result<StoreOptions> options() const;
 };
+
+/// "KEY=VALUE" of each of these, which were given as `option`.  Errors: invalid_argument, which holds no value.
+Result<std::map<std::string, std::string, std::less<>>> options_by_name(std::string_view option,
+                                                                        std::span<const std::string> given);
 
 /// What --region says of an array of this shape; all of it when it is not given.
 Result<Selection> region_option(const std::optional<std::string>& text, const Shape& shape);

@@ -40,7 +40,7 @@ class Cat : public Command {
     usage.option("--output", "FILE", output_, "write a file (whole or not at all) instead of standard output").kind =
         ValueKind::path;
     usage.flag("--force", force_, "replace an existing FILE");
-    words_.declare_links(usage);
+    words_.declare(usage);
     usage.option("--device", "D", device_, "decode on cpu, cuda, cuda:1 or auto; default cpu");
     resources_.declare(usage);
     resources_.declare_talk(usage, "also print, to standard error, how the elements were read");

@@ -23,7 +23,7 @@ class Explain : public Command {
     usage.argument("STORE", store_, "array");
     usage.option("--region", "R", region_, "the region to read, with NumPy's rules; default all");
     usage.option("--device", "D", device_, "where the elements go: cpu, cuda, cuda:1 or auto; default auto");
-    words_.declare_links(usage);
+    words_.declare(usage);
     usage.flag("--json", json_, "print JSON");
     resources_.declare(usage);
     usage.example("penstock explain brain.ome.zarr/0 --region 1000:1100,0:4096,0:4096 --device cuda:0", "a plan");

@@ -65,7 +65,7 @@ class Info : public Command {
     usage.argument("STORE", stores_, "array or group: a directory, a zip, or a path into one (vol.zarr/0)")
         .at_least_one = true;
     usage.flag("--size", size_, "count the stored objects however long it takes");
-    words_.declare_links(usage);
+    words_.declare(usage);
     usage.flag("--json", json_, "print JSON; of several a list");
     usage.example("penstock info brain.ome.zarr", "an image and its levels");
     usage.example("penstock info *.zarr", "a block for each");

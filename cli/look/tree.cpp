@@ -22,7 +22,7 @@ class Tree : public Command {
     usage.about("Shows the groups and arrays below a node, as they stand; consolidated metadata is not asked.");
     usage.argument("STORE", store_, "array or group");
     usage.option("--depth", "N", depth_, "levels to show; default all");
-    words_.declare_links(usage);
+    words_.declare(usage);
     usage.flag("--json", json_, "print JSON: a list of nodes, each with its path");
     usage.example("penstock tree brain.ome.zarr", "the whole hierarchy");
     usage.example("penstock tree --depth 1 plate.ome.zarr", "only the first level");

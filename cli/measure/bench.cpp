@@ -44,6 +44,7 @@ class Bench : public Command {
   std::optional<std::string> region_, repeat_, write_, device_;
   bool cold_ = false, json_ = false;
   Resources resources_;
+  StoreWords words_;
 
  public:
   void usage(Usage& usage) override {
@@ -62,6 +63,7 @@ class Bench : public Command {
                 "also time writing the region to a new store below DIR, which is removed again")
         .kind = ValueKind::path;
     usage.option("--device", "D", device_, "read to this device's memory: cpu, cuda, cuda:1 or auto; default cpu");
+    words_.declare(usage);
     usage.flag("--json", json_, "print JSON with machine, date and commit");
     resources_.declare(usage);
     usage.example("penstock bench vol.zarr/0", "warm reads");
@@ -76,7 +78,8 @@ class Bench : public Command {
       PENSTOCK_ASSIGN_IN(repeat, parse_count(*repeat_), "--repeat");
       if (repeat < 1 || repeat > 10000) return Error(ErrorCode::invalid_argument, "--repeat: must be from 1 to 10000");
     }
-    PENSTOCK_ASSIGN(const Array array, open_array(store_));
+    PENSTOCK_ASSIGN(const StoreOptions how, words_.options());
+    PENSTOCK_ASSIGN(const Array array, open_array(store_, how));
     const Dataset dataset = array.dataset();
     if (dataset.dtype.is_vlen())
       return Error(ErrorCode::unsupported, "bench compares bytes; elements of variable length have none of their own");

@@ -62,13 +62,13 @@ std::string joined(std::string_view a, std::string_view b) {
 
 std::string shape_text(const Dataset& dataset) {
   if (dataset.rank() == 0) return "scalar";
-  const auto named = [&](std::size_t d) { return d < dataset.dimension_names.size() && dataset.dimension_names[d]; };
+  const auto named = [&](std::size_t d) { return d < dataset.dims.size() && dataset.dims[d].name; };
   std::string text;
   bool any = false;
   for (std::size_t d = 0; d < dataset.rank(); ++d) any = any || named(d);
   for (std::size_t d = 0; d < dataset.rank(); ++d) {
     if (d > 0) text += any ? "  " : " x ";
-    if (named(d)) text += *dataset.dimension_names[d] + " ";
+    if (named(d)) text += *dataset.dims[d].name + " ";
     text += std::to_string(dataset.shape[d]);
   }
   return text;
@@ -143,9 +143,9 @@ std::string format_text(const FormatInfo& format) {
 Result<Json> dataset_json(const Dataset& dataset) {
   PENSTOCK_ASSIGN(const Shape inner, dataset.inner_chunk_shape());
   Json names = Json();
-  if (!dataset.dimension_names.empty()) {
+  if (!dataset.dims.empty()) {
     names = Json::array();
-    for (const auto& name : dataset.dimension_names) names.push_back(name ? Json(*name) : Json());
+    for (const auto& name : dataset.dimension_names()) names.push_back(name ? Json(*name) : Json());
   }
   Json fill;
   if (!dataset.fill.empty() || dataset.dtype.is_vlen()) {

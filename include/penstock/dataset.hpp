@@ -1,10 +1,12 @@
 // What a file says about an array or a group: pure data, no I/O, no JSON library in the interface.
 #pragma once
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "penstock/bytes.hpp"
@@ -22,7 +24,7 @@ struct CodecSpec {
   bool operator==(const CodecSpec&) const = default;
 };
 
-/// How chunk coordinates become keys.
+/// Each chunk is an object; how its coordinates become the key.
 struct KeyEncoding {
   /// Form of the keys.
   enum class Kind : std::uint8_t { standard, v2 };
@@ -33,7 +35,7 @@ struct KeyEncoding {
   bool operator==(const KeyEncoding&) const = default;
 };
 
-/// Elements that lie one behind another in one object.
+/// Elements that lie one behind another in one object.  The chunks are slabs of them, which end where the array does.
 struct ContiguousChunks {
   /// The dimension along which neighbours lie beside each other.
   enum class Fastest : std::uint8_t { first, last };
@@ -42,6 +44,44 @@ struct ContiguousChunks {
   Fastest fastest = Fastest::last;
   bool operator==(const ContiguousChunks&) const = default;
 };
+
+/// Numbers, one for each chunk.
+struct TableColumn {
+  std::uint64_t offset_bytes = 0;          ///< of the first in the object
+  std::uint32_t item_bytes = 8;            ///< 2, 4 or 8, unsigned
+  std::vector<std::uint64_t> values = {};  ///< the numbers, where the metadata hold them; the object is not asked then
+  bool operator==(const TableColumn&) const = default;
+};
+
+/// Chunks that lie in one object, in any order, and may share bytes; where each lies stands in a table in it: the tiles
+/// and strips of a TIFF.  The table is read by pages as chunks are wanted.
+struct ChunkTable {
+  std::string key;      ///< of the object, from the root of the store
+  TableColumn offsets;  ///< of the first byte of each chunk in the object
+  TableColumn sizes;  ///< of the encoded chunks, in bytes.  Offset 0 and size 0: absent, all its elements are the fill
+  std::endian byte_order = std::endian::little;  ///< of the numbers in the object
+  /// The dimensions of the grid, from that along which the table goes slowest to the fastest; empty: C order.
+  std::vector<std::size_t> order = {};
+  /// By dimension: the last chunks end where the array does, instead of being padded to the chunk shape.  Empty: none.
+  std::vector<bool> cropped_at_edges = {};
+  /// A chunk whose elements take more bytes is refused; 0: no bound but the budget.
+  std::uint64_t max_chunk_bytes = 0;
+  bool operator==(const ChunkTable&) const = default;
+};
+
+/// Where the bytes of chunks lie.
+using Placement = std::variant<KeyEncoding, ContiguousChunks, ChunkTable>;
+
+/// A dimension of an array.  Element i of it lies at offset + i * scale, in `unit`.
+struct Dimension {
+  std::optional<std::string> name = {};
+  std::string unit = {};              ///< "micrometer", "second", ...; empty: not said
+  std::optional<double> scale = {};   ///< nullopt: not said
+  std::optional<double> offset = {};  ///< nullopt: not said
+  bool operator==(const Dimension&) const = default;
+};
+/// Dimensions of which only the names are known.
+std::vector<Dimension> named_dimensions(std::span<const std::optional<std::string>> names);
 
 /// A map of space: output = the 3 x 3 matrix applied to the input, plus the last column.
 struct Affine {
@@ -65,19 +105,23 @@ struct Dataset {
   Shape shape;
   DType dtype;
   Shape chunk_shape;  ///< same rank as shape, no zeros; the shard shape when the chunks are sharded
-  KeyEncoding keys;   ///< of chunks that are an object each
-  /// Set when the chunks lie in one object instead.
-  std::optional<ContiguousChunks> contiguous;
+  Placement placement;
   std::vector<CodecSpec> codecs;  ///< encoding order, v3 spelling: array->array..., array->bytes, bytes->bytes...
   /// One element: dtype.size_bytes bytes in native order, or the value's own bytes for variable length.
   /// Empty: v2 `null`, absent chunks read as zeros (not-a-time for datetime and timedelta), as in zarr-python.
   std::vector<std::byte> fill;
-  std::vector<std::optional<std::string>> dimension_names;  ///< empty, or one per dimension
-  std::string attributes = "{}";                            ///< JSON object as text
+  /// The value of elements that were not measured, in the form of `fill`; nullopt: there is none.
+  std::optional<std::vector<std::byte>> nodata;
+  std::vector<Dimension> dims;    ///< empty, or one per dimension
+  std::string attributes = "{}";  ///< JSON object as text
   /// Millimetres (or what the file says) in the world from voxel indices of the first three dimensions.
   std::optional<Affine> world_from_voxel;
 
   [[nodiscard]] std::size_t rank() const { return shape.size(); }
+  /// How the keys of chunks are made; nullptr: they lie in one object instead.
+  [[nodiscard]] const KeyEncoding* keys() const { return std::get_if<KeyEncoding>(&placement); }
+  /// Names of the dimensions; empty, or one per dimension.
+  [[nodiscard]] std::vector<std::optional<std::string>> dimension_names() const;
   /// Number of chunks (shards) along each dimension; 0 along an empty one.
   [[nodiscard]] Shape grid_shape() const;
   /// Shape of the innermost unit that can be read alone: the inner chunk of a sharded array, else chunk_shape.

@@ -12,15 +12,17 @@ from ._create import DEFAULT, ArraySpec, Codec, codec_texts
 from ._dtype import DTypeLike
 from ._group import Group, Image, open, wrap
 from ._node import attributes_json
-from ._options import Bytes, Durable, Progress, options
+from ._options import Bytes, Deadline, Durable, Progress
+from ._options import options as _options
 from ._selection import Selection
-from ._url import location
+from ._url import checked_options, location
 
 Copied = TypeVar("Copied", bound=Array | Group)
 
 
-def _make_store(url: str | os.PathLike[str], durable: Durable | None) -> _core.Store:
-    return _core.Store.open(location(url), "a", durable)
+def _make_store(url: str | os.PathLike[str], durable: Durable | None, options: Mapping[str, str] | None) -> _core.Store:
+    told = checked_options(options)
+    return _core.Store.open(location(url), "a", durable, None, told)
 
 
 def create(
@@ -40,6 +42,7 @@ def create(
     overwrite: bool = False,
     path: str = "",
     durable: Durable | None = None,
+    options: Mapping[str, str] | None = None,
 ) -> Array:
     """Makes a new array and opens it for reading and writing.
 
@@ -55,6 +58,7 @@ def create(
     dimension_names: v3.  attributes: anything that JSON has, and NumPy numbers and arrays.
     path: of the array in the store; "" is the root.
     durable: what is safe from a power cut when a write returns, as in ``open``.
+    options: what the kind of store is told beyond the URL, by name, as in ``open``.
     errors: FileExistsError, TypeError, ValueError, UnsupportedError (names the codec), MetadataError, OSError.
     """
     spec = ArraySpec(
@@ -71,7 +75,7 @@ def create(
         attributes=attributes,
     )
     dataset = spec.dataset()
-    return Array(_core.Array.create(_make_store(url, durable), path.strip("/"), dataset, overwrite))
+    return Array(_core.Array.create(_make_store(url, durable, options), path.strip("/"), dataset, overwrite))
 
 
 def create_group(
@@ -82,12 +86,13 @@ def create_group(
     overwrite: bool = False,
     path: str = "",
     durable: Durable | None = None,
+    options: Mapping[str, str] | None = None,
 ) -> Group:
     """Makes a new group.  Arguments and errors as ``create``."""
     if zarr_format not in (2, 3):
         raise ValueError(f"zarr_format must be 2 or 3, not {zarr_format!r}")
     text = attributes_json(attributes)
-    return Group(_core.Group.create(_make_store(url, durable), path.strip("/"), zarr_format, text, overwrite))
+    return Group(_core.Group.create(_make_store(url, durable, options), path.strip("/"), zarr_format, text, overwrite))
 
 
 def copy(
@@ -104,9 +109,11 @@ def copy(
     resume: bool = False,
     path: str = "",
     durable: Durable | None = None,
+    options: Mapping[str, str] | None = None,
     budget: Bytes | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
+    deadline: Deadline | None = None,
 ) -> Copied:
     """Copies an array, or a group or image with all that is below it, in bounded memory.
 
@@ -118,9 +125,11 @@ def copy(
     overwrite: replaces what is there when all of the source has been read: a directory is written beside and put in
         its place.  Handles of what was there are to be opened again.
     resume: goes on with the same copy that was stopped; of one that is complete, every element is compared.
+    durable, options: of the store that is written to, as in ``open``.
+    deadline: seconds from now, or a timedelta; ``resume`` goes on with the copy that it stopped.  None: none.
     returns: the copy, open for reading and writing; ``last_report`` says what was done.
-    errors: FileExistsError, also where another copy was stopped or stands (says what differs); those of
-        ``Array.read`` and ``create``.
+    errors: FileExistsError, also where another copy was stopped or stands (says what differs); TimeoutError (the
+        deadline); those of ``Array.read`` and ``create``.
     memory: at most ``budget``.
     """
     if not isinstance(source, Array | Group):
@@ -128,7 +137,7 @@ def copy(
     if selection is not ... and not isinstance(source, Array):
         raise TypeError("a selection is of one array: copy a member of the group")
     region = _selection.parse(selection, source.shape).ranges if isinstance(source, Array) else None
-    store = _make_store(url, durable)
+    store = _make_store(url, durable, options)
     report = _core.copy(
         source._core,
         store,
@@ -141,7 +150,7 @@ def copy(
         separator,
         overwrite,
         resume,
-        options(budget, threads, progress=progress),
+        _options(budget, threads, progress=progress, deadline=deadline),
     )
     made = wrap(_core.open_node(store.reopened() if overwrite else store, path.strip("/")))
     made._last_report = report
@@ -154,13 +163,13 @@ def _shape(given: int | Sequence[int] | None) -> list[int] | None:
     return [given] if isinstance(given, int) else list(given)
 
 
-def consolidate(url: str | os.PathLike[str]) -> Group:
+def consolidate(url: str | os.PathLike[str], *, options: Mapping[str, str] | None = None) -> Group:
     """Writes the metadata of all that is below a group once more into its own, as zarr-python's consolidate_metadata.
 
-    Other programs then open it with one read; penstock reads what stands.  returns: the group.  errors: TypeError for
-    an array; those of ``open``.
+    Other programs then open it with one read; penstock reads what stands.  options: as in ``open``.  returns: the
+    group.  errors: TypeError for an array; those of ``open``.
     """
-    node = open(url, "r+")
+    node = open(url, "r+", options=options)
     if not isinstance(node, Group):
         raise TypeError(f"{node.url} is an array; only groups have consolidated metadata")
     node.consolidate()
@@ -187,17 +196,18 @@ def write_label(
     budget: Bytes | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
+    deadline: Deadline | None = None,
 ) -> Image:
     """Writes ``source`` as the label image ``labels/name`` of ``image``, and lists it there.
 
     Axes and scale are those of the image's finest level when ``source`` has as many dimensions.
-    method, levels: as in ``write_pyramid``.  returns: the label image.
+    method, levels, deadline: as in ``write_pyramid``.  returns: the label image.
     errors: TypeError, ValueError, FileExistsError; those of ``Array.read``.  memory: at most ``budget``.
     """
     if not isinstance(image, Image):
         raise TypeError(f"image is a penstock.Image, not {type(image).__name__}")
     _check_source(source)
-    opts = options(budget, threads, progress=progress)
+    opts = _options(budget, threads, progress=progress, deadline=deadline)
     report = _core.write_label(image._core, name, source._core, method, levels or 0, overwrite, opts)
     made = image[f"labels/{name}"]
     assert isinstance(made, Image)
@@ -217,9 +227,11 @@ def write_pyramid(
     overwrite: bool = False,
     path: str = "",
     durable: Durable | None = None,
+    options: Mapping[str, str] | None = None,
     budget: Bytes | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
+    deadline: Deadline | None = None,
 ) -> _core.Report:
     """Writes an OME-NGFF image: level 0 is ``source``, the others are made of 2 x 2 (x 2) blocks of the spatial axes.
 
@@ -227,12 +239,14 @@ def write_pyramid(
     levels: None: until the largest spatial extent is 256 or less.
     axes: names or Axis objects; default from the dimension names, else the last of t, c, z, y, x.  scale: size of an element of level 0, in the axes'
         units; default ones.
-    errors: those of ``Array.read`` and ``create``.  memory: at most ``budget``.
+    durable, options: as in ``create``.
+    deadline: seconds from now, or a timedelta, after which nothing opens as an image there; None: none.
+    errors: TimeoutError (the deadline); those of ``Array.read`` and ``create``.  memory: at most ``budget``.
     """
     _check_source(source)
     named = [_axis(axis) for axis in axes]
-    opts = options(budget, threads, progress=progress)
-    store = _make_store(url, durable)
+    opts = _options(budget, threads, progress=progress, deadline=deadline)
+    store = _make_store(url, durable, options)
     return _core.write_pyramid(
         source._core, store, path.strip("/"), method, levels or 0, named, list(scale), name, overwrite, opts
     )

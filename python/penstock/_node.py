@@ -129,6 +129,10 @@ class Node(abc.ABC, Generic[Core]):
 
 
 def _reopen(
-    kind: type[Node[Any]], url: str, path: str, mode: str, options: tuple[str | None, str | None] = (None, None)
+    kind: type[Node[Any]],
+    url: str,
+    path: str,
+    mode: str,
+    options: tuple[str | None, str | None, dict[str, str]] = (None, None, {}),
 ) -> Any:
     return kind._open(_core.Store.open(url, mode, *options), path)

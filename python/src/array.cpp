@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <system_error>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -75,9 +76,9 @@ void bind_store(nb::module_& m) {
             Word durable, links;
             if (o.durable) durable = durable_word(*o.durable);
             if (o.links) links = links_word(*o.links);
-            return std::pair(durable, links);
+            return std::tuple(durable, links, OptionMap(o.by_name.begin(), o.by_name.end()));
           },
-          "(durable, links) as it was opened; None where they do not apply.")
+          "(durable, links, options by name) as it was opened; None where they do not apply.")
       .def_prop_ro("writable", [](const PyStore& s) { return s.store->writable(); })
       .def(
           "reopened",

@@ -99,6 +99,11 @@ std::vector<CodecSpec> codec_specs(const std::vector<CodecTuple>& codecs) {
   return out;
 }
 
+const KeyEncoding& keys_of(const Dataset& d) {
+  if (d.keys() == nullptr) throw nb::value_error("the chunks of this array have no keys: they lie in one object");
+  return *d.keys();
+}
+
 void bind_dataset(nb::module_& m) {
   nb::class_<Dataset>(m, "Dataset", "An array as its metadata describes it.")
       .def(
@@ -112,11 +117,12 @@ void bind_dataset(nb::module_& m) {
             d.shape = std::move(shape);
             d.dtype = dtype;
             d.chunk_shape = std::move(chunk_shape);
-            d.keys = {key_kind == "v2" ? KeyEncoding::Kind::v2 : KeyEncoding::Kind::standard, separator[0]};
+            d.placement =
+                KeyEncoding{key_kind == "v2" ? KeyEncoding::Kind::v2 : KeyEncoding::Kind::standard, separator[0]};
             d.codecs = codec_specs(codecs);
             const auto* bytes = static_cast<const std::byte*>(fill.data());
             d.fill.assign(bytes, bytes + fill.size());
-            d.dimension_names = std::move(dimension_names);
+            d.dims = named_dimensions(dimension_names);
             d.attributes = std::move(attributes);
             new (self) Dataset(std::move(d));
           },
@@ -127,13 +133,14 @@ void bind_dataset(nb::module_& m) {
       .def_ro("dtype", &Dataset::dtype)
       .def_ro("chunk_shape", &Dataset::chunk_shape)
       .def_prop_ro("inner_chunk_shape", [](const Dataset& d) { return unwrap(d.inner_chunk_shape()); })
-      .def_prop_ro("key_kind", [](const Dataset& d) { return d.keys.kind == KeyEncoding::Kind::v2 ? "v2" : "default"; })
-      .def_prop_ro("separator", [](const Dataset& d) { return std::string(1, d.keys.separator); })
+      .def_prop_ro("key_kind",
+                   [](const Dataset& d) { return keys_of(d).kind == KeyEncoding::Kind::v2 ? "v2" : "default"; })
+      .def_prop_ro("separator", [](const Dataset& d) { return std::string(1, keys_of(d).separator); })
       .def_prop_ro("codecs", &codec_tuples, "(name, configuration as JSON) in encoding order, zarr v3 spelling.")
       .def_prop_ro("fill", [](const Dataset& d) { return nb::bytes(d.fill.data(), d.fill.size()); })
-      .def_ro("dimension_names", &Dataset::dimension_names)
+      .def_prop_ro("dimension_names", &Dataset::dimension_names)
       .def_ro("attributes", &Dataset::attributes)
-      .def("chunk_key", [](const Dataset& d, const Shape& chunk) { return d.keys.key(chunk); }, nb::arg("chunk"));
+      .def("chunk_key", [](const Dataset& d, const Shape& chunk) { return keys_of(d).key(chunk); }, nb::arg("chunk"));
 }
 
 /// Kind of each codec ("array_array", "array_bytes", "bytes_bytes"), asked of the codec itself, made for such a chunk.

@@ -110,7 +110,7 @@ class Rectangle {
       elements *= part.count;
     }
     if (o != piece.in_out.size()) return false;
-    const std::string key = dataset_.keys.key(chunk);
+    const std::string key = dataset_.keys()->key(chunk);
     if (piece.key != (path_.empty() ? key : path_ + "/" + key)) return false;
     if (taken_ > 0 && !(last_ < chunk)) return false;  // in C order, so that none comes twice
     last_ = std::move(chunk);

@@ -6,9 +6,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "array/index/contiguous_index.hpp"
-#include "array/index/key_index.hpp"
-#include "array/index/shard_index.hpp"
+#include "array/index/make_index.hpp"
 #include "array/parents.hpp"
 #include "array/state.hpp"
 #include "core/guard.hpp"
@@ -28,29 +26,11 @@ std::string display(const Store& store, std::string_view path) {
   return path.empty() ? store.url() : store.url() + "/" + std::string(path);
 }
 
-/// How the innermost chunks are found: by their place in one object; or by keys, and for each shard around them by its
-/// index.
-Result<std::unique_ptr<const ChunkIndex>> make_index(Array::State& state, const ArrayView& view) {
-  const Dataset& dataset = view.dataset;
-  if (dataset.contiguous) {
-    PENSTOCK_ASSIGN(auto contiguous,
-                    ContiguousIndex::make({dataset.contiguous->key, dataset.contiguous->offset_bytes, dataset.shape,
-                                           dataset.dtype.size_bytes, dataset.contiguous->fastest},
-                                          dataset.chunk_shape));
-    return std::unique_ptr<const ChunkIndex>(std::move(contiguous));
-  }
-  std::unique_ptr<const ChunkIndex> index = std::make_unique<KeyIndex>(state.path, view.dataset.keys);
-  for (const CodecChain* chain = &view.chain; const ShardingCodec* sharding = chain->sharding();
-       chain = &sharding->inner())
-    index = std::make_unique<ShardIndex>(std::move(index), *sharding, state.indexes);
-  return Result<std::unique_ptr<const ChunkIndex>>(std::move(index));
-}
-
 Result<std::shared_ptr<const ArrayView>> bind(Array::State& state, Dataset dataset) {
   const ChunkSpec chunk{dataset.chunk_shape, dataset.dtype, dataset.fill};
   PENSTOCK_ASSIGN(CodecChain chain, CodecChain::make(dataset.codecs, chunk));
-  auto view = std::make_shared<ArrayView>(ArrayView{std::move(dataset), std::move(chain), nullptr});
-  PENSTOCK_ASSIGN(view->index, make_index(state, *view));
+  auto view = std::make_shared<ArrayView>(ArrayView{std::move(dataset), std::move(chain)});
+  PENSTOCK_ASSIGN(view->index, make_index(view->dataset, view->chain, state.path, state.indexes));
   return std::shared_ptr<const ArrayView>(std::move(view));
 }
 
@@ -139,6 +119,7 @@ Status resize_locked(Array::State& state, const Shape& shape) {
   if (shape.size() != state.view->dataset.rank())
     return Error(ErrorCode::invalid_argument, fmt::format("resize: {} dimensions given, the array has {}", shape.size(),
                                                           state.view->dataset.rank()));
+  PENSTOCK_TRY(state.check_writable(state.view->dataset));
   // Held to the end: whoever makes the array larger again must not lose what is written there then.
   PENSTOCK_ASSIGN(const auto metadata_lock, change_metadata(state, [&](Dataset& changed) { changed.shape = shape; }));
   const Dataset& dataset = state.view->dataset;
@@ -147,7 +128,7 @@ Status resize_locked(Array::State& state, const Shape& shape) {
   const std::string prefix = state.path.empty() ? "" : state.path + "/";
   PENSTOCK_ASSIGN(const std::vector<std::string> keys, state.store->list(state.path));
   for (const std::string& key : keys) {
-    const auto chunk = parse_chunk_key(std::string_view(key).substr(prefix.size()), dataset.keys, dataset.rank());
+    const auto chunk = parse_chunk_key(std::string_view(key).substr(prefix.size()), *dataset.keys(), dataset.rank());
     if (!chunk) continue;
     bool inside = true;
     for (std::size_t i = 0; i < grid.size(); ++i) inside = inside && (*chunk)[i] < grid[i];
@@ -157,6 +138,24 @@ Status resize_locked(Array::State& state, const Shape& shape) {
 }
 
 }  // namespace
+
+Result<const CodecChain*> CroppedChains::get(const Dataset& dataset, const Shape& shape) {
+  const std::scoped_lock lock(mutex_);
+  std::unique_ptr<const CodecChain>& chain = chains_[shape];
+  if (!chain) {
+    PENSTOCK_ASSIGN(CodecChain made, CodecChain::make(dataset.codecs, ChunkSpec{shape, dataset.dtype, dataset.fill}));
+    chain = std::make_unique<const CodecChain>(std::move(made));
+  }
+  return chain.get();
+}
+
+Status Array::State::check_writable(const Dataset& dataset) const {
+  if (!store->writable()) return Error(ErrorCode::permission_denied, store->url() + " is open for reading only");
+  const std::string& format = dataset.format.name;
+  if (dataset.keys() != nullptr && format == "zarr") return {};
+  return Error(ErrorCode::unsupported, fmt::format("{}: {} files are read, not written", display(*store, path), format))
+      .set_hint("`penstock copy` makes a zarr array of it.");
+}
 
 Result<Array> Array::open(std::shared_ptr<Store> store, std::string_view path) {
   const std::string where = normalised(path);
@@ -221,6 +220,7 @@ Status Array::set_attributes(std::string_view attributes_json) {
     PENSTOCK_ASSIGN_IN(const Json attributes, parse_json(attributes_json), "attributes");
     if (!attributes.is_object()) return Error(ErrorCode::invalid_argument, "attributes must be a JSON object");
     const std::scoped_lock lock(state_->mutex);
+    PENSTOCK_TRY(state_->check_writable(state_->view->dataset));
     PENSTOCK_TRY(change_metadata(*state_, [&](Dataset& changed) { changed.attributes = dump_json(attributes); }));
     return {};
   });

@@ -16,6 +16,11 @@ struct ChunkSlice {
   std::int64_t step = 1;          ///< inside the chunk
   std::uint64_t count = 0;
   std::uint64_t out_start = 0;  ///< inside the region
+
+  /// Of the elements inside the chunk, the one that lies last.
+  [[nodiscard]] std::uint64_t last() const {
+    return step > 0 ? local_start + (count - 1) * static_cast<std::uint64_t>(step) : local_start;
+  }
 };
 
 /// One dimension of a region cut into chunks of `chunk` elements.

@@ -29,8 +29,8 @@ Result<std::vector<ImageAxis>> default_axes(const Dataset& dataset) {
   std::vector<ImageAxis> axes;
   for (std::size_t d = 0; d < dataset.rank(); ++d) {
     const std::string_view usual = names[5 - dataset.rank() + d];
-    const bool named = dataset.dimension_names.size() == dataset.rank() && dataset.dimension_names[d].has_value();
-    const std::string name = named ? *dataset.dimension_names[d] : std::string(usual);
+    const bool named = dataset.dims.size() == dataset.rank() && dataset.dims[d].name.has_value();
+    const std::string name = named ? *dataset.dims[d].name : std::string(usual);
     const bool time = name == "t", channel = name == "c";
     axes.push_back({name, time ? "time" : channel ? "channel" : "space", ""});
   }
@@ -131,8 +131,8 @@ Result<PyramidPlan> plan_pyramid(const Dataset& level0, const PyramidOptions& op
   const std::vector<double> scale = options.scale.empty() ? std::vector<double>(axes.size(), 1.0) : options.scale;
   if (scale.size() != axes.size()) return Error(ErrorCode::invalid_argument, "one scale for each axis is needed");
   // OME-NGFF 0.5 wants the axes' names in the arrays too.
-  if (level0.format.version == 3 && level0.dimension_names.empty())
-    for (const ImageAxis& axis : axes) plan.levels[0].dimension_names.emplace_back(axis.name);
+  if (level0.format.version == 3 && level0.dims.empty())
+    for (const ImageAxis& axis : axes) plan.levels[0].dims.push_back({.name = axis.name});
 
   const int levels = options.levels > 0 ? options.levels : level_count(level0, axes);
   std::vector<double> level_scale = scale;
@@ -204,7 +204,7 @@ Result<Report> write_levels(const Array& from, const std::shared_ptr<Store>& to_
   if (!in_place) {
     PENSTOCK_ASSIGN(report, copy_alone(from, to_store, below(group_path, "0"), if_exists, options));
   }
-  const bool names_added = plan.levels[0].dimension_names != from.dataset().dimension_names;
+  const bool names_added = plan.levels[0].dimension_names() != from.dataset().dimension_names();
   if (!in_place || names_added)
     PENSTOCK_TRY(metadata::write_documents(*to_store, below(group_path, "0"), plan.levels[0]));
   PENSTOCK_ASSIGN(Array level, Array::open(to_store, below(group_path, "0")));

@@ -1,7 +1,9 @@
 // What an open array holds, shared by its copies.
 #pragma once
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <shared_mutex>
 #include <string>
 
@@ -13,11 +15,24 @@
 
 namespace penstock {
 
+/// Chains for the chunks of an array that end where it does, made when such a chunk is met.  There are few of them: one
+/// for each combination of dimensions that end inside a chunk.  Thread-safe.
+class CroppedChains {
+ public:
+  /// For chunks of this shape.  Errors: those of CodecChain::make.
+  Result<const CodecChain*> get(const Dataset& dataset, const Shape& shape);
+
+ private:
+  std::mutex mutex_;
+  std::map<Shape, std::unique_ptr<const CodecChain>> chains_;
+};
+
 /// Metadata that one operation sees: replaced as a whole by resize, so that running reads keep what they began with.
 struct ArrayView {
   Dataset dataset;
   CodecChain chain;
-  std::unique_ptr<const ChunkIndex> index;  // of the innermost chunks
+  std::unique_ptr<const ChunkIndex> index = {};  // of the innermost chunks
+  std::unique_ptr<CroppedChains> cropped = std::make_unique<CroppedChains>();
 };
 
 struct Array::State {
@@ -33,10 +48,13 @@ struct Array::State {
     const std::shared_lock lock(mutex);
     return view;
   }
-  /// Key of a chunk in the store.
+  /// Key in the store of a chunk that is an object.
   [[nodiscard]] std::string key(const Dataset& dataset, std::span<const std::uint64_t> chunk) const {
-    return path.empty() ? dataset.keys.key(chunk) : path + "/" + dataset.keys.key(chunk);
+    std::string key = dataset.keys()->key(chunk);
+    return path.empty() ? key : path + "/" + std::move(key);
   }
+  /// Whether chunks and metadata can be written.  Errors: permission_denied (store), unsupported (format).
+  [[nodiscard]] Status check_writable(const Dataset& dataset) const;
 };
 
 /// Gives the stages of array/ the inside of an Array.

@@ -1,4 +1,4 @@
-// Members of Dataset and KeyEncoding.
+// Members of Dataset and its parts.
 #include "penstock/dataset.hpp"
 
 #include "codec/sharding/sharding_spec.hpp"
@@ -17,6 +17,18 @@ std::string KeyEncoding::key(std::span<const std::uint64_t> chunk) const {
 
 std::optional<int> zarr_format(const FormatInfo& format) {
   return format.name == "zarr" ? std::optional(format.version) : std::nullopt;
+}
+
+std::vector<Dimension> named_dimensions(std::span<const std::optional<std::string>> names) {
+  std::vector<Dimension> dims;
+  for (const auto& name : names) dims.push_back({.name = name});
+  return dims;
+}
+
+std::vector<std::optional<std::string>> Dataset::dimension_names() const {
+  std::vector<std::optional<std::string>> names;
+  for (const Dimension& dim : dims) names.push_back(dim.name);
+  return names;
 }
 
 Shape Dataset::grid_shape() const {

@@ -74,9 +74,8 @@ Status check_dataset(const Dataset& dataset) {
     if (extent > kMaxExtent) return invalid("shape", fmt::format("{} is more than 2^63-1", extent));
   for (const std::uint64_t extent : dataset.chunk_shape)
     if (extent == 0) return invalid("chunk_shape", "must be 1 or more, is 0");
-  if (!dataset.dimension_names.empty() && dataset.dimension_names.size() != dataset.rank())
-    return invalid("dimension_names",
-                   fmt::format("{} names for {} dimensions", dataset.dimension_names.size(), dataset.rank()));
+  if (!dataset.dims.empty() && dataset.dims.size() != dataset.rank())
+    return invalid("dimension_names", fmt::format("{} names for {} dimensions", dataset.dims.size(), dataset.rank()));
   return check_chunks(dataset, "shape", "chunk_shape");
 }
 

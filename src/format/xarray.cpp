@@ -91,7 +91,7 @@ std::optional<std::vector<std::byte>> from_attribute(const DType& dtype, const J
 }
 
 bool is_named_in_v2(const Dataset& dataset, const Json& attributes) {
-  if (dataset.rank() > 0) return !dataset.dimension_names.empty();
+  if (dataset.rank() > 0) return !dataset.dims.empty();
   return attributes.is_object() && attributes.value(kDimensions, Json()) == Json::array();
 }
 
@@ -112,8 +112,8 @@ Status to_v3(Dataset& dataset, Json& attributes) {
 
 Status to_v2(Dataset& dataset, Json& attributes) {
   const bool named = dataset.rank() == 0 ||
-                     (!dataset.dimension_names.empty() &&
-                      std::ranges::all_of(dataset.dimension_names, [](const auto& n) { return n.has_value(); }));
+                     (!dataset.dims.empty() &&
+                      std::ranges::all_of(dataset.dims, [](const Dimension& dim) { return dim.name.has_value(); }));
   if (!named) return {};
   if (dataset.rank() == 0) attributes[kDimensions] = Json::array();
   if (const auto it = attributes.find(kFillValue); it != attributes.end()) {

@@ -62,7 +62,7 @@ TEST(Copy, FieldsOfMixedByteOrderGetOneInZarr3) {
   Dataset d =
       dataset({4}, {2}, {{"bytes", R"({"endian":["big","little"]})"}}, DType{Kind::structure, 4, {}, 1, fields});
   d.format.version = 2;
-  d.keys = {KeyEncoding::Kind::v2, '.'};
+  d.placement = KeyEncoding{KeyEncoding::Kind::v2, '.'};
   const auto store = memory();
   Array from = Array::create(store, "from", d, Array::IfExists::fail).value();
   std::vector<std::byte> values(16);

@@ -25,7 +25,7 @@ Array filled(const std::shared_ptr<Store>& store, const std::string& path, const
 Dataset small(int zarr_format) {
   Dataset d = dataset({8, 8}, {4, 4});
   d.format.version = zarr_format;
-  if (zarr_format == 2) d.keys = {KeyEncoding::Kind::v2, '.'};
+  if (zarr_format == 2) d.placement = KeyEncoding{KeyEncoding::Kind::v2, '.'};
   return d;
 }
 
@@ -291,7 +291,7 @@ TEST(CopyTree, LabelsOfAnImageAreListedAndPointBack) {
   for (const int zarr_format : {2, 3}) {
     const auto store = memory();
     Dataset d = small(zarr_format);
-    d.keys.separator = '/';
+    std::get<KeyEncoding>(d.placement).separator = '/';
     const Array source = filled(store, "source", d, 1);
     PyramidOptions pyramid;
     pyramid.levels = 2;

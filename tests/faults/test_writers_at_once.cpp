@@ -189,7 +189,7 @@ TEST(WritersAtOnce, ConsolidatedMetadataOfSiblings) {
       ASSERT_TRUE(Group::create(store, "", GroupInfo{{"zarr", format}, "{}"}, Array::IfExists::fail));
       Dataset d = dataset({8}, {4}, {bytes_codec()});
       d.format.version = format;
-      if (format == 2) d.codecs = {bytes_codec()}, d.keys = {KeyEncoding::Kind::v2, '.'};
+      if (format == 2) d.codecs = {bytes_codec()}, d.placement = KeyEncoding{KeyEncoding::Kind::v2, '.'};
       for (const char* name : {"a", "b", "c"})
         ASSERT_TRUE(Array::create(store, name, d, Array::IfExists::fail)) << name;
       for (int repeat = 0; repeat < kRepeats; ++repeat) {

@@ -24,10 +24,10 @@ inline std::vector<std::byte> bytes_of_text(std::string_view text) {
 inline std::string describe(const Dataset& d) {
   std::string text = "zarr " + std::to_string(d.format.version) + " shape " + to_string(d.shape) + " chunks " +
                      to_string(d.chunk_shape) + " dtype " + d.dtype.name() + " keys " +
-                     (d.keys.kind == KeyEncoding::Kind::v2 ? "v2" : "default") + d.keys.separator + " fill";
+                     (d.keys()->kind == KeyEncoding::Kind::v2 ? "v2" : "default") + d.keys()->separator + " fill";
   for (const std::byte b : d.fill) text += " " + std::to_string(std::to_integer<int>(b));
   for (const CodecSpec& c : d.codecs) text += "\n  " + c.name + " " + c.configuration;
-  for (const auto& n : d.dimension_names) text += "\n  dim " + (n ? "'" + *n + "'" : std::string("null"));
+  for (const auto& n : d.dimension_names()) text += "\n  dim " + (n ? "'" + *n + "'" : std::string("null"));
   return text + "\n  attributes " + d.attributes + "\n  extra " + d.format.extra;
 }
 

@@ -278,7 +278,7 @@ TEST(OddButFine, NullsAndNumbersOfLenientWriters) {
       "storage_transformers": null, "consolidated_metadata": null)");
   const Dataset d = std::get<Dataset>(parse_zarr3(with(nulls, "[4, 5]", "[4.0, 5]")).value());
   EXPECT_EQ(d.attributes, "{}");
-  EXPECT_TRUE(d.dimension_names.empty());
+  EXPECT_TRUE(d.dims.empty());
   EXPECT_EQ(d.shape, (Shape{4, 5}));
   EXPECT_EQ(d.format.extra, "");
 }
@@ -287,7 +287,7 @@ TEST(OddButFine, ArrayDimensionsThatDoNotFitAreJustAttributes) {
   for (const char* names : {"[\"y\"]", "[\"y\", 1]", "[\"y\", null]", "\"yx\"", "null", "{}"}) {
     const auto d = parse_zarr2_array(kV2, std::string(R"({"_ARRAY_DIMENSIONS": )") + names + "}");
     ASSERT_TRUE(d) << names;
-    EXPECT_TRUE(d->dimension_names.empty()) << names;
+    EXPECT_TRUE(d->dims.empty()) << names;
   }
 }
 
@@ -302,7 +302,7 @@ TEST(BadDataset, WritersRefuseWhatReadersWould) {
       {[](Dataset& d) { d.codecs.clear(); }, "codecs"},
       {[](Dataset& d) { d.codecs[0].configuration = "["; }, "codecs[0].configuration"},
       {[](Dataset& d) { d.attributes = "[]"; }, "attributes"},
-      {[](Dataset& d) { d.dimension_names = {"y"}; }, "dimension_names"},
+      {[](Dataset& d) { d.dims = {{"y"}}; }, "dimension_names"},
       {[](Dataset& d) { d.fill.pop_back(); }, "fill_value"},
   };
   for (const auto& [change, member] : table) {
@@ -311,7 +311,7 @@ TEST(BadDataset, WritersRefuseWhatReadersWould) {
     const auto v3 = write_zarr3(d);
     ASSERT_FALSE(v3) << member;
     EXPECT_NE(v3.error().message().find(member), std::string::npos) << v3.error().message();
-    d.keys = {KeyEncoding::Kind::v2, '.'};
+    d.placement = KeyEncoding{KeyEncoding::Kind::v2, '.'};
     EXPECT_FALSE(write_zarr2(d)) << member;
   }
 }
@@ -319,7 +319,7 @@ TEST(BadDataset, WritersRefuseWhatReadersWould) {
 TEST(BadDataset, WhatVersion2CannotSay) {
   Dataset d = std::get<Dataset>(parse_zarr3(kV3).value());
   EXPECT_EQ(write_zarr2(d).error().code(), kUnsupported) << "keys";
-  d.keys = {KeyEncoding::Kind::v2, '/'};
+  d.placement = KeyEncoding{KeyEncoding::Kind::v2, '/'};
   ASSERT_TRUE(write_zarr2(d));
   const CodecSpec bytes = d.codecs[0];
   d.codecs = {

@@ -113,7 +113,7 @@ TEST(Golden, Zarr2BecomesZarr3AndBack) {
     EXPECT_EQ(v3.codecs, d.codecs);
     EXPECT_EQ(v3.dtype, d.dtype);
     v3.format.version = 2;
-    v3.keys = d.keys;
+    v3.placement = d.placement;
     const auto back = write_zarr2(v3);
     ASSERT_TRUE(back) << back.error().message();
     if (d.fill.empty()) continue;  // null has become zeros

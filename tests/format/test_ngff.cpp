@@ -26,8 +26,8 @@ Dataset level_of(const std::string& version, Shape shape) {
   d.format.version = version == "0.4" ? 2 : 3;
   d.shape = d.chunk_shape = std::move(shape);
   d.dtype = DType::uint16();
-  d.dimension_names = {"t", "c", "y", "x"};
-  if (version == "0.4") d.keys = {KeyEncoding::Kind::v2, '/'};
+  d.dims = {{"t"}, {"c"}, {"y"}, {"x"}};
+  if (version == "0.4") d.placement = KeyEncoding{KeyEncoding::Kind::v2, '/'};
   return d;
 }
 
@@ -255,8 +255,8 @@ TEST(Ngff, ValidatesImageAndArrays) {
       {[](auto&, auto& l) { l[1].shape[3] = 65; }, "larger than the level before along dimension 3"},
       {[](auto&, auto& l) { l[0].shape.pop_back(); }, "3 dimensions, 4 axes"},
       {[](auto&, auto& l) { l[0].format.version = 2; }, "zarr v2, OME-NGFF 0.5 needs v3"},
-      {[](auto&, auto& l) { l[0].dimension_names[2] = "q"; }, "dimension 2 is named \"q\", the axis \"y\""},
-      {[](auto&, auto& l) { l[0].dimension_names.clear(); }, "no dimension_names"},
+      {[](auto&, auto& l) { l[0].dims[2].name = "q"; }, "dimension 2 is named \"q\", the axis \"y\""},
+      {[](auto&, auto& l) { l[0].dims.clear(); }, "no dimension_names"},
   };
   for (const auto& [change, text] : table) {
     Multiscale m = image("0.5");
@@ -265,6 +265,6 @@ TEST(Ngff, ValidatesImageAndArrays) {
     EXPECT_NE(problems_of(m, levels).find(text), std::string::npos) << text << "\n" << problems_of(m, levels);
   }
   std::vector<Dataset> dotted = levels_of("0.4");
-  dotted[0].keys.separator = '.';
+  std::get<KeyEncoding>(dotted[0].placement).separator = '.';
   EXPECT_NE(problems_of(image("0.4"), dotted).find("separator"), std::string::npos);
 }

@@ -86,26 +86,44 @@ TEST(Nifti, BothVersionsAndByteOrdersSayTheSame) {
       EXPECT_EQ(d->format.name, "nifti");
       EXPECT_EQ(d->format.version, version);
       EXPECT_EQ(zarr_format(d->format), std::nullopt);
-      ASSERT_TRUE(d->contiguous);
-      EXPECT_EQ(d->contiguous->key, "scans/a.nii");
-      EXPECT_EQ(d->contiguous->offset_bytes, version == 1 ? 352u : 544u);
+      const auto* const volume = std::get_if<ContiguousChunks>(&d->placement);
+      ASSERT_NE(volume, nullptr);
+      EXPECT_EQ(volume->key, "scans/a.nii");
+      EXPECT_EQ(volume->offset_bytes, version == 1 ? 352u : 544u);
       ASSERT_EQ(d->codecs.size(), 2u);
       EXPECT_EQ(d->codecs[0].configuration, R"({"order":[2,1,0]})");
       const bool little = (std::endian::native == std::endian::little) != swapped;
       EXPECT_EQ(d->codecs[1].configuration, little ? R"({"endian":"little"})" : R"({"endian":"big"})");
-      EXPECT_EQ(d->dimension_names[2], "z");
+      EXPECT_EQ(d->dims[2].name, "z");
       EXPECT_EQ(d->world_from_voxel->rows, (std::array<double, 12>{2, 0, 0, 0, 0, 3, 0, 0, 0, 0, 4, 0}));
     }
 }
 
-TEST(Nifti, ChunksAreWholeSlabsOfEqualSize) {
+TEST(Nifti, DimensionsHaveUnitsAndDistances) {
+  for (const int version : {1, 2}) {
+    Made made(version);
+    made.shape({4, 3, 2, 5, 6}).pixdim({1, 2, 0, -4, 0.5, 7});
+    if (version == 1)
+      made.put<std::uint8_t>(123, 3 | 16).put<float>(136, 1.5F);
+    else
+      made.put<std::int32_t>(500, 3 | 16).put<double>(216, 1.5);
+    const auto dims = made.parse().value().dims;
+    ASSERT_EQ(dims.size(), 5u);
+    EXPECT_EQ(dims[0], (Dimension{"x", "micrometer", 2.0, {}}));
+    EXPECT_EQ(dims[1], (Dimension{"y", "micrometer", {}, {}})) << "a size of 0 says nothing";
+    EXPECT_EQ(dims[3], (Dimension{"t", "millisecond", 0.5, 1.5}));
+    EXPECT_EQ(dims[4], Dimension{});
+  }
+}
+
+TEST(Nifti, ChunksAreSlabs) {
   const auto chunks = [](const std::vector<std::int64_t>& shape) {
     return Made(2).shape(shape).parse(std::uint64_t{1} << 60).value().chunk_shape;
   };
-  EXPECT_EQ(chunks({64, 64, 40, 65}), (Shape{64, 64, 40, 5}));
+  EXPECT_EQ(chunks({64, 64, 40, 65}), (Shape{64, 64, 40, 12}));
   EXPECT_EQ(chunks({4, 3, 2}), (Shape{4, 3, 2}));
   EXPECT_EQ(chunks({2048, 2048, 7}), (Shape{2048, 1024, 1}));
-  EXPECT_EQ(chunks({4'194'301}), (Shape{1}));  // a prime: no number of elements divides it
+  EXPECT_EQ(chunks({4'194'301}), (Shape{2'097'152}));
   EXPECT_EQ(chunks({1, 1, 1, 1, 1, 1, 3}), (Shape{1, 1, 1, 1, 1, 1, 3}));
 }
 

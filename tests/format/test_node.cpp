@@ -30,7 +30,7 @@ Dataset array_of(int zarr_format) {
   d.dtype = DType::uint16();
   d.fill = bytes_of<std::uint16_t>(7);
   d.codecs = {{"bytes", R"({"endian":"little"})"}};
-  if (zarr_format == 2) d.keys = {KeyEncoding::Kind::v2, '.'};
+  if (zarr_format == 2) d.placement = KeyEncoding{KeyEncoding::Kind::v2, '.'};
   return d;
 }
 

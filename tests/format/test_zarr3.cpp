@@ -65,11 +65,11 @@ TEST(Zarr3, ReadsAnArray) {
   EXPECT_EQ(d.chunk_shape, (Shape{4, 4}));
   EXPECT_EQ(d.dtype, DType::float32());
   EXPECT_EQ(d.fill, bytes_of(0.1F));
-  EXPECT_EQ(d.keys, (KeyEncoding{KeyEncoding::Kind::standard, '/'}));
+  EXPECT_EQ(*d.keys(), (KeyEncoding{KeyEncoding::Kind::standard, '/'}));
   ASSERT_EQ(d.codecs.size(), 2U);
   EXPECT_EQ(d.codecs[0], (CodecSpec{"bytes", R"({"endian":"little"})"}));
   EXPECT_EQ(d.codecs[1], (CodecSpec{"crc32c", "{}"}));
-  EXPECT_EQ(d.dimension_names, (std::vector<std::optional<std::string>>{"y", std::nullopt}));
+  EXPECT_EQ(d.dimension_names(), (std::vector<std::optional<std::string>>{"y", std::nullopt}));
   EXPECT_EQ(d.attributes, R"({"a":1})");
   EXPECT_EQ(d.format.extra, "");
 }
@@ -96,10 +96,10 @@ TEST(Zarr3, ShorthandAndDefaults) {
     "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": []}, "must_understand": true},
     "chunk_key_encoding": "v2", "fill_value": 7, "codecs": ["bytes", {"name": "zstd"}]})");
   EXPECT_EQ(d.rank(), 0U);
-  EXPECT_EQ(d.keys, (KeyEncoding{KeyEncoding::Kind::v2, '.'}));
+  EXPECT_EQ(*d.keys(), (KeyEncoding{KeyEncoding::Kind::v2, '.'}));
   EXPECT_EQ(d.codecs[0], (CodecSpec{"bytes", "{}"}));
   EXPECT_EQ(d.attributes, "{}");
-  EXPECT_TRUE(d.dimension_names.empty());
+  EXPECT_TRUE(d.dims.empty());
 }
 
 TEST(Zarr3, WhatNeedNotBeUnderstoodIsKept) {

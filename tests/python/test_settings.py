@@ -62,8 +62,8 @@ def test_how_a_store_is_opened_is_said_by_words(array: penstock.Array, tmp_path:
     for durable in ("none", "metadata", "all"):
         opened = penstock.open(tmp_path / "a", "r+", durable=durable)
         opened[0, 0] = 7
-        assert opened._core.store.options == (durable, "follow")
-        assert pickle.loads(pickle.dumps(opened))._core.store.options == (durable, "follow")
+        assert opened._core.store.options[:2] == (durable, "follow")
+        assert pickle.loads(pickle.dumps(opened))._core.store.options[:2] == (durable, "follow")
     made = penstock.create(tmp_path / "b", shape=(4,), dtype="u2", durable="all")
     assert made._core.store.options[0] == "all"
     assert penstock.copy(array, tmp_path / "c", durable="metadata")._core.store.options[0] == "metadata"

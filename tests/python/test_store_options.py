@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,25 @@ def test_options_that_the_store_does_not_have_are_refused(tmp_path: pathlib.Path
     with pytest.raises(ValueError, match="has no option 'region'") as raised:
         penstock.open(url, options={"region": "a-secret"})
     assert "a-secret" not in str(raised.value) + "".join(raised.value.__notes__)
+
+
+def test_whatever_opens_a_store_tells_it_the_options(tmp_path: pathlib.Path) -> None:
+    array = penstock.create(tmp_path / "a.zarr", shape=(4, 4), dtype="u1", options={})
+    group = penstock.create_group(tmp_path / "g.zarr", options={})
+    told = {"region": "a-secret"}
+    calls: list[Callable[[], Any]] = [
+        lambda: penstock.create(tmp_path / "b", shape=(4,), dtype="u1", options=told),
+        lambda: penstock.create_group(tmp_path / "b", options=told),
+        lambda: penstock.copy(array, tmp_path / "b", options=told),
+        lambda: penstock.write_pyramid(array, tmp_path / "b", options=told),
+        lambda: penstock.consolidate(group.url, options=told),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match="has no option 'region'") as raised:
+            call()
+        assert "a-secret" not in str(raised.value)
+        assert not (tmp_path / "b").exists()
+    assert array._core.store.options[2] == {}
 
 
 @pytest.mark.parametrize(

@@ -223,7 +223,7 @@ def test_hostile_tensors_are_refused(fields: dict[str, Any], kind: type[Exceptio
     assert str(caught.value) == text
 
 
-def test_deadline(a: ps.Array) -> None:
+def test_deadline(a: ps.Array, tmp_path: pathlib.Path) -> None:
     for deadline in (0, -1.5, datetime.timedelta(seconds=-1)):
         for call in (
             lambda d: a.read(deadline=d),
@@ -234,6 +234,17 @@ def test_deadline(a: ps.Array) -> None:
         ):
             with pytest.raises(TimeoutError, match="was not done by its deadline"):
                 call(deadline)
+    for number, call in enumerate(
+        (
+            lambda url: ps.copy(a, url, deadline=0),
+            lambda url: ps.write_pyramid(a, url, deadline=datetime.timedelta(seconds=-1)),
+        )
+    ):
+        with pytest.raises(TimeoutError, match="was not done by its deadline"):
+            call(tmp_path / str(number))
+        with pytest.raises(FileNotFoundError):
+            ps.open(tmp_path / str(number))
+    assert same(ps.copy(a, tmp_path / "0", resume=True, deadline=1e300)[...], VALUES)
     assert same(a.read(deadline=1e300), VALUES), "too far away to matter, and nothing was written"
     assert same(a.read(deadline=datetime.timedelta(hours=1)), VALUES)
 

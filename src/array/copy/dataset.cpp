@@ -85,13 +85,12 @@ Result<Dataset> changed_dataset(const Dataset& from, const CopyChanges& changes)
   PENSTOCK_ASSIGN(Layers layers, take_apart(from));
   if (!zarr_format(from.format)) {
     to.format = {"zarr", 3, ""};
-    to.keys = {};
-    to.contiguous.reset();
+    to.placement = KeyEncoding();
   }
   if (changes.zarr_format && *changes.zarr_format != to.format.version) {
     to.format.version = *changes.zarr_format;
-    to.keys = to.format.version == 3 ? KeyEncoding{KeyEncoding::Kind::standard, '/'}
-                                     : KeyEncoding{KeyEncoding::Kind::v2, '.'};
+    to.placement = to.format.version == 3 ? KeyEncoding{KeyEncoding::Kind::standard, '/'}
+                                          : KeyEncoding{KeyEncoding::Kind::v2, '.'};
     to.format.extra.clear();
     if (to.format.version == 3) PENSTOCK_TRY(take_one_byte_order(layers.codecs));
     PENSTOCK_TRY(translate_xarray(to));
@@ -100,7 +99,7 @@ Result<Dataset> changed_dataset(const Dataset& from, const CopyChanges& changes)
   if (changes.dimension_separator) {
     if (*changes.dimension_separator != "." && *changes.dimension_separator != "/")
       return Error(ErrorCode::invalid_argument, "the dimension separator is \".\" or \"/\"");
-    to.keys.separator = changes.dimension_separator->front();
+    std::get<KeyEncoding>(to.placement).separator = changes.dimension_separator->front();
   }
   if (changes.chunk_shape) {
     PENSTOCK_TRY(check_rank(*changes.chunk_shape, to, "chunk shape"));

@@ -126,7 +126,7 @@ Status Sender::add(Items items, std::uint64_t bytes, const Write& write) {
 
 /// Only the touched bytes of it.
 Status Sender::add_uncompressed(ChunkUse use, ChunkBytes& bytes) {
-  const ByteExtent extent = touched_bytes(use.region->chain->chunk_layout(), use.slices, use.region->item_bytes);
+  const ByteExtent extent = touched_bytes(use.chain->chunk_layout(), use.slices, use.region->item_bytes);
   const std::uint64_t count = extent.last - extent.first;
   if (at_ + aligned(count) > staging_bytes_) PENSTOCK_TRY(finish());
   PartArray& part = parts_.emplace_back(use.slices);
@@ -148,7 +148,7 @@ Status Sender::add_uncompressed(ChunkUse use, ChunkBytes& bytes) {
 
 /// A chunk that the CPU decodes.
 Status Sender::add_decoded(const Load& load, const ObjectChunks::Chunk& chunk, ChunkBytes& bytes) {
-  const CodecChain& chain = *load.region().chain;
+  const CodecChain& chain = *chunk.chain;
   auto encoded = bytes.get(0, bytes.size(), worker_.encoded);
   if (!encoded) {
     chunk_ = std::move(encoded).error();
@@ -157,7 +157,7 @@ Status Sender::add_decoded(const Load& load, const ObjectChunks::Chunk& chunk, C
   std::vector<PlaceItem> items;
   ChunkSliceArray slices;
   for (std::size_t u = chunk.first_use; u < chunk.last_use; ++u) {
-    const ChunkUse use = load.object->use(u, slices);
+    const ChunkUse use = load.object->use(chunk, u, slices);
     items.push_back(use.item(nullptr, part_of(use)));
   }
   const auto decode = [&](ByteSpan to) {
@@ -181,7 +181,7 @@ Status Sender::add_decoded(const Load& load, const ObjectChunks::Chunk& chunk, C
 Status Sender::fill(const Load& load, const ObjectChunks::Chunk& chunk) {
   ChunkSliceArray slices;
   for (std::size_t u = chunk.first_use; u < chunk.last_use; ++u) {
-    const ChunkUse use = load.object->use(u, slices);
+    const ChunkUse use = load.object->use(chunk, u, slices);
     staged_.push_back(use.item(nullptr, part_of(use)));
   }
   return {};
@@ -198,13 +198,13 @@ Status Sender::add_chunk(const Load& load, const ObjectChunks::Chunk& chunk) {
     worker_.absent += 1;
     return fill(load, chunk);
   }
-  const CodecChain& chain = *load.region().chain;
+  const CodecChain& chain = *chunk.chain;
   chunk_ = check_encoded_size(chain, (*bytes)->size());
   if (!chunk_) return {};
   if (!chain.is_uncompressed()) return add_decoded(load, chunk, **bytes);
   ChunkSliceArray slices;
   for (std::size_t u = chunk.first_use; chunk_ && u < chunk.last_use; ++u)
-    PENSTOCK_TRY(add_uncompressed(load.object->use(u, slices), **bytes));
+    PENSTOCK_TRY(add_uncompressed(load.object->use(chunk, u, slices), **bytes));
   return {};
 }
 
@@ -230,7 +230,8 @@ Status Sender::take_chunk(const Load& load, const ObjectChunks::Chunk& chunk) {
   worker_.chunks += 1;
   chunks_ += chunk.last_use - chunk.first_use;
   ChunkSliceArray slices;
-  for (std::size_t u = chunk.first_use; u < chunk.last_use; ++u) out_bytes_ += load.object->use(u, slices).bytes();
+  for (std::size_t u = chunk.first_use; u < chunk.last_use; ++u)
+    out_bytes_ += load.object->use(chunk, u, slices).bytes();
   return {};
 }
 

@@ -15,22 +15,25 @@ namespace {
 
 /// A chunk of a wave.
 struct Chunk {
-  enum class State : std::uint8_t { absent, unreadable, read };
+  enum class State : std::uint8_t { absent, unreadable, read, decoded };
   std::shared_ptr<const ObjectChunks> object;
   const ObjectChunks::Chunk* of = nullptr;  // in the object
   State state = State::absent;
   std::uint64_t encoded_bytes = 0;
   const std::byte* encoded = nullptr;  // on the device
+  const std::byte* decoded = nullptr;  // there too, of what the CPU decodes; nullptr: nothing, or the batch's
 
   /// What it takes of a piece and of device memory.
   [[nodiscard]] std::uint64_t space() const { return aligned(std::max<std::uint64_t>(encoded_bytes, 1)); }
-  [[nodiscard]] const CodecChain& chain() const { return *object->region().chain; }
+  /// The device's decoders are for chunks that do not end early.
+  [[nodiscard]] bool ends_early() const { return of->chain != object->region().chain; }
+  [[nodiscard]] const CodecChain& chain() const { return *of->chain; }
 };
 
 /// What one worker brings to a wave.
 struct Group {
   std::vector<Chunk> chunks;
-  std::vector<Buffer> encoded;
+  std::vector<Buffer> buffers;  // on the device
 };
 
 /// One of those in flight; used again for later waves.
@@ -71,6 +74,7 @@ struct WavePipeline {
   Status take(WorkerState& mine, Wave& wave, Group& group, const Load& load, std::vector<Chunk*>& pending, bool& again);
   Status load_chunk(WorkerState& mine, Wave& wave, Group& group, ChunkBytes& bytes, Chunk& chunk,
                     std::vector<Chunk*>& pending, Status& read);
+  Status load_decoded(WorkerState& mine, Wave& wave, Group& group, ChunkBytes& bytes, Chunk& chunk, Status& read);
   Status flush(WorkerState& mine, Wave& wave, Group& group, std::vector<Chunk*>& pending);
   Wave* next_to_launch();
   Status launch(WorkerState& mine, Wave& wave);
@@ -173,8 +177,8 @@ Status WavePipeline::flush(WorkerState& mine, Wave& wave, Group& group, std::vec
     at += chunk->space();
   }
   pending.clear();
-  group.encoded.push_back(std::move(buffer));
-  return mine.pieces.send(group.encoded.back().data(), wave.stream);
+  group.buffers.push_back(std::move(buffer));
+  return mine.pieces.send(group.buffers.back().data(), wave.stream);
 }
 
 /// Brings a chunk into the piece, or, when it is larger, up piece by piece.  `read`: whether it could be read.
@@ -185,9 +189,9 @@ Status WavePipeline::load_chunk(WorkerState& mine, Wave& wave, Group& group, Chu
     PENSTOCK_TRY(flush(mine, wave, group, pending));
     PENSTOCK_ASSIGN(Buffer buffer, allocate(wave, space));
     chunk.encoded = buffer.data();
-    group.encoded.push_back(std::move(buffer));
+    group.buffers.push_back(std::move(buffer));
     return mine.pieces.send_fetched(
-        bytes.size(), group.encoded.back().data(), wave.stream,
+        bytes.size(), group.buffers.back().data(), wave.stream,
         [&](std::uint64_t at, ByteSpan into) { return bytes.read(at, into); }, read);
   }
   PENSTOCK_ASSIGN(ByteSpan room, mine.pieces.room(space));
@@ -200,6 +204,29 @@ Status WavePipeline::load_chunk(WorkerState& mine, Wave& wave, Group& group, Chu
   mine.pieces.fill(space);
   pending.push_back(&chunk);
   return {};
+}
+
+/// Brings up a chunk that the CPU decodes.
+Status WavePipeline::load_decoded(WorkerState& mine, Wave& wave, Group& group, ChunkBytes& bytes, Chunk& chunk,
+                                  Status& read) {
+  Worker& worker = job.worker();
+  Bytes buffer;  // worker.encoded may hold what one request brought for several chunks
+  const auto encoded = bytes.get(0, bytes.size(), buffer);
+  if (!encoded) {
+    read = encoded.error();
+    return {};
+  }
+  {
+    const StageClock clock(worker, Stage::decode);
+    PENSTOCK_TRY(worker.decoded.resize_discard(chunk.chain().decoded_size()));
+    read = chunk.chain().decode_to_layout(*encoded, worker.decoded.span(), worker.scratch, {});
+  }
+  if (!read) return {};
+  PENSTOCK_ASSIGN(Buffer to, allocate(wave, worker.decoded.size()));
+  chunk.decoded = to.data();
+  group.buffers.push_back(std::move(to));
+  chunks_on_cpu += 1;
+  return mine.pieces.send_all(worker.decoded, group.buffers.back().data(), wave.stream);
 }
 
 /// The chunks of a load, which have room in the group.
@@ -229,9 +256,14 @@ Status WavePipeline::take(WorkerState& mine, Wave& wave, Group& group, const Loa
     } else {
       chunk.encoded_bytes = (*bytes)->size();
       read = check_encoded_size(chunk.chain(), chunk.encoded_bytes);
-      if (read) PENSTOCK_TRY(load_chunk(mine, wave, group, **bytes, chunk, pending, read));
+      if (read && chunk.ends_early()) {
+        PENSTOCK_TRY(flush(mine, wave, group, pending));
+        PENSTOCK_TRY(load_decoded(mine, wave, group, **bytes, chunk, read));
+      } else if (read) {
+        PENSTOCK_TRY(load_chunk(mine, wave, group, **bytes, chunk, pending, read));
+      }
     }
-    chunk.state = read ? Chunk::State::read : Chunk::State::unreadable;
+    chunk.state = !read ? Chunk::State::unreadable : chunk.ends_early() ? Chunk::State::decoded : Chunk::State::read;
     if (read) continue;
     PENSTOCK_ASSIGN(const bool later, run.feed.locate_again(load, of, read.error()));
     if (later) {
@@ -274,7 +306,7 @@ void WavePipeline::add_items(const Chunk& chunk, const std::byte* decoded, std::
                              std::vector<PartArray>& parts) {
   ChunkSliceArray slices;
   for (std::size_t u = chunk.of->first_use; u < chunk.of->last_use; ++u) {
-    const ChunkUse use = chunk.object->use(u, slices);
+    const ChunkUse use = chunk.object->use(*chunk.of, u, slices);
     items.push_back(use.item(decoded, parts.emplace_back(use.slices)));
   }
 }
@@ -307,7 +339,7 @@ Status WavePipeline::launch(WorkerState& mine, Wave& wave) {
   std::uint32_t in_batch = 0;
   for (const Group& group : wave.groups)
     for (const Chunk& chunk : group.chunks)
-      add_items(chunk, chunk.state == Chunk::State::read ? batch.decoded(in_batch++) : nullptr, items, parts);
+      add_items(chunk, chunk.state == Chunk::State::read ? batch.decoded(in_batch++) : chunk.decoded, items, parts);
   return DeviceRun::place(items, wave.stream);
 }
 
@@ -362,7 +394,7 @@ Status WavePipeline::finish(Wave& wave) {
   for (const Group& group : wave.groups)
     for (const Chunk& chunk : group.chunks)
       for (std::size_t u = chunk.of->first_use; u < chunk.of->last_use; ++u)
-        job.advance(chunk.object->use(u, slices).bytes());
+        job.advance(chunk.object->use(*chunk.of, u, slices).bytes());
   wave.groups.clear();
   wave.device = Buffer();
   const std::scoped_lock lock(mutex);

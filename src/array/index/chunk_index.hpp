@@ -54,7 +54,7 @@ struct ChunkRef {
   std::uint64_t size_bytes = 0;
   std::shared_ptr<const ChunkHolder> holder;
   std::optional<std::uint64_t> inner;  ///< number in the shard that holds it
-  Shape valid;                         ///< elements that it has, where they are fewer than a chunk's; empty: all
+  Shape valid;                         ///< shape of it where it ends before a chunk does; empty: that of a chunk
   std::optional<Error> error;          ///< why it could not be located; the other members say nothing then
 
   /// Where in its object: "inner chunk 3"; empty when it is the object.
@@ -68,9 +68,16 @@ class ChunkIndex {
   /// Locates chunks, with all requests of a kind under way together.  What is wrong with one is noted in it.
   /// Errors: those that end the work (cancelled, out_of_memory).
   [[nodiscard]] virtual Status locate(const ChunkIds& chunks, Fetcher& fetcher, std::span<ChunkRef> out) const = 0;
+  /// Whether the last chunks along a dimension end where the array does (ChunkRef::valid), and are not padded.
+  [[nodiscard]] virtual bool crops(std::size_t /*dimension*/) const { return false; }
   /// An object was found to be of another version: what is known of it is looked at no more.
   virtual void forget(const ChunkHolder& /*holder*/) const {}
 };
+
+/// The elements that a chunk has where the array ends inside it; empty: all.  `cropped`: by dimension, whether it ends
+/// there.
+Shape valid_part(std::span<const std::uint64_t> chunk, const Shape& shape, const Shape& chunk_shape,
+                 const std::vector<bool>& cropped);
 
 /// As index.locate; what turns out to be of another version is located again, a few times.
 Status locate_chunks(const ChunkIndex& index, const ChunkIds& chunks, Fetcher& fetcher, std::span<ChunkRef> out);

@@ -5,31 +5,20 @@
 
 namespace penstock {
 
-/// Elements one behind another from a byte of an object on.
-struct ContiguousVolume {
-  using Fastest = ContiguousChunks::Fastest;
-  std::string key;
-  std::uint64_t offset_bytes = 0;
-  Shape shape;
-  std::uint64_t item_bytes = 1;
-  Fastest fastest = Fastest::last;
-};
-
 class ContiguousIndex final : public ChunkIndex {
  public:
-  /// `chunk_shape`: of slabs that are contiguous: from the slowest dimension on 1, then any, then whole.
-  /// Errors: invalid_argument (other chunks), out_of_range (the volume ends beyond 64 bits).
-  static Result<std::unique_ptr<ContiguousIndex>> make(ContiguousVolume volume, Shape chunk_shape);
-  /// The largest slabs of at most `max_bytes`, at least one element.
-  static Shape slab_shape(const ContiguousVolume& volume, std::uint64_t max_bytes);
+  /// `shape`, `item_bytes`: of the array.  `chunk_shape`: of slabs that are contiguous: from the slowest dimension on
+  /// 1, then any, then whole.  Errors: invalid_argument (other chunks), out_of_range (the volume ends beyond 64 bits).
+  static Result<std::unique_ptr<ContiguousIndex>> make(const ContiguousChunks& volume, Shape shape, Shape chunk_shape,
+                                                       std::uint64_t item_bytes);
   Status locate(const ChunkIds& chunks, Fetcher& fetcher, std::span<ChunkRef> out) const override;
+  [[nodiscard]] bool crops(std::size_t /*dimension*/) const override { return true; }
 
  private:
-  ContiguousIndex(ContiguousVolume volume, Shape chunk_shape)
-      : volume_(std::move(volume)), chunk_shape_(std::move(chunk_shape)) {}
-  ContiguousVolume volume_;
-  Shape chunk_shape_;
-  Strides strides_;
+  ContiguousIndex() = default;
+  std::uint64_t offset_bytes_ = 0, item_bytes_ = 1;
+  Shape shape_, chunk_shape_;
+  std::vector<std::uint64_t> strides_;  // bytes
   std::shared_ptr<const ChunkHolder> holder_;
 };
 

@@ -4,137 +4,182 @@
 
 #include <algorithm>
 #include <limits>
-#include <set>
+#include <numeric>
 
 #include "core/checked.hpp"
 
 namespace penstock {
 namespace {
 
-std::uint64_t number_at(const std::byte* at, std::uint32_t bytes, bool big_endian) {
+std::uint64_t number_at(const std::byte* at, std::uint32_t bytes, std::endian order) {
   std::uint64_t value = 0;
   for (std::uint32_t i = 0; i < bytes; ++i)
-    value |= std::to_integer<std::uint64_t>(at[i]) << 8 * (big_endian ? bytes - 1 - i : i);
+    value |= std::to_integer<std::uint64_t>(at[i]) << 8 * (order == std::endian::big ? bytes - 1 - i : i);
   return value;
+}
+
+Error wrong_table(const ChunkTable& table, const std::string& why) {
+  return {ErrorCode::invalid_metadata, fmt::format("{}: the table of chunks {}", table.key, why)};
+}
+
+Status check_column(const ChunkTable& table, const TableColumn& column, std::uint64_t count) {
+  if (!column.values.empty()) {
+    if (column.values.size() == count) return {};
+    return wrong_table(table, fmt::format("has {} numbers for {} chunks", column.values.size(), count));
+  }
+  if (column.item_bytes != 2 && column.item_bytes != 4 && column.item_bytes != 8)
+    return wrong_table(table, fmt::format("has numbers of {} bytes", column.item_bytes));
+  PENSTOCK_ASSIGN(const std::uint64_t bytes, checked_mul(count, column.item_bytes));
+  PENSTOCK_TRY(checked_add(column.offset_bytes, bytes));
+  return {};
+}
+
+/// Each dimension stands in the order once.
+Status complete_order(ChunkTable& table, std::size_t rank) {
+  std::vector<std::size_t> dims(rank);
+  std::iota(dims.begin(), dims.end(), std::size_t{0});
+  if (table.order.empty()) table.order = dims;
+  if (!std::is_permutation(table.order.begin(), table.order.end(), dims.begin(), dims.end()))
+    return wrong_table(table, fmt::format("has an order that does not name {} dimensions once each", rank));
+  return {};
+}
+
+Status check_chunk_bytes(const ChunkTable& table, const Shape& chunk_shape, std::uint64_t item_bytes) {
+  PENSTOCK_ASSIGN(const std::uint64_t elements, element_count(chunk_shape));
+  PENSTOCK_ASSIGN(const std::uint64_t bytes, checked_mul(elements, item_bytes));
+  if (table.max_chunk_bytes == 0 || bytes <= table.max_chunk_bytes) return {};
+  return wrong_table(table, fmt::format("is of chunks {} of {} bytes; they may have {}", to_string(chunk_shape), bytes,
+                                        table.max_chunk_bytes));
 }
 
 }  // namespace
 
-Shape valid_part(std::span<const std::uint64_t> chunk, const Shape& shape, const Shape& chunk_shape,
-                 std::span<const char> cropped) {
-  Shape valid = chunk_shape;
-  for (std::size_t d = 0; d < shape.size(); ++d)
-    if (cropped[d] != 0) valid[d] = std::min(chunk_shape[d], shape[d] - chunk[d] * chunk_shape[d]);
-  return valid == chunk_shape ? Shape{} : valid;
-}
-
-Result<std::unique_ptr<TableIndex>> TableIndex::make(ChunkTable table) {
-  for (const TableColumn& column : {table.offsets, table.sizes})
-    if (column.item_bytes != 2 && column.item_bytes != 4 && column.item_bytes != 8)
-      return Error(ErrorCode::invalid_metadata,
-                   fmt::format("{}: numbers of {} bytes in the table of chunks", table.key, column.item_bytes));
-  table.cropped_at_edges.resize(table.shape.size(), 0);
-  std::unique_ptr<TableIndex> index(new TableIndex(std::move(table)));
-  for (std::size_t d = 0; d < index->table_.shape.size(); ++d)
-    index->grid_.push_back(div_up(index->table_.shape[d], index->table_.chunk_shape[d]));
+Result<std::unique_ptr<TableIndex>> TableIndex::make(ChunkTable table, Shape shape, Shape chunk_shape,
+                                                     std::uint64_t item_bytes) {
+  PENSTOCK_TRY(complete_order(table, shape.size()));
+  table.cropped_at_edges.resize(shape.size(), false);
+  PENSTOCK_TRY(check_chunk_bytes(table, chunk_shape, item_bytes));
+  std::unique_ptr<TableIndex> index(new TableIndex(std::move(table), std::move(shape), std::move(chunk_shape)));
+  for (std::size_t d = 0; d < index->shape_.size(); ++d)
+    index->grid_.push_back(div_up(index->shape_[d], index->chunk_shape_[d]));
   PENSTOCK_ASSIGN(index->count_, element_count(index->grid_));
-  for (const TableColumn& column : {index->table_.offsets, index->table_.sizes}) {
-    PENSTOCK_ASSIGN(const std::uint64_t bytes, checked_mul(index->count_, column.item_bytes));
-    PENSTOCK_TRY(checked_add(column.offset_bytes, bytes));
-  }
+  for (const TableColumn* column : {&index->table_.offsets, &index->table_.sizes})
+    PENSTOCK_TRY(check_column(index->table_, *column, index->count_));
   index->holder_ = std::make_shared<const ChunkHolder>(ChunkHolder{index->table_.key, {}, {}});
   return index;
 }
 
-TableIndex::Page TableIndex::page_of(const FetchAnswer& answer, const TableColumn& column) const {
+TableIndex::Page TableIndex::page_of(const FetchAnswer& answer, const TableColumn& from) const {
   Page page;
   if (!answer.status)
     page.error = answer.status.error();
   else if (answer.absent)
     page.error = Error(ErrorCode::not_found, table_.key + ": the object has vanished");
   else
-    for (std::size_t at = 0; at < answer.bytes.size(); at += column.item_bytes)
-      page.items.push_back(number_at(answer.bytes.data() + at, column.item_bytes, table_.big_endian));
+    for (std::size_t at = 0; at < answer.bytes.size(); at += from.item_bytes)
+      page.items.push_back(number_at(answer.bytes.data() + at, from.item_bytes, table_.byte_order));
   return page;
 }
 
-/// Pages that could not be read are not kept beyond the call that wanted them (locate).
-Status TableIndex::read_pages(std::span<const PageNumber> wanted, Fetcher& fetcher) const {
+FetchRequest TableIndex::request_for(const PageNumber& number, const ChunkHolder& holder) const {
+  const TableColumn& from = column(number.first);
+  const std::uint64_t first = number.second * kPageItems;
+  const ByteRange range = ByteRange::span(from.offset_bytes + first * from.item_bytes,
+                                          std::min(kPageItems, count_ - first) * from.item_bytes);
+  return {table_.key, range, holder.same_as()};
+}
+
+/// All of one version of the object: until one is known, the first page alone says which.
+Status TableIndex::read_pages(Wanted& wanted, Fetcher& fetcher) const {
   std::vector<PageNumber> missing;
-  std::shared_ptr<const ChunkHolder> holder;
   {
     const std::scoped_lock lock(mutex_);
-    holder = holder_;
-    for (const PageNumber& number : wanted)
-      if (!pages_.contains(number)) missing.push_back(number);
+    wanted.holder = holder_;
+    for (auto& [number, page] : wanted.pages) {
+      if (const auto kept = pages_.find(number); kept != pages_.end())
+        page = kept->second;
+      else
+        missing.push_back(number);
+    }
   }
-  // Pages must be of one version: until one is known, the first page alone says which.
+  if (missing.empty()) return {};
+  const std::shared_ptr<const ChunkHolder> before = wanted.holder;
+  bool known = before->same_as() != nullptr;
   for (std::size_t first = 0; first < missing.size();) {
-    const bool known = holder->same_as() != nullptr;
-    const std::size_t count = known ? missing.size() - first : 1;
+    const auto some = std::span(missing).subspan(first, known ? missing.size() - first : 1);
     std::vector<FetchRequest> requests;
-    for (const PageNumber& number : std::span(missing).subspan(first, count)) {
-      const TableColumn& column = number.first ? table_.sizes : table_.offsets;
-      const std::uint64_t item = number.second * kPageItems;
-      requests.push_back({table_.key,
-                          ByteRange::span(column.offset_bytes + item * column.item_bytes,
-                                          std::min(kPageItems, count_ - item) * column.item_bytes),
-                          holder->same_as()});
-    }
+    for (const PageNumber& number : some) requests.push_back(request_for(number, *wanted.holder));
     const std::vector<Fetched> answers = fetcher.fetch(requests);
-    const std::scoped_lock lock(mutex_);
     for (std::size_t i = 0; i < answers.size(); ++i) {
-      const PageNumber number = missing[first + i];
-      Page page = page_of(answers[i].answer, number.first ? table_.sizes : table_.offsets);
-      if (page.error && (page.error->code() == ErrorCode::cancelled || page.error->code() == ErrorCode::out_of_memory))
-        return *std::move(page.error);
+      Page page = page_of(answers[i].answer, column(some[i].first));
+      if (page.error && ends_work(*page.error)) return *std::move(page.error);
       if (!known && !page.error) {
-        holder = std::make_shared<const ChunkHolder>(ChunkHolder{table_.key, {}, answers[i].answer.version});
-        if (holder_->same_as() == nullptr) holder_ = holder;
-        holder = holder_;
+        wanted.holder = std::make_shared<const ChunkHolder>(ChunkHolder{table_.key, {}, answers[i].answer.version});
+        known = true;
       }
-      pages_.insert_or_assign(number, std::move(page));
+      wanted.pages[some[i]] = std::make_shared<const Page>(std::move(page));
     }
-    first += count;
+    first += some.size();
   }
+  keep(wanted, before);
+  return {};
+}
+
+/// Pages for later calls, but those that could not be read.  Where there are too many, the last ones stay.
+void TableIndex::keep(const Wanted& wanted, const std::shared_ptr<const ChunkHolder>& before) const {
+  const std::scoped_lock lock(mutex_);
+  if (holder_ != before) return;  // another thread has read some, perhaps of another version
+  holder_ = wanted.holder;
+  if (pages_.size() + wanted.pages.size() > kMaxPages) pages_.clear();
+  for (const auto& [number, page] : wanted.pages)
+    if (!page->error && pages_.size() < kMaxPages) pages_.insert_or_assign(number, page);
+}
+
+/// Of a chunk, in the table.
+std::uint64_t TableIndex::number_of(std::span<const std::uint64_t> chunk) const {
+  std::uint64_t number = 0;
+  for (const std::size_t d : table_.order) number = number * grid_[d] + chunk[d];
+  return number;
+}
+
+Result<std::uint64_t> TableIndex::item(const Wanted& wanted, bool of_sizes, std::uint64_t number) const {
+  const TableColumn& from = column(of_sizes);
+  if (!from.values.empty()) return from.values[number];
+  const Page& page = *wanted.pages.at({of_sizes, number / kPageItems});
+  if (page.error) return *page.error;
+  if (number % kPageItems < page.items.size()) return page.items[number % kPageItems];
+  return Error(ErrorCode::corrupt_data, table_.key + ": the object ends inside its table of chunks");
+}
+
+Status TableIndex::take_place(ChunkRef& ref, const Wanted& wanted, std::uint64_t number) const {
+  PENSTOCK_ASSIGN(ref.offset_bytes, item(wanted, false, number));
+  PENSTOCK_ASSIGN(ref.size_bytes, item(wanted, true, number));
+  if (ref.offset_bytes == 0 && ref.size_bytes == 0) return {};
+  if (ref.size_bytes > std::numeric_limits<std::uint64_t>::max() - ref.offset_bytes)
+    return Error(ErrorCode::corrupt_data,
+                 fmt::format("the table of chunks places {} bytes at byte {}", ref.size_bytes, ref.offset_bytes));
+  ref.state = ChunkRef::State::stored;
   return {};
 }
 
 Status TableIndex::locate(const ChunkIds& chunks, Fetcher& fetcher, std::span<ChunkRef> out) const {
+  Wanted wanted;
   std::vector<std::uint64_t> numbers;
-  std::set<PageNumber> pages;
   for (std::size_t i = 0; i < chunks.size(); ++i) {
-    std::uint64_t linear = 0;
-    for (std::size_t d = 0; d < grid_.size(); ++d) linear = linear * grid_[d] + chunks[i][d];
-    numbers.push_back(linear);
-    for (const bool sizes : {false, true}) pages.insert({sizes, linear / kPageItems});
+    numbers.push_back(number_of(chunks[i]));
+    for (const bool sizes : {false, true})
+      if (column(sizes).values.empty()) wanted.pages[{sizes, numbers.back() / kPageItems}];
   }
-  PENSTOCK_TRY(read_pages(std::vector<PageNumber>(pages.begin(), pages.end()), fetcher));
-  const std::scoped_lock lock(mutex_);
+  PENSTOCK_TRY(read_pages(wanted, fetcher));
   for (std::size_t i = 0; i < chunks.size(); ++i) {
     ChunkRef& ref = out[i];
-    ref.holder = holder_;
+    ref.holder = wanted.holder;
     ref.inner = numbers[i];
-    const std::uint64_t page = numbers[i] / kPageItems, at = numbers[i] % kPageItems;
-    const auto offsets = pages_.find({false, page}), sizes = pages_.find({true, page});
-    if (offsets == pages_.end() || sizes == pages_.end()) {  // forgotten by another thread
-      ref.error = Error(ErrorCode::changed, table_.key + ": the object was replaced meanwhile");
-      continue;
-    }
-    ref.error = offsets->second.error ? offsets->second.error : sizes->second.error;
-    if (ref.error) continue;
-    ref.offset_bytes = offsets->second.items[at];
-    ref.size_bytes = sizes->second.items[at];
-    if (ref.offset_bytes == 0 && ref.size_bytes == 0) continue;
-    if (ref.size_bytes > std::numeric_limits<std::uint64_t>::max() - ref.offset_bytes) {
-      ref.error = Error(ErrorCode::corrupt_data, fmt::format("the table of chunks places {} bytes at byte {}",
-                                                             ref.size_bytes, ref.offset_bytes));
-      continue;
-    }
-    ref.state = ChunkRef::State::stored;
-    ref.valid = valid_part(chunks[i], table_.shape, table_.chunk_shape, table_.cropped_at_edges);
+    if (Status done = take_place(ref, wanted, numbers[i]); !done)
+      ref.error = std::move(done).error();
+    else if (ref.state != ChunkRef::State::absent)
+      ref.valid = valid_part(chunks[i], shape_, chunk_shape_, table_.cropped_at_edges);
   }
-  std::erase_if(pages_, [](const auto& page) { return page.second.error.has_value(); });
   return {};
 }
 

@@ -4,37 +4,24 @@
 #include <mutex>
 
 #include "array/index/chunk_index.hpp"
+#include "penstock/dataset.hpp"
 
 namespace penstock {
-
-/// Numbers of one kind that follow each other in the object.
-struct TableColumn {
-  std::uint64_t offset_bytes = 0;
-  std::uint32_t item_bytes = 8;  ///< 2, 4 or 8
-};
-
-/// What an object says of its chunks.
-struct ChunkTable {
-  std::string key;
-  TableColumn offsets, sizes;  ///< of the chunks in C order of the grid; 0 and 0: the chunk is absent
-  bool big_endian = false;
-  Shape shape, chunk_shape;            ///< of the array
-  std::vector<char> cropped_at_edges;  ///< by dimension: chunks end where the array does
-};
-
-/// The elements that a chunk has where the array ends inside it; empty: all.
-Shape valid_part(std::span<const std::uint64_t> chunk, const Shape& shape, const Shape& chunk_shape,
-                 std::span<const char> cropped);
 
 /// Reads the table by pages as they are needed, and keeps them.  Chunks may lie in any order and share bytes.
 class TableIndex final : public ChunkIndex {
  public:
-  /// Errors: invalid_metadata (numbers of another size).
-  static Result<std::unique_ptr<TableIndex>> make(ChunkTable table);
+  /// `shape`, `chunk_shape` (no zeros), `item_bytes`: of the array.
+  /// Errors: invalid_metadata (numbers of another size, a wrong number of them, an order that is none, chunks larger
+  /// than the table allows).
+  static Result<std::unique_ptr<TableIndex>> make(ChunkTable table, Shape shape, Shape chunk_shape,
+                                                  std::uint64_t item_bytes);
   Status locate(const ChunkIds& chunks, Fetcher& fetcher, std::span<ChunkRef> out) const override;
+  [[nodiscard]] bool crops(std::size_t dimension) const override { return table_.cropped_at_edges[dimension]; }
   void forget(const ChunkHolder& holder) const override;
 
   static constexpr std::uint64_t kPageItems = 4096;
+  static constexpr std::size_t kMaxPages = 1024;  ///< kept: 32 MB
 
  private:
   struct Page {
@@ -42,15 +29,29 @@ class TableIndex final : public ChunkIndex {
     std::optional<Error> error;
   };
   using PageNumber = std::pair<bool, std::uint64_t>;  // whether of the sizes, and which
-  explicit TableIndex(ChunkTable table) : table_(std::move(table)) {}
-  Status read_pages(std::span<const PageNumber> wanted, Fetcher& fetcher) const;
-  [[nodiscard]] Page page_of(const FetchAnswer& answer, const TableColumn& column) const;
+  using Pages = std::map<PageNumber, std::shared_ptr<const Page>>;
+  /// What one call works with.
+  struct Wanted {
+    std::shared_ptr<const ChunkHolder> holder;
+    Pages pages;
+  };
+  TableIndex(ChunkTable table, Shape shape, Shape chunk_shape)
+      : table_(std::move(table)), shape_(std::move(shape)), chunk_shape_(std::move(chunk_shape)) {}
+  [[nodiscard]] const TableColumn& column(bool of_sizes) const { return of_sizes ? table_.sizes : table_.offsets; }
+  [[nodiscard]] std::uint64_t number_of(std::span<const std::uint64_t> chunk) const;
+  [[nodiscard]] FetchRequest request_for(const PageNumber& number, const ChunkHolder& holder) const;
+  [[nodiscard]] Page page_of(const FetchAnswer& answer, const TableColumn& from) const;
+  Status read_pages(Wanted& wanted, Fetcher& fetcher) const;
+  void keep(const Wanted& wanted, const std::shared_ptr<const ChunkHolder>& before) const;
+  [[nodiscard]] Result<std::uint64_t> item(const Wanted& wanted, bool of_sizes, std::uint64_t number) const;
+  Status take_place(ChunkRef& ref, const Wanted& wanted, std::uint64_t number) const;
 
   ChunkTable table_;
+  Shape shape_, chunk_shape_;
   Shape grid_;
   std::uint64_t count_ = 0;
   mutable std::mutex mutex_;  // of what follows
-  mutable std::map<PageNumber, Page> pages_;
+  mutable Pages pages_;
   mutable std::shared_ptr<const ChunkHolder> holder_;  // at the version that the pages are of
 };
 

@@ -17,12 +17,30 @@ constexpr std::uint64_t kSerialBytes = std::uint64_t{64} << 10;
 /// others wait longer for the last of them.
 constexpr std::uint64_t kGroupBytes = kStagingBytes;
 
+/// Of the chunks that a region touches, with all their elements.
+std::uint64_t decoded_bytes(const BoundRegion& r) {
+  const Shape& chunk_shape = r.chain->decoded().shape;
+  const Shape& shape = r.view->dataset.shape;
+  std::uint64_t bytes = r.item_bytes;
+  for (std::size_t d = 0; d < r.rank(); ++d) {
+    const Range& range = r.region[d];
+    std::uint64_t extent = saturating_mul(DimPartition(range, chunk_shape[d]).size(), chunk_shape[d]);
+    if (range.count > 0 && r.view->index->crops(d)) {
+      const std::uint64_t last = ChunkSlice{0, range.start, range.step, range.count, 0}.last();
+      const std::uint64_t end = (last / chunk_shape[d] + 1) * chunk_shape[d];
+      extent -= end - std::min(end, shape[d]);
+    }
+    bytes = saturating_mul(bytes, extent);
+  }
+  return bytes;
+}
+
 void count(ReadPlan& plan) {
   for (const BoundRegion& r : plan.regions) {
     plan.chunks = saturating_add(plan.chunks, r.chunks);
     plan.objects = saturating_add(plan.objects, r.objects.size());
     if (r.view->chain.sharding() != nullptr) plan.index_reads = saturating_add(plan.index_reads, r.objects.size());
-    plan.decoded_bytes = saturating_add(plan.decoded_bytes, saturating_mul(r.chunks, r.chain->decoded_size()));
+    plan.decoded_bytes = saturating_add(plan.decoded_bytes, decoded_bytes(r));
     plan.out_bytes = saturating_add(plan.out_bytes, r.out_bytes);
     plan.chunk_bytes = std::max(plan.chunk_bytes, r.chain->decoded_size());
   }

@@ -98,9 +98,9 @@ std::byte* BoundRegion::target_of(std::span<const ChunkSlice> slices, std::byte*
 }
 
 bool ChunkUse::takes_whole() const {
-  const ChunkLayout& layout = region->chain->chunk_layout();
+  const ChunkLayout& layout = chain->chunk_layout();
   if (region->discards || layout.swap || !layout.c_order) return false;
-  const Shape& shape = region->chain->decoded().shape;
+  const Shape& shape = chain->decoded().shape;
   for (std::size_t d = 0; d < slices.size(); ++d) {
     if (slices[d].count != shape[d] || slices[d].step != 1) return false;
     if (shape[d] > 1 && region->strides[d] != layout.strides[d]) return false;
@@ -109,7 +109,7 @@ bool ChunkUse::takes_whole() const {
 }
 
 PlaceItem ChunkUse::item(const std::byte* source, const PartArray& part) const {
-  const ChunkLayout& layout = region->chain->chunk_layout();
+  const ChunkLayout& layout = chain->chunk_layout();
   PlaceItem item;
   item.source = source;
   item.source_strides = layout.strides;

@@ -19,7 +19,7 @@ using ChunkSliceArray = std::array<ChunkSlice, kMaxRank>;
 struct BoundRegion {
   std::shared_ptr<Array::State> state;
   std::shared_ptr<const ArrayView> view;
-  const CodecChain* chain = nullptr;  ///< of the innermost chunks
+  const CodecChain* chain = nullptr;  ///< of the innermost chunks that do not end early
   Region region;
   GridPartition objects;        ///< the region cut along the objects (chunks or shards)
   std::uint64_t chunks = 0;     ///< innermost chunks that it touches; the largest number where there are more
@@ -48,6 +48,7 @@ struct BoundRegion {
 /// What one region wants of one chunk, and where it goes.
 struct ChunkUse {
   const BoundRegion* region;
+  const CodecChain* chain;  ///< of the chunk
   std::span<const ChunkSlice> slices;
   std::byte* out;
 

@@ -42,7 +42,7 @@ struct ChunkFeed::Batch final : FetchSink {
   Result<ByteSpan> room(std::size_t request, std::uint64_t bytes) override {
     Load& load = loads[request];
     if (requests[request].range.kind == ByteRange::Kind::whole)
-      PENSTOCK_TRY(check_encoded_size(*load.region().chain, bytes));
+      PENSTOCK_TRY(check_encoded_size(*load.chunks().front().chain, bytes));
     PENSTOCK_TRY(load.memory.resize_discard(bytes));
     return load.memory.span();
   }

@@ -30,7 +30,7 @@ class HostDecoder {
 Status HostDecoder::fill(const Load& load, const ObjectChunks::Chunk& chunk) {
   ChunkSliceArray slices;
   for (std::size_t u = chunk.first_use; u < chunk.last_use; ++u) {
-    const ChunkUse use = load.object->use(u, slices);
+    const ChunkUse use = load.object->use(chunk, u, slices);
     PENSTOCK_TRY(use.place_fill());
     job_.advance(use.bytes());
   }
@@ -48,8 +48,8 @@ Status HostDecoder::give_up(const Load& load, std::span<const ObjectChunks::Chun
 Status HostDecoder::fetch_uncompressed(const Load& load, const ObjectChunks::Chunk& chunk, ChunkBytes& bytes) {
   ChunkSliceArray slices;
   for (std::size_t u = chunk.first_use; u < chunk.last_use; ++u) {
-    const ChunkUse use = load.object->use(u, slices);
-    ByteExtent wanted = touched_bytes(use.region->chain->chunk_layout(), use.slices, use.region->item_bytes);
+    const ChunkUse use = load.object->use(chunk, u, slices);
+    ByteExtent wanted = touched_bytes(use.chain->chunk_layout(), use.slices, use.region->item_bytes);
     const bool whole = use.takes_whole();
     if (whole) wanted = {0, bytes.size()};
     const std::uint64_t count = wanted.last - wanted.first;
@@ -65,7 +65,7 @@ Status HostDecoder::fetch_uncompressed(const Load& load, const ObjectChunks::Chu
 }
 
 Status HostDecoder::decode(const Load& load, const ObjectChunks::Chunk& chunk) {
-  const CodecChain& chain = *load.region().chain;
+  const CodecChain& chain = *chunk.chain;
   PENSTOCK_ASSIGN(std::optional<ChunkBytes> bytes, ChunkBytes::open(load, chunk.ref, worker_, job_.stop()));
   if (!bytes) {
     worker_.absent += 1;
@@ -77,7 +77,7 @@ Status HostDecoder::decode(const Load& load, const ObjectChunks::Chunk& chunk) {
   ChunkSliceArray slices;
   {
     const StageClock clock(worker_, Stage::decode);
-    const ChunkUse use = load.object->use(chunk.first_use, slices);
+    const ChunkUse use = load.object->use(chunk, chunk.first_use, slices);
     Arena discarded;
     const DecodeContext context{use.region->discards ? &discarded : use.region->arena};
     if (chunk.last_use - chunk.first_use == 1 && use.takes_whole()) {
@@ -90,7 +90,7 @@ Status HostDecoder::decode(const Load& load, const ObjectChunks::Chunk& chunk) {
   }
   const StageClock clock(worker_, Stage::assemble);
   for (std::size_t u = chunk.first_use; u < chunk.last_use; ++u) {
-    const ChunkUse use = load.object->use(u, slices);
+    const ChunkUse use = load.object->use(chunk, u, slices);
     PENSTOCK_TRY(use.place(worker_.decoded.data(), ChunkUse::Source::whole_chunk));
     job_.advance(use.bytes());
   }

@@ -13,8 +13,8 @@ ByteExtent wanted_bytes(const ObjectChunks& object, const ObjectChunks::Chunk& c
   ChunkSliceArray buffer;
   ByteExtent all{~std::uint64_t{0}, 0};
   for (std::size_t u = chunk.first_use; u < chunk.last_use; ++u) {
-    const ChunkUse use = object.use(u, buffer);
-    const ByteExtent one = touched_bytes(use.region->chain->chunk_layout(), use.slices, use.region->item_bytes);
+    const ChunkUse use = object.use(chunk, u, buffer);
+    const ByteExtent one = touched_bytes(use.chain->chunk_layout(), use.slices, use.region->item_bytes);
     all = {std::min(all.first, one.first), std::max(all.last, one.last)};
   }
   return all;
@@ -26,9 +26,9 @@ ByteRange Load::range() const {
   const ObjectChunks::Chunk& first = chunks().front();
   const ChunkRef& last = chunks().back().ref;
   const bool whole = first.ref.state == ChunkRef::State::whole_object;
-  if (run.last - run.first == 1 && region().chain->is_uncompressed()) {
+  if (run.last - run.first == 1 && first.chain->is_uncompressed()) {
     const ByteExtent wanted = wanted_bytes(*object, first);
-    const std::uint64_t all = region().chain->decoded_size();
+    const std::uint64_t all = first.chain->decoded_size();
     // One that is wanted whole is asked for as such, so that the answer tells whether it has the right size.
     if (!whole || wanted.first > 0 || wanted.last < all)
       return ByteRange::span(first.ref.offset_bytes + wanted.first, wanted.last - wanted.first);

@@ -48,7 +48,8 @@ Result<ObjectChunks> ObjectChunks::make(std::span<const Part> parts) {
   if (!std::is_sorted(object.uses_.begin(), object.uses_.end(), before))
     std::stable_sort(object.uses_.begin(), object.uses_.end(), before);
   for (std::size_t i = 0; i < object.uses_.size(); ++i) {
-    if (i == 0 || object.uses_[i].linear != object.uses_[i - 1].linear) object.chunks_.push_back({{}, i, i});
+    if (i == 0 || object.uses_[i].linear != object.uses_[i - 1].linear)
+      object.chunks_.push_back({{}, i, i, first.chain});
     object.chunks_.back().last_use = i + 1;
   }
   return object;
@@ -63,7 +64,7 @@ ObjectChunks ObjectChunks::part(std::size_t first, std::size_t last) const {
   for (const Chunk& chunk : std::span(chunks_).subspan(first, last - first)) {
     const std::size_t begin = some.uses_.size();
     for (std::size_t u = chunk.first_use; u < chunk.last_use; ++u) some.uses_.push_back(uses_[u]);
-    some.chunks_.push_back({{}, begin, some.uses_.size()});
+    some.chunks_.push_back({{}, begin, some.uses_.size(), region().chain});
   }
   return some;
 }
@@ -82,13 +83,35 @@ void ObjectChunks::add_ids(ChunkIds& ids) const {
 }
 
 void ObjectChunks::take_places(std::span<ChunkRef> refs, std::uint64_t gap_bytes, std::uint64_t max_bytes) {
-  for (std::size_t i = 0; i < chunks_.size(); ++i) chunks_[i].ref = std::move(refs[i]);
+  for (std::size_t i = 0; i < chunks_.size(); ++i) {
+    ChunkRef& ref = chunks_[i].ref;
+    ref = std::move(refs[i]);
+    if (ref.error || ref.state == ChunkRef::State::absent) continue;
+    if (Status done = check_place(chunks_[i]); !done) ref.error = std::move(done).error();
+  }
   const auto before = [](const Chunk& a, const Chunk& b) {
     const bool x = a.ref.state == ChunkRef::State::absent, y = b.ref.state == ChunkRef::State::absent;
     return x != y ? y : a.ref.offset_bytes < b.ref.offset_bytes;
   };
   if (!std::is_sorted(chunks_.begin(), chunks_.end(), before)) std::stable_sort(chunks_.begin(), chunks_.end(), before);
   find_runs(gap_bytes, max_bytes);
+}
+
+/// Finds the chain of a chunk that ends early, which must have what is wanted of it.
+Status ObjectChunks::check_place(Chunk& chunk) const {
+  const Shape& valid = chunk.ref.valid;
+  if (!valid.empty()) {
+    PENSTOCK_ASSIGN(chunk.chain, region().view->cropped->get(region().view->dataset, valid));
+    ChunkSliceArray buffer;
+    for (std::size_t u = chunk.first_use; u < chunk.last_use; ++u) {
+      const std::span<const ChunkSlice> slices = use(chunk, u, buffer).slices;
+      for (std::size_t d = 0; d < slices.size(); ++d)
+        if (slices[d].last() >= valid[d])
+          return Error(ErrorCode::internal, "the index of chunks gives one that ends inside the array");
+    }
+  }
+  if (chunk.ref.state != ChunkRef::State::stored) return {};
+  return check_encoded_size(*chunk.chain, chunk.ref.size_bytes);
 }
 
 void ObjectChunks::find_runs(std::uint64_t gap_bytes, std::uint64_t max_bytes) {
@@ -117,13 +140,13 @@ void ObjectChunks::find_runs(std::uint64_t gap_bytes, std::uint64_t max_bytes) {
   }
 }
 
-ChunkUse ObjectChunks::use(std::size_t i, ChunkSliceArray& slices) const {
+ChunkUse ObjectChunks::use(const Chunk& chunk, std::size_t i, ChunkSliceArray& slices) const {
   const Use& use = uses_[i];
   const Destination& to = destinations_[use.destination];
-  if (!sharded_) return {to.region, to.slices, to.out};
+  if (!sharded_) return {to.region, chunk.chain, to.slices, to.out};
   const std::span<ChunkSlice> inner(slices.data(), grid_.size());
   to.inner.get(use.cut, inner);
-  return {to.region, inner, to.region->target_of(inner, to.out)};
+  return {to.region, chunk.chain, inner, to.region->target_of(inner, to.out)};
 }
 
 }  // namespace penstock

@@ -20,6 +20,7 @@ class ObjectChunks {
   struct Chunk {
     ChunkRef ref;
     std::size_t first_use, last_use;
+    const CodecChain* chain;  ///< of the region, but for chunks that end where the array does
   };
   /// Chunks [first, last) that one request brings: one, or several that lie close together; or that need none.
   struct Run {
@@ -30,14 +31,15 @@ class ObjectChunks {
 
   /// The chunks' coordinates in the grid of the index, in the order of chunks().
   void add_ids(ChunkIds& ids) const;
-  /// Takes the places that the index gave for them, and puts the chunks into the order of their bytes.
+  /// Takes the places that the index gave for them, and puts the chunks into the order of their bytes.  What has a size
+  /// that no chunk can have is not asked for.
   void take_places(std::span<ChunkRef> refs, std::uint64_t gap_bytes, std::uint64_t max_bytes);
 
   [[nodiscard]] const BoundRegion& region() const { return *destinations_.front().region; }
   [[nodiscard]] std::span<const Chunk> chunks() const { return chunks_; }
   [[nodiscard]] std::span<const Run> runs() const { return runs_; }
-  /// `slices` holds what the use points to.
-  [[nodiscard]] ChunkUse use(std::size_t i, ChunkSliceArray& slices) const;
+  /// The `i`-th use, of this chunk; `slices` holds what it points to.
+  [[nodiscard]] ChunkUse use(const Chunk& chunk, std::size_t i, ChunkSliceArray& slices) const;
   /// Chunks [first, last) of it as an object of their own, not located.
   [[nodiscard]] ObjectChunks part(std::size_t first, std::size_t last) const;
   /// How often these chunks were located before.
@@ -57,6 +59,7 @@ class ObjectChunks {
     std::uint64_t cut;     // of the destination's cut
     std::uint32_t destination;
   };
+  Status check_place(Chunk& chunk) const;
   void find_runs(std::uint64_t gap_bytes, std::uint64_t max_bytes);
 
   bool sharded_ = false;

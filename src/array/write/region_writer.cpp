@@ -63,7 +63,7 @@ struct RegionWriter::OldShard {
 Result<RegionWriter::OldShard> RegionWriter::OldShard::locate(Array::State& state, const ArrayView& view,
                                                               const Piece& piece, Job& job) {
   const ShardingCodec& sharding = *view.chain.sharding();
-  const ShardIndex index(std::make_unique<KeyIndex>(state.path, view.dataset.keys), sharding, state.indexes);
+  const ShardIndex index(std::make_unique<KeyIndex>(state.path, *view.dataset.keys()), sharding, state.indexes);
   const Shape& grid = sharding.inner_grid();
   ChunkIds ids(grid.size());
   std::array<std::uint64_t, kMaxRank> at{};
@@ -103,8 +103,7 @@ Result<RegionWriter> RegionWriter::make(const Array& array, const Region& region
   writer.state_ = ArrayAccess::share(array);
   writer.view_ = writer.state_->current();
   const Dataset& dataset = writer.view_->dataset;
-  if (!writer.state_->store->writable())
-    return Error(ErrorCode::permission_denied, writer.state_->store->url() + " is open for reading only");
+  PENSTOCK_TRY(writer.state_->check_writable(dataset));
   PENSTOCK_TRY(check_region(region, dataset.shape));
   PENSTOCK_ASSIGN(writer.cut_, GridPartition::make(region, dataset.chunk_shape));
   writer.data_ = static_cast<const std::byte*>(source.data);

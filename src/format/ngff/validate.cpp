@@ -50,14 +50,14 @@ void check_transforms(const Multiscale& image, Problems& problems) {
 }
 
 void check_names(const Multiscale& image, const Dataset& array, const std::string& where, Problems& problems) {
-  if (array.dimension_names.empty()) {
+  if (array.dims.empty()) {
     if (image.version == "0.5") problems.push_back(where + "the array has no dimension_names");
     return;
   }
-  for (std::size_t k = 0; k < std::min(image.axes.size(), array.dimension_names.size()); ++k)
-    if (array.dimension_names[k] != image.axes[k].name)
+  for (std::size_t k = 0; k < std::min(image.axes.size(), array.dims.size()); ++k)
+    if (array.dims[k].name != image.axes[k].name)
       problems.push_back(fmt::format("{}dimension {} is named \"{}\", the axis \"{}\"", where, k,
-                                     array.dimension_names[k].value_or("null"), image.axes[k].name));
+                                     array.dims[k].name.value_or("null"), image.axes[k].name));
 }
 
 void check_array(const Multiscale& image, const Dataset& array, const std::string& where, Problems& problems) {
@@ -67,7 +67,7 @@ void check_array(const Multiscale& image, const Dataset& array, const std::strin
         fmt::format("{}zarr v{}, OME-NGFF {} needs v{}", where, array.format.version, image.version, format));
   if (array.rank() != image.axes.size())
     problems.push_back(fmt::format("{}{} dimensions, {} axes", where, array.rank(), image.axes.size()));
-  if (format == 2 && array.format.version == 2 && array.keys.separator != '/')
+  if (format == 2 && array.format.version == 2 && (array.keys() == nullptr || array.keys()->separator != '/'))
     problems.push_back(where + "the dimension separator must be \"/\"");
   check_names(image, array, where, problems);
 }

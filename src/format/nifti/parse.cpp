@@ -10,6 +10,7 @@
 #include "core/json.hpp"
 #include "format/members.hpp"
 #include "format/nifti/nifti.hpp"
+#include "format/slabs.hpp"
 
 namespace penstock {
 namespace {
@@ -30,7 +31,7 @@ struct Header {
   std::int16_t bitpix = 0;
   std::array<double, 8> pixdim{};
   double vox_offset = 0;  // a float in version 1
-  double scl_slope = 0, scl_inter = 0;
+  double scl_slope = 0, scl_inter = 0, toffset = 0;
   std::int32_t xyzt_units = 0, qform_code = 0, sform_code = 0;
   std::array<double, 3> quaternion{}, qoffset{};
   std::array<double, 12> srow{};
@@ -82,6 +83,7 @@ Header read_header1(const Reader& r) {
   h.scl_slope = r.get<float>(112);
   h.scl_inter = r.get<float>(116);
   h.xyzt_units = r.get<std::uint8_t>(123);
+  h.toffset = r.get<float>(136);
   h.descrip = r.text(148, 80);
   h.qform_code = r.get<std::int16_t>(252);
   h.sform_code = r.get<std::int16_t>(254);
@@ -104,6 +106,7 @@ Header read_header2(const Reader& r) {
   h.vox_offset = static_cast<double>(r.get<std::int64_t>(168));
   h.scl_slope = r.get<double>(176);
   h.scl_inter = r.get<double>(184);
+  h.toffset = r.get<double>(216);
   h.descrip = r.text(240, 80);
   h.qform_code = r.get<std::int32_t>(344);
   h.sform_code = r.get<std::int32_t>(348);
@@ -160,22 +163,6 @@ Result<Shape> shape_of(const Header& h) {
   return shape;
 }
 
-/// Whole planes, rows or elements that lie one behind another, such that every chunk has the same number of bytes: the
-/// first dimensions are whole, the next is divided, those behind it are taken one by one.
-Shape slab_shape(const Shape& shape, std::uint64_t item_bytes) {
-  Shape slab(shape.size(), 1);
-  std::uint64_t bytes = item_bytes;
-  for (std::size_t d = 0; d < shape.size(); ++d) {
-    const std::uint64_t room = std::max<std::uint64_t>(kSlabBytes / bytes, 1);
-    std::uint64_t take = std::min(shape[d], room);
-    while (shape[d] % take != 0) --take;
-    slab[d] = take;
-    if (take < shape[d]) break;
-    bytes *= take;
-  }
-  return slab;
-}
-
 /// Method 3 of the standard, then method 2, then method 1 (voxel sizes alone).
 Result<Affine> affine_of(const Header& h) {
   Affine a;
@@ -211,6 +198,29 @@ std::string_view space_unit(std::int32_t code) {
     case 3: return "micrometer";
     default: return "";
   }
+}
+
+std::string_view time_unit(std::int32_t code) {
+  switch (code & 0x38) {
+    case 8: return "second";
+    case 16: return "millisecond";
+    case 24: return "microsecond";
+    case 32: return "hertz";
+    default: return "";  // parts per million and radians per second are of no time
+  }
+}
+
+/// Where the axes of space point is said by the transformation to the world; here only how far apart elements lie.
+std::vector<Dimension> dims_of(const Header& h, std::size_t rank) {
+  constexpr std::array<const char*, 4> kNames = {"x", "y", "z", "t"};
+  std::vector<Dimension> dims(rank);
+  for (std::size_t d = 0; d < std::min(rank, kNames.size()); ++d) {
+    dims[d].name = kNames[d];
+    dims[d].unit = d < 3 ? space_unit(h.xyzt_units) : time_unit(h.xyzt_units);
+    if (const double size = h.pixdim[d + 1]; std::isfinite(size) && size > 0) dims[d].scale = size;
+  }
+  if (rank > 3 && std::isfinite(h.toffset)) dims[3].offset = h.toffset;
+  return dims;
 }
 
 std::string attributes_of(const Header& h) {
@@ -286,14 +296,12 @@ Result<Dataset> parse_nifti(ByteView head, std::string_view key, std::uint64_t f
   PENSTOCK_ASSIGN_IN(const std::uint64_t data_bytes, checked_mul(elements, item_bytes), "dim");
   PENSTOCK_ASSIGN(const std::uint64_t offset, data_offset(h, data_bytes, file_bytes));
   PENSTOCK_ASSIGN(dataset.world_from_voxel, affine_of(h));
-  dataset.chunk_shape = slab_shape(dataset.shape, item_bytes);
+  const ContiguousChunks volume{std::string(key), offset, ContiguousChunks::Fastest::first};
+  dataset.chunk_shape = slab_shape(dataset.shape, item_bytes, volume.fastest, kSlabBytes);
   dataset.codecs = codecs_of(dataset.rank(), dataset.dtype, swapped);
-  dataset.contiguous = ContiguousChunks{std::string(key), offset, ContiguousChunks::Fastest::first};
+  dataset.placement = volume;
   dataset.attributes = attributes_of(h);
-  for (std::size_t d = 0; d < dataset.rank(); ++d) {
-    constexpr std::array<const char*, 4> kNames = {"x", "y", "z", "t"};
-    dataset.dimension_names.push_back(d < kNames.size() ? std::optional<std::string>(kNames[d]) : std::nullopt);
-  }
+  dataset.dims = dims_of(h, dataset.rank());
   dataset.format = {"nifti", h.version};
   return dataset;
 }

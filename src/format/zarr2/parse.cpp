@@ -46,12 +46,12 @@ Status parse_chunks(const Json& zarray, Dataset& dataset) {
 }
 
 Status parse_separator(const Json& zarray, Dataset& dataset) {
-  dataset.keys = {KeyEncoding::Kind::v2, '.'};
+  KeyEncoding& keys = dataset.placement.emplace<KeyEncoding>(KeyEncoding{KeyEncoding::Kind::v2, '.'});
   const Json separator = zarray.value("dimension_separator", Json());
   if (separator.is_null()) return {};
   if (separator != "/" && separator != ".")
     return invalid("dimension_separator", fmt::format("must be \"/\" or \".\", is {}", shown(separator)));
-  dataset.keys.separator = separator.get_ref<const std::string&>().front();
+  keys.separator = separator.get_ref<const std::string&>().front();
   return {};
 }
 
@@ -99,7 +99,7 @@ Result<Dataset> parse_array(const Json& zarray, const Json& zattrs) {
   }
   PENSTOCK_ASSIGN(dataset.codecs, parse_codecs(zarray, dataset, type.endian));
   dataset.attributes = dump_json(zattrs);
-  dataset.dimension_names = names_of(zattrs, dataset.rank());
+  dataset.dims = named_dimensions(names_of(zattrs, dataset.rank()));
   dataset.format.extra = extra_members(zarray, kArrayMembers);
   // An empty text is a fill value too, so that there is none has to be said.
   if (dataset.dtype.is_vlen() && zarray.value("fill_value", Json()).is_null()) {

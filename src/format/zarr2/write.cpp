@@ -28,7 +28,7 @@ Status append_extra(Json& document, std::string_view text) {
 
 Result<Json> attributes_json(const Dataset& dataset) {
   PENSTOCK_ASSIGN(Json attributes, parse_object(dataset.attributes, "attributes"));
-  const auto& names = dataset.dimension_names;
+  const auto names = dataset.dimension_names();
   // The attribute has no form for a dimension without a name.
   if (names.empty() || std::ranges::any_of(names, [](const auto& name) { return !name; })) return attributes;
   Json list = Json::array();
@@ -47,7 +47,8 @@ std::vector<Document> as_text(const JsonDocuments& documents) {
 
 Result<JsonDocuments> to_json(const Dataset& dataset) {
   PENSTOCK_TRY(metadata::check_dataset(dataset));
-  if (dataset.keys.kind != KeyEncoding::Kind::v2)
+  const KeyEncoding* const keys = dataset.keys();
+  if (keys == nullptr || keys->kind != KeyEncoding::Kind::v2)
     return metadata::unsupported("keys", "zarr v2 has no keys like \"c/0/1\"; use those of v2, \"0/1\" or \"0.1\"");
   PENSTOCK_ASSIGN(const StoredCodecs codecs, write_codecs(dataset));
   Json zarray = Json::object();
@@ -63,7 +64,7 @@ Result<JsonDocuments> to_json(const Dataset& dataset) {
   }
   zarray["order"] = codecs.f_order ? "F" : "C";
   zarray["filters"] = codecs.filters;
-  zarray["dimension_separator"] = std::string(1, dataset.keys.separator);
+  zarray["dimension_separator"] = std::string(1, keys->separator);
   zarray["compressor"] = codecs.compressor;
   zarray["zarr_format"] = 2;
   PENSTOCK_TRY(append_extra(zarray, dataset.format.extra));

@@ -127,11 +127,12 @@ Result<NodeInfo> parse_array(const Json& document) {
   PENSTOCK_ASSIGN(dataset.shape, metadata::parse_shape(*shape, "shape", metadata::Extents::any));
   PENSTOCK_TRY(parse_dtype_and_fill(document, dataset, extra));
   PENSTOCK_TRY(parse_grid(document, dataset));
-  PENSTOCK_ASSIGN(dataset.keys, parse_keys(document));
+  PENSTOCK_ASSIGN(dataset.placement, parse_keys(document));
   PENSTOCK_ASSIGN(dataset.codecs, parse_codecs(document, dataset.dtype));
   PENSTOCK_ASSIGN(dataset.attributes, metadata::object_text(document, "attributes"));
   if (const auto it = document.find("dimension_names"); it != document.end() && !it->is_null()) {
-    PENSTOCK_ASSIGN(dataset.dimension_names, metadata::parse_names(*it, "dimension_names", dataset.rank()));
+    PENSTOCK_ASSIGN(const auto names, metadata::parse_names(*it, "dimension_names", dataset.rank()));
+    dataset.dims = named_dimensions(names);
   }
   if (!extra.empty()) dataset.format.extra = dump_json(extra);
   return NodeInfo(std::move(dataset));

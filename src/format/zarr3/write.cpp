@@ -75,15 +75,17 @@ Result<Json> to_json(const Dataset& dataset) {
   PENSTOCK_ASSIGN(const Json type, data_type(dataset, extra));
   document["data_type"] = type;
   document["chunk_grid"] = configured("regular", "chunk_shape", dataset.chunk_shape);
-  const bool standard = dataset.keys.kind == KeyEncoding::Kind::standard;
+  const KeyEncoding* const keys = dataset.keys();
+  if (keys == nullptr) return metadata::unsupported("keys", "the chunks of a zarr array are an object each");
+  const bool standard = keys->kind == KeyEncoding::Kind::standard;
   document["chunk_key_encoding"] =
-      configured(standard ? "default" : "v2", "separator", std::string(1, dataset.keys.separator));
+      configured(standard ? "default" : "v2", "separator", std::string(1, keys->separator));
   PENSTOCK_ASSIGN_IN(document["fill_value"], fill_value(dataset, type), "fill_value");
   PENSTOCK_ASSIGN(document["codecs"], codecs_json(dataset));
   PENSTOCK_ASSIGN(document["attributes"], parse_object(dataset.attributes, "attributes"));
-  if (!dataset.dimension_names.empty()) {
+  if (!dataset.dims.empty()) {
     Json names = Json::array();
-    for (const auto& name : dataset.dimension_names) names.push_back(name ? Json(*name) : Json());
+    for (const auto& name : dataset.dimension_names()) names.push_back(name ? Json(*name) : Json());
     document["dimension_names"] = std::move(names);
   }
   document["zarr_format"] = 3;
