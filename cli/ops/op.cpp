@@ -42,7 +42,7 @@ class Op : public Command {
     layout_.declare(usage);
     usage.flag("--dry-run", dry_run_, "print operators, tiles, halos, bytes read twice and memory; write nothing");
     words_.declare_durable(usage);
-    words_.declare_links(usage);
+    words_.declare(usage);
     usage.flag("--json", json_, "print the report as JSON");
     resources_.declare(usage);
     resources_.declare_talk(usage, "first print, to standard error, what --dry-run prints");

@@ -48,7 +48,7 @@ class Stats : public Command {
     usage.option("--range", "LOW,HIGH", range_, "of the histogram; default from the least to the largest element");
     usage.flag("--otsu", otsu_, "Otsu's threshold");
     usage.option("--device", "D", device_, "where the elements are counted: cpu, cuda, cuda:1 or auto; default auto");
-    words_.declare_links(usage);
+    words_.declare(usage);
     usage.flag("--json", json_, "print JSON");
     resources_.declare(usage);
     usage.example("penstock stats vol.zarr/0 --percentiles 1,50,99.5 --otsu", "where to cut intensities");

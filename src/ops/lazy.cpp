@@ -78,13 +78,23 @@ const Shape& LazyArray::shape() const { return state_->chain.output().shape; }
 
 Result<Dataset> LazyArray::dataset(const CopyChanges& changes) const {
   Dataset to = state_->from.dataset();
-  if (!zarr_format(to.format)) to.format = FormatInfo{};
+  CopyChanges how = changes;
   const bool reshaped = to.shape != shape(), retyped = to.dtype != dtype();
   to.shape = shape();
   to.dtype = dtype();
-  if (retyped) to.fill.assign(to.fill.empty() ? 0 : to.dtype.size_bytes, std::byte{0});
-  if (reshaped) to.world_from_voxel.reset();
-  return copied_dataset(to, changes);
+  if (reshaped) {
+    to.world_from_voxel.reset();
+    for (Dimension& d : to.dims) d.scale.reset(), d.offset.reset();
+  }
+  if (!retyped) return copied_dataset(to, how);
+  // Codecs and fill value of elements of another type say nothing of these.
+  PENSTOCK_ASSIGN(const Shape inner, to.inner_chunk_shape());
+  if (inner != to.chunk_shape && !how.shard_shape) how.shard_shape = to.chunk_shape;
+  to.chunk_shape = inner;
+  to.codecs = {{"bytes", R"({"endian":"little"})"}, {"zstd", R"({"level":3,"checksum":false})"}};
+  to.fill.assign(to.dtype.size_bytes, std::byte{0});
+  to.nodata.reset();
+  return copied_dataset(to, how);
 }
 
 Result<Tensor> LazyArray::read(const Region& region, const Options& options, const Stream& stream,

@@ -177,3 +177,26 @@ TEST(Tiles, HalosAlongTheWalkAreReadOnce) {
   }
   EXPECT_EQ(next, 64u);
 }
+
+TEST(Lazy, AnotherTypeGetsCodecsOfItsOwn) {
+  const auto store = open_store("memory://", StoreMode::create).value();
+  Dataset d;
+  d.shape = {12, 10};
+  d.chunk_shape = {6, 5};
+  d.dtype = DType::uint8();
+  d.codecs = {{"sharding_indexed",
+               R"({"chunk_shape":[3,5],"codecs":[{"name":"bytes"}],"index_codecs":[{"name":"bytes","configuration":)"
+               R"({"endian":"little"}},{"name":"crc32c"}]})"}};
+  d.fill.assign(1, std::byte{0});
+  Array from = Array::create(store, "from", d, Array::IfExists::fail).value();
+  std::vector<std::uint8_t> values(120);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::uint8_t>(i * 2);
+  ASSERT_TRUE(from.write(whole(d.shape), Target{values.data(), {}, {}, {}}, {}));
+  const auto calls = calls_of({"uniform_filter size=3 output=float32"});
+  ASSERT_TRUE(LazyArray::make(from, calls)->write(store, "to", {}, Array::IfExists::fail, {}, {}));
+  const Array to = Array::open(store, "to").value();
+  EXPECT_EQ(to.dataset().chunk_shape, (Shape{6, 5}));
+  EXPECT_EQ(to.dataset().inner_chunk_shape().value(), (Shape{3, 5}));
+  const TensorView view = TensorView::packed(values.data(), d.dtype, d.shape).value();
+  expect_near(elements(to.read(whole(d.shape)).value()), elements(apply_operators(calls, view).value()));
+}
