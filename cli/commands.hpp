@@ -18,6 +18,7 @@ std::unique_ptr<Command> make_doctor();
 std::unique_ptr<Command> make_explain();
 std::unique_ptr<Command> make_help();
 std::unique_ptr<Command> make_info();
+std::unique_ptr<Command> make_track();
 std::unique_ptr<Command> make_tree();
 std::unique_ptr<Command> make_verify();
 std::unique_ptr<Command> make_version();

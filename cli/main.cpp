@@ -29,6 +29,7 @@ std::span<const CommandEntry> commands() {
        make_copy},
       {"change", "consolidate", "write the metadata of all that is below a group into the group's own",
        make_consolidate},
+      {"diffusion", "track", "a raw diffusion volume to streamlines", make_track},
       {"check", "verify", "decode every chunk and list the bad ones", make_verify},
       {"measure", "bench", "time reading and writing, with every byte checked", make_bench},
       {"measure", "bench codecs", "time every decoder, for the table by which reads choose one", make_bench_codecs},
