@@ -43,7 +43,9 @@ Status launch_teams_cuda(const Stream& stream, std::uint32_t n, std::uint32_t* n
   const std::uint32_t fit = static_cast<std::uint32_t>(per_multiprocessor > 0 ? per_multiprocessor : 1) *
                             static_cast<std::uint32_t>(multiprocessors);
   const std::uint32_t wanted = (n - 1) / kTeamLaunchWarps + 1;
-  team_kernel<Scratch> < <<wanted<fit ? wanted : fit, kTeamLaunchWarps * 32, 0, native>>>(n, next, f);
+  const std::uint32_t blocks = wanted < fit ? wanted : fit;
+  const auto kernel = team_kernel<Scratch, F>;
+  kernel<<<blocks, kTeamLaunchWarps * 32, 0, native>>>(n, next, f);
   return cuda_status(cudaGetLastError(), "launching a kernel");
 }
 
