@@ -20,6 +20,7 @@ std::unique_ptr<Command> make_help();
 std::unique_ptr<Command> make_info();
 std::unique_ptr<Command> make_op();
 std::unique_ptr<Command> make_stats();
+std::unique_ptr<Command> make_track();
 std::unique_ptr<Command> make_tree();
 std::unique_ptr<Command> make_verify();
 std::unique_ptr<Command> make_version();
