@@ -31,7 +31,7 @@ struct Header {
 };
 
 std::optional<Header> header_of(ByteView head) {
-  if (head.size() < 8) return std::nullopt;
+  if (head.size() < 4) return std::nullopt;
   Header header;
   if (head[0] != head[1]) return std::nullopt;
   if (head[0] == std::byte{'M'})
@@ -124,7 +124,9 @@ bool is_tiff_header(ByteView head) { return header_of(head).has_value(); }
 Result<std::vector<Directory>> read_directories(ByteSource& file, std::size_t max_count) {
   PENSTOCK_ASSIGN(const ByteView start, file.get(0, std::min<std::uint64_t>(16, file.size())));
   const std::optional<Header> header = header_of(start);
-  if (!header || (header->big && start.size() < 16)) return invalid("header", "no TIFF header");
+  if (!header) return invalid("header", "no TIFF header");
+  if (start.size() < (header->big ? 16U : 8U))
+    return Error(ErrorCode::corrupt_data, fmt::format("the file ends in its header, at byte {}", start.size()));
   if (header->big && (number_at<std::uint16_t>(start, 4, header->order) != 8 ||
                       number_at<std::uint16_t>(start, 6, header->order) != 0))
     return invalid("header", "a BigTIFF whose offsets have not 8 bytes");
