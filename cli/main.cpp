@@ -29,6 +29,7 @@ std::span<const CommandEntry> commands() {
        make_copy},
       {"change", "consolidate", "write the metadata of all that is below a group into the group's own",
        make_consolidate},
+      {"diffusion", "dwi fit", "maps of a model that is fitted to each voxel", make_dwi_fit},
       {"diffusion", "track", "a raw diffusion volume to streamlines", make_track},
       {"check", "verify", "decode every chunk and list the bad ones", make_verify},
       {"measure", "bench", "time reading and writing, with every byte checked", make_bench},
