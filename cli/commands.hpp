@@ -15,6 +15,7 @@ std::unique_ptr<Command> make_consolidate();
 std::unique_ptr<Command> make_copy();
 std::unique_ptr<Command> make_demo();
 std::unique_ptr<Command> make_doctor();
+std::unique_ptr<Command> make_dwi_fit();
 std::unique_ptr<Command> make_explain();
 std::unique_ptr<Command> make_help();
 std::unique_ptr<Command> make_info();

@@ -1,13 +1,11 @@
 // penstock track
 #include <fmt/format.h>
 
-#include <charconv>
-#include <cmath>
-
 #include "cli/commands.hpp"
 #include "cli/kit/command.hpp"
 #include "cli/kit/progress.hpp"
 #include "cli/kit/table.hpp"
+#include "cli/track/numbers.hpp"
 #include "core/json.hpp"
 #include "core/units.hpp"
 #include "penstock/tracto.hpp"
@@ -15,27 +13,9 @@
 namespace penstock::cli {
 namespace {
 
-Status read_number(std::string_view option, const std::optional<std::string>& text, double& into) {
-  if (!text) return {};
-  const auto [end, code] = std::from_chars(text->data(), text->data() + text->size(), into);
-  if (code != std::errc() || end != text->data() + text->size() || !std::isfinite(into))
-    return Error(ErrorCode::invalid_argument, fmt::format("{} {}: must be a number", option, *text));
-  return {};
-}
-
-template <class Whole>
-Status read_count(std::string_view option, const std::optional<std::string>& text, Whole& into) {
-  if (!text) return {};
-  PENSTOCK_ASSIGN_IN(const std::uint64_t value, parse_count(*text), option);
-  if (value > std::numeric_limits<Whole>::max())
-    return Error(ErrorCode::invalid_argument, fmt::format("{} {}: too large", option, *text));
-  into = static_cast<Whole>(value);
-  return {};
-}
-
 class Track : public Command {
   std::string dwi_;
-  std::optional<std::string> output_, device_, bval_, bvec_;
+  std::optional<std::string> output_, device_, bval_, bvec_, method_;
   struct Words {
     std::optional<std::string> b0_threshold, shell, sh_order, response_fa, response_radius, sphere, seeds,
         seeds_per_voxel, first_seed, random_seed, peaks, relative_peak, separation, stop_below, step, angle, pmf,
@@ -64,6 +44,11 @@ class Track : public Command {
     usage.option("--response-radius", "N", words_.response_radius,
                  "half width in voxels of the box about the centre that they lie in; default 10");
     usage.option("--sphere", "N", words_.sphere, "directions of the half sphere, 16 to 1024; default 362");
+    Option& method = usage.option("--method", "M", method_,
+                                  "prob (directions are drawn), det (the strongest within the angle) or closest (the "
+                                  "closest peak); default prob");
+    method.kind = ValueKind::choice;
+    method.choices = {"prob", "det", "closest"};
     usage.option("--seeds", "N", words_.seeds, "seeds in all, at random places; default --seeds-per-voxel");
     usage.option("--seeds-per-voxel", "N", words_.seeds_per_voxel, "seeds in each voxel above --stop-below; default 1");
     usage.option("--first-seed", "N", words_.first_seed, "number of the first seed; default 0");
@@ -112,6 +97,9 @@ class Track : public Command {
     how.bval = bval_.value_or("");
     how.bvec = bvec_.value_or("");
     how.force = force_;
+    if (method_) {
+      PENSTOCK_ASSIGN(how.method, parse_track_method(*method_));
+    }
     double shell = 0, step = 0;
     PENSTOCK_TRY(read_number("--shell", words_.shell, shell));
     PENSTOCK_TRY(read_number("--step-mm", words_.step, step));

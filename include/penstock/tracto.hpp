@@ -11,6 +11,19 @@
 
 namespace penstock {
 
+/// What is fitted to a voxel.
+enum class DwiModel : std::uint8_t {
+  dti,  ///< the tensor, by weighted least squares: fa, md, evals, evecs
+  csd,  ///< the fibre orientation distribution, by constrained spherical deconvolution: sh; and fa, response.json
+};
+
+/// How the next direction is found.
+enum class TrackMethod : std::uint8_t {
+  prob,     ///< drawn from the amplitudes within the angle
+  det,      ///< the strongest within the angle
+  closest,  ///< the peak that is closest to the last direction
+};
+
 /// How streamlines are made.  The defaults are those of `penstock track`; what is not set is chosen and reported.
 struct TrackOptions {
   std::string bval, bvec;       ///< files of the gradients; empty: beside the volume, NAME.bval and NAME.bvec
@@ -21,6 +34,7 @@ struct TrackOptions {
   std::uint32_t response_radius = 10;  ///< voxels: half width of the box about the centre that they lie in
   std::uint32_t sphere = 362;          ///< directions of the half sphere, 16 to 1024
 
+  TrackMethod method = TrackMethod::prob;
   std::uint64_t seeds = 0;  ///< in all, at random voxels; 0: seeds_per_voxel
   std::uint32_t seeds_per_voxel = 1;
   std::uint64_t first_seed = 0;  ///< number of the first seed; each seed gives the same whatever comes before it
@@ -39,6 +53,11 @@ struct TrackOptions {
   std::uint64_t chunk_seeds = 25000;  ///< seeds in memory at a time
   bool force = false;                 ///< replace an existing file
 };
+
+/// "prob", "det", "closest".
+std::string_view track_method_name(TrackMethod method);
+/// Errors: invalid_argument, with the nearest name.
+Result<TrackMethod> parse_track_method(std::string_view name);
 
 /// What tracking gave.
 struct TrackSummary {
@@ -63,5 +82,13 @@ struct TrackSummary {
 /// already_exists (unless `force`), out_of_memory, cancelled.  Memory: the volume as float32, the field, one chunk.
 Result<TrackSummary> track(const std::string& dwi, const std::string& out, const TrackOptions& how, Device device,
                            const Options& options);
+
+/// Fits a diffusion volume and writes maps into the folder `out`, which is made if absent: NAME.nii.gz, float32, with
+/// the transformation of `dwi`.  dti: fa, md (mm2/s), evals (x, y, z, 3), evecs (x, y, z, 9: of the largest first);
+/// csd: fa, sh (x, y, z, coefficients of the legacy basis of Descoteaux), response.json {evals, s0}; voxels whose FA is
+/// not above how.stop_below hold 0 in sh.  Of `how` the gradients, shell, order, response and stop_below count. Errors:
+/// as track.  Memory: the volume as float32 and the maps.
+Result<TrackSummary> fit_dwi(const std::string& dwi, const std::string& out, DwiModel model, const TrackOptions& how,
+                             const Options& options);
 
 }  // namespace penstock

@@ -8,7 +8,7 @@
 #include "device/teams.hpp"
 #include "tracto/run/chunk.hpp"
 #include "tracto/sphere/sphere.hpp"
-#include "tracto/step/prob.hpp"
+#include "tracto/step/list.hpp"
 
 namespace penstock::tracto {
 namespace {
@@ -84,7 +84,7 @@ TEST(Sampling, OneVoxelThickVolumesHaveNoNeighbours) {
 TEST(Peaks, OfACrossingAreTwoStrongestFirst) {
   const HostField f =
       make_field({2, 2, 2}, [](auto, const Direction& v) { return 0.6 * along(v, 1, 0, 0) + 0.9 * along(v, 0, 0, 1); });
-  ProbScratch<> scratch;
+  StepScratch<> scratch;
   const Peaks p =
       ProbStep::start(HostTeam<32>(), f.params, f.buffers(), corners_of(f.params, {0.5f, 0.5f, 0.5f}), scratch);
   ASSERT_EQ(p.count, 2u);
@@ -95,7 +95,7 @@ TEST(Peaks, OfACrossingAreTwoStrongestFirst) {
 TEST(Peaks, OfAPlateauAndOfNothingAreNone) {
   for (const double level : {0.0, 0.5}) {
     const HostField f = make_field({2, 2, 2}, [&](auto, const Direction&) { return level; });
-    ProbScratch<> scratch;
+    StepScratch<> scratch;
     const Peaks p =
         ProbStep::start(HostTeam<32>(), f.params, f.buffers(), corners_of(f.params, {0.5f, 0.5f, 0.5f}), scratch);
     EXPECT_EQ(p.count, 0u) << level;
@@ -107,7 +107,7 @@ TEST(ProbStep, DrawsByTheAmplitudesWithinTheCone) {
   const HostField f = make_field({2, 2, 2}, [](auto, const Direction& v) { return 0.2 + 0.8 * along(v, 1, 0, 0); });
   const Corners c = corners_of(f.params, {0.5f, 0.5f, 0.5f});
   const HostTeam<32> team;
-  ProbScratch<> scratch;
+  StepScratch<> scratch;
   std::vector<double> counts(f.params.directions), expected(f.params.directions);
   const Vec3 last = {1, 0, 0};
   constexpr int kDraws = 200000;
@@ -143,16 +143,16 @@ TEST(Choose, NeverTakesWeightZeroAndEndsWhereAllAreZero) {
   EXPECT_EQ(ProbStep::choose(team, weight, 100, 0xffffffffu), 99u);
 }
 
-template <class Team>
+template <class Step, class Team>
 Followed follow_with(const Team& team, const HostField& f, std::vector<Vec3>& slot) {
-  ProbScratch<> scratch;
+  StepScratch<> scratch;
   const Vec3 seed = {3.2f, 3.1f, 2.9f};
   const Corners c = corners_of(f.params, seed);
   const DrawKey key = {{7, 0}, 42, 0, 0};
   slot.assign(f.params.max_points, {});
-  const Peaks p = ProbStep::start(team, f.params, f.buffers(), c, scratch);
-  return follow<ProbStep>(team, f.params, f.buffers(), scratch, key, seed, c,
-                          vertex(f.params, f.buffers(), p.direction[0]), slot.data());
+  const Peaks p = Step::start(team, f.params, f.buffers(), c, scratch);
+  return follow<Step>(team, f.params, f.buffers(), scratch, key, seed, c, vertex(f.params, f.buffers(), p.direction[0]),
+                      slot.data());
 }
 
 HostField waves() {
@@ -162,33 +162,38 @@ HostField waves() {
   });
 }
 
-TEST(Follow, EveryExecutorGivesTheSameBits) {
+template <class Step>
+class EveryStep : public ::testing::Test {};
+using AllSteps = ::testing::Types<ProbStep, DetStep, ClosestStep>;
+TYPED_TEST_SUITE(EveryStep, AllSteps);
+
+TYPED_TEST(EveryStep, GivesTheSameBitsOnEveryExecutor) {
   const HostField f = waves();
   std::vector<Vec3> want, got;
-  const Followed a = follow_with(HostTeam<32>(), f, want);
+  const Followed a = follow_with<TypeParam>(HostTeam<32>(), f, want);
   EXPECT_GT(a.forward + a.backward, 5u);
   for (const std::uint32_t order : {1u, 2u, 3u, 17u}) {
-    const Followed b = follow_with(PermTeam<32>(order), f, got);
+    const Followed b = follow_with<TypeParam>(PermTeam<32>(order), f, got);
     EXPECT_EQ(a.forward, b.forward);
     EXPECT_EQ(a.backward, b.backward);
     EXPECT_EQ(std::memcmp(want.data(), got.data(), want.size() * sizeof(Vec3)), 0) << order;
   }
 }
 
-TEST(Follow, FibresStayTogetherAndGiveTheSameBits) {
+TYPED_TEST(EveryStep, KeepsFibresTogether) {
   const HostField f = waves();
   std::vector<Vec3> want, slot(f.params.max_points);
-  const Followed a = follow_with(HostTeam<32>(), f, want);
+  const Followed a = follow_with<TypeParam>(HostTeam<32>(), f, want);
   const auto warp = std::make_unique<FiberWarp<32>>();
-  ProbScratch<> scratch;
+  StepScratch<> scratch;
   Followed b = {};
   const std::string problem = warp->run([&](auto& fibre) {
     const FiberTeam<32> team(fibre);
     const Vec3 seed = {3.2f, 3.1f, 2.9f};
     const Corners c = corners_of(f.params, seed);
-    const Peaks p = ProbStep::start(team, f.params, f.buffers(), c, scratch);
-    const Followed mine = follow<ProbStep>(team, f.params, f.buffers(), scratch, DrawKey{{7, 0}, 42, 0, 0}, seed, c,
-                                           vertex(f.params, f.buffers(), p.direction[0]), slot.data());
+    const Peaks p = TypeParam::start(team, f.params, f.buffers(), c, scratch);
+    const Followed mine = follow<TypeParam>(team, f.params, f.buffers(), scratch, DrawKey{{7, 0}, 42, 0, 0}, seed, c,
+                                            vertex(f.params, f.buffers(), p.direction[0]), slot.data());
     if (fibre.lane() == 0) b = mine;
   });
   EXPECT_EQ(problem, "");
@@ -197,12 +202,39 @@ TEST(Follow, FibresStayTogetherAndGiveTheSameBits) {
   EXPECT_EQ(std::memcmp(want.data(), slot.data(), want.size() * sizeof(Vec3)), 0);
 }
 
+TEST(DetStep, TakesTheStrongestWithinTheAngle) {
+  const HostField f =
+      make_field({2, 2, 2}, [](auto, const Direction& v) { return 0.5 * along(v, 1, 0, 0) + 0.9 * along(v, 0, 0, 1); });
+  const Corners c = corners_of(f.params, {0.5f, 0.5f, 0.5f});
+  StepScratch<> scratch;
+  Vec3 last = {-1, 0, 0};
+  HostField narrow = f;
+  narrow.params.cos_max_angle = 0.7f;
+  ASSERT_TRUE(DetStep::next(HostTeam<32>(), narrow.params, f.buffers(), c, scratch, {}, 0, last));
+  EXPECT_LT(last.x, -0.97f);
+  narrow.params.cos_max_angle = 0;
+  ASSERT_TRUE(DetStep::next(HostTeam<32>(), narrow.params, f.buffers(), c, scratch, {}, 0, last));
+  EXPECT_GT(absolute(last.z), 0.97f);
+}
+
+TEST(ClosestStep, TakesTheClosestPeakOrNone) {
+  const HostField f =
+      make_field({2, 2, 2}, [](auto, const Direction& v) { return 0.5 * along(v, 1, 0, 0) + 0.9 * along(v, 0, 0, 1); });
+  const Corners c = corners_of(f.params, {0.5f, 0.5f, 0.5f});
+  StepScratch<> scratch;
+  Vec3 last = {0.8f, 0, 0.6f};
+  ASSERT_TRUE(ClosestStep::next(HostTeam<32>(), f.params, f.buffers(), c, scratch, {}, 0, last));
+  EXPECT_GT(last.x, 0.97f);
+  last = {0, 1, 0};
+  EXPECT_FALSE(ClosestStep::next(HostTeam<32>(), f.params, f.buffers(), c, scratch, {}, 0, last));
+}
+
 TEST(Follow, AStraightFieldGivesAStraightLineToTheBorder) {
   HostField f = make_field({9, 3, 3}, [](auto, const Direction&) { return 0.0; });
   f.vertices[0] = 1;  // direction 0 is x; it alone has an amplitude
   f.vertices[128] = f.vertices[256] = 0;
   for (std::uint32_t v = 0; v < 81; ++v) f.pmf[v * 128] = 65535;
-  ProbScratch<> scratch;
+  StepScratch<> scratch;
   const Vec3 seed = {4, 1.2f, 0.9f};
   const Corners c = corners_of(f.params, seed);
   std::vector<Vec3> slot(f.params.max_points);
@@ -231,7 +263,7 @@ TEST(Follow, EndsBeforeTheMapFalls) {
   f.params.stop_below = 0.5f;
   f.params.step_voxel[0] = 0.01f;
   f.params.max_points = 1000;
-  ProbScratch<> scratch;
+  StepScratch<> scratch;
   const Vec3 seed = {4, 0, 0};
   std::vector<Vec3> slot(f.params.max_points);
   const Followed line = follow<ProbStep>(HostTeam<32>(), f.params, f.buffers(), scratch, DrawKey{{0, 0}, 0, 0, 0}, seed,

@@ -39,13 +39,7 @@ PENSTOCK_HD Peaks find_peaks(const Team& team, const TrackParams& t, const Track
   while (peaks.count < t.max_peaks) {
     const float strongest = team_largest(team, rest, t.directions);
     if (!(strongest > 0) || strongest < least) break;
-    auto lowest = team.map([&](std::uint32_t lane) {
-      std::uint32_t found = 0;  // counted from the end, so that the largest is the lowest number
-      for (std::uint32_t i = lane; i < t.directions && found == 0; i += Team::lanes)
-        if (rest[i] == strongest) found = t.directions - i;
-      return found;
-    });
-    const std::uint32_t chosen = t.directions - team.largest(lowest);
+    const std::uint32_t chosen = lowest_equal(team, rest, t.directions, strongest);
     const Vec3 v = vertex(t, in, chosen);
     peaks.direction[peaks.count++] = static_cast<std::uint16_t>(chosen);
     team.for_each(t.directions, [&](std::uint32_t i) {

@@ -113,4 +113,16 @@ PENSTOCK_HD float team_largest(const Team& team, const float* values, std::uint3
   return bits_float(team.largest(most));
 }
 
+/// The lowest number below `n` whose value is `wanted`, which one has; uniform.
+template <class Team>
+PENSTOCK_HD std::uint32_t lowest_equal(const Team& team, const float* values, std::uint32_t n, float wanted) {
+  auto lowest = team.map([&](std::uint32_t lane) {
+    std::uint32_t found = 0;  // counted from the end, so that the largest is the lowest number
+    for (std::uint32_t i = lane; i < n && found == 0; i += Team::lanes)
+      if (values[i] == wanted) found = n - i;
+    return found;
+  });
+  return n - team.largest(lowest);
+}
+
 }  // namespace penstock::tracto

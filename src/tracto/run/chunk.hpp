@@ -7,6 +7,7 @@
 
 #include "exec/job.hpp"
 #include "penstock/device.hpp"
+#include "penstock/tracto.hpp"
 #include "tracto/run/follow.hpp"
 #include "tracto/run/seeds.hpp"
 
@@ -25,6 +26,7 @@ struct Streamlines {
 
 /// The field and what belongs to it, in host memory.
 struct HostField {
+  TrackMethod method = TrackMethod::prob;
   TrackParams params = {};
   SeedParams seed_params = {};
   std::uint32_t min_points = 1;

@@ -3,7 +3,7 @@
 #include "core/checked.hpp"
 #include "device/team.hpp"
 #include "tracto/run/chunk.hpp"
-#include "tracto/step/prob.hpp"
+#include "tracto/step/list.hpp"
 
 namespace penstock::tracto {
 namespace {
@@ -11,7 +11,8 @@ namespace {
 constexpr std::uint64_t kBlockSeeds = 32;  // of one task
 
 /// All streamlines of one seed, behind those of `out`.
-void track_seed(const HostField& field, std::uint64_t number, ProbScratch<>& scratch, std::vector<Vec3>& slot,
+template <class Step>
+void track_seed(const HostField& field, std::uint64_t number, StepScratch<>& scratch, std::vector<Vec3>& slot,
                 Streamlines& out) {
   const HostTeam<32> team;
   const TrackParams& t = field.params;
@@ -19,11 +20,11 @@ void track_seed(const HostField& field, std::uint64_t number, ProbScratch<>& scr
   const Vec3 seed = seed_point(field.seed_params, field.seed_voxels.data(), number);
   Corners corners = {};
   if (stop_at(t, in, seed, corners) != EndReason::on) return;
-  const Peaks peaks = ProbStep::start(team, t, in, corners, scratch);
+  const Peaks peaks = Step::start(team, t, in, corners, scratch);
   for (std::uint32_t p = 0; p < peaks.count; ++p) {
     const DrawKey key = {{t.random_seed[0], t.random_seed[1]}, number, p, 0};
     const Vec3 direction = vertex(t, in, peaks.direction[p]);
-    const Followed f = follow<ProbStep>(team, t, in, scratch, key, seed, corners, direction, slot.data());
+    const Followed f = follow<Step>(team, t, in, scratch, key, seed, corners, direction, slot.data());
     const std::uint32_t n = f.forward + f.backward;
     if (n < field.min_points) {
       ++out.too_short;
@@ -46,11 +47,12 @@ class CpuTracker final : public Tracker {
     std::vector<Streamlines> parts(blocks);
     PENSTOCK_TRY(job.run([&] {
       return job.for_each(blocks, true, [&](std::uint64_t block) -> Status {
-        ProbScratch<> scratch;
+        StepScratch<> scratch;
         std::vector<Vec3> slot(field_.params.max_points);
         const std::uint64_t end = std::min(count, (block + 1) * kBlockSeeds);
         for (std::uint64_t i = block * kBlockSeeds; i < end; ++i)
-          track_seed(field_, first + i, scratch, slot, parts[block]);
+          with_step(field_.method,
+                    [&]<class Step>(Step) { track_seed<Step>(field_, first + i, scratch, slot, parts[block]); });
         return {};
       });
     }));

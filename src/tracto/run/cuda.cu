@@ -3,7 +3,7 @@
 #include "device/cuda/launch.cuh"
 #include "device/cuda/team_launch.cuh"
 #include "tracto/run/chunk.hpp"
-#include "tracto/step/prob.hpp"
+#include "tracto/step/list.hpp"
 
 namespace penstock::tracto {
 namespace {
@@ -12,6 +12,7 @@ constexpr std::uint32_t kSmallDirections = 384;
 constexpr std::uint64_t kSlotBytes = std::uint64_t{1} << 30;  // of all slots under way
 
 /// A seed's directions to begin with; none where its place is not tracked.
+template <class Step>
 struct StartSeeds {
   TrackParams params;
   SeedParams seeds;
@@ -25,8 +26,7 @@ struct StartSeeds {
     const Vec3 seed = seed_point(seeds, seed_voxels, first + i);
     Corners corners;
     Peaks peaks = {};
-    if (stop_at(params, in, seed, corners) == EndReason::on)
-      peaks = ProbStep::start(team, params, in, corners, scratch);
+    if (stop_at(params, in, seed, corners) == EndReason::on) peaks = Step::start(team, params, in, corners, scratch);
     team.each_lane([&](std::uint32_t lane) {
       if (lane == 0) out[i] = peaks;
     });
@@ -39,6 +39,7 @@ struct Task {
   std::uint16_t peak, direction;
 };
 
+template <class Step>
 struct FollowTasks {
   TrackParams params;
   SeedParams seeds;
@@ -56,9 +57,8 @@ struct FollowTasks {
     const Vec3 seed = seed_point(seeds, seed_voxels, number);
     const Corners corners = corners_of(params, seed);
     const DrawKey key = {{params.random_seed[0], params.random_seed[1]}, number, task.peak, 0};
-    const Followed f =
-        follow<ProbStep>(team, params, in, scratch, key, seed, corners, vertex(params, in, task.direction),
-                         slots + static_cast<std::uint64_t>(i) * params.max_points);
+    const Followed f = follow<Step>(team, params, in, scratch, key, seed, corners, vertex(params, in, task.direction),
+                                    slots + static_cast<std::uint64_t>(i) * params.max_points);
     team.each_lane([&](std::uint32_t lane) {
       if (lane == 0) out[i] = f;
     });
@@ -129,8 +129,10 @@ class CudaTracker final : public Tracker {
 
   Result<Streamlines> chunk(Job& job, std::uint64_t first, std::uint64_t count) override {
     PENSTOCK_ASSIGN(Peaks* const peaks_device, peaks_.of<Peaks>(*memory_, count, stream_));
-    const StartSeeds start{field_.params, field_.seed_params, in_, seed_voxels_, first, peaks_device};
-    PENSTOCK_TRY(launch(static_cast<std::uint32_t>(count), start));
+    PENSTOCK_TRY(with_step(field_.method, [&]<class Step>(Step) {
+      return launch(static_cast<std::uint32_t>(count),
+                    StartSeeds<Step>{field_.params, field_.seed_params, in_, seed_voxels_, first, peaks_device});
+    }));
     std::vector<Peaks> peaks(count);
     PENSTOCK_TRY(download(peaks.data(), peaks_device, count));
     std::vector<Task> tasks;
@@ -166,8 +168,8 @@ class CudaTracker final : public Tracker {
   template <class F>
   Status launch(std::uint32_t n, const F& f) {
     if (field_.params.directions <= kSmallDirections)
-      return launch_teams_cuda<ProbScratch<kSmallDirections>>(stream_, n, next_, f);
-    return launch_teams_cuda<ProbScratch<>>(stream_, n, next_, f);
+      return launch_teams_cuda<StepScratch<kSmallDirections>>(stream_, n, next_, f);
+    return launch_teams_cuda<StepScratch<>>(stream_, n, next_, f);
   }
 
   /// Tracks tasks and appends those that are long enough.
@@ -177,9 +179,10 @@ class CudaTracker final : public Tracker {
     PENSTOCK_ASSIGN(Vec3* const slots, slots_.of<Vec3>(*memory_, std::uint64_t{n} * field_.params.max_points, stream_));
     PENSTOCK_ASSIGN(Followed* const followed_device, followed_.of<Followed>(*memory_, n, stream_));
     PENSTOCK_TRY(copy_async(tasks_device, device_, tasks.data(), {}, tasks.size_bytes(), stream_));
-    const FollowTasks follow_all{field_.params, field_.seed_params, in_,   seed_voxels_,
-                                 first,         tasks_device,       slots, followed_device};
-    PENSTOCK_TRY(launch(n, follow_all));
+    PENSTOCK_TRY(with_step(field_.method, [&]<class Step>(Step) {
+      return launch(n, FollowTasks<Step>{field_.params, field_.seed_params, in_, seed_voxels_, first, tasks_device,
+                                         slots, followed_device});
+    }));
     std::vector<Followed> followed(n);
     PENSTOCK_TRY(download(followed.data(), followed_device, n));
     std::vector<Kept> kept;

@@ -23,16 +23,6 @@ std::span<const float> signal_of(const Volume& v, std::uint64_t voxel) {
   return std::span(v.data).subspan(voxel * v.volumes, v.volumes);
 }
 
-float mean_unweighted(const Volume& v, const Gradients& g, std::uint64_t voxel) {
-  double sum = 0, n = 0;
-  for (std::size_t i = 0; i < g.size(); ++i) {
-    if (!g.unweighted[i]) continue;
-    sum += static_cast<double>(v.data[voxel * v.volumes + i]);
-    n += 1;
-  }
-  return static_cast<float>(sum / n);
-}
-
 Status in_range(std::string_view option, double value, double least, double most) {
   if (value >= least && value <= most) return {};
   return Error(ErrorCode::invalid_argument, fmt::format("{} {}: must be from {} to {}", option, value, least, most));
@@ -62,6 +52,7 @@ void describe_sphere(const Sphere& sphere, HostField& field) {
 
 void set_params(const Volume& v, const TrackOptions& how, HostField& field) {
   TrackParams& t = field.params;
+  field.method = how.method;
   const std::array<double, 3> size = v.voxel_size_mm();
   const double step_mm = how.step_mm.value_or(0.5 * *std::min_element(size.begin(), size.end()));
   for (std::size_t d = 0; d < 3; ++d) {
@@ -105,6 +96,16 @@ Status check_options(const TrackOptions& how) {
   PENSTOCK_TRY(in_range("--first-seed", static_cast<double>(how.first_seed), 0, 1e12));
   PENSTOCK_TRY(in_range("--seeds-per-voxel", how.seeds_per_voxel, 1, 1e6));
   return in_range("--chunk-seeds", static_cast<double>(how.chunk_seeds), 1, 1e7);
+}
+
+float mean_unweighted(const Volume& v, const Gradients& g, std::uint64_t voxel) {
+  double sum = 0, n = 0;
+  for (std::size_t i = 0; i < g.size(); ++i) {
+    if (!g.unweighted[i]) continue;
+    sum += static_cast<double>(v.data[voxel * v.volumes + i]);
+    n += 1;
+  }
+  return static_cast<float>(sum / n);
 }
 
 Result<std::vector<float>> fit_fa(Job& job, const Volume& v, const Gradients& g) {
@@ -162,19 +163,50 @@ Result<CsdPlan> plan_csd(const Gradients& g, const TrackOptions& how) {
   return plan;
 }
 
-Result<std::uint64_t> fit_field(Job& job, const Volume& v, const Gradients& g, const CsdPlan& plan,
-                                const FibreResponse& response, const TrackOptions& how, std::vector<float> fa,
-                                HostField& field) {
+Result<Gradients> load_gradients(const std::string& dwi, const TrackOptions& how, std::uint64_t volumes) {
+  const auto [bval_beside, bvec_beside] = gradient_files(dwi);
+  const std::string bval = how.bval.empty() ? bval_beside : how.bval, bvec = how.bvec.empty() ? bvec_beside : how.bvec;
+  PENSTOCK_ASSIGN(const std::string bval_text, read_text(bval));
+  PENSTOCK_ASSIGN(const std::string bvec_text, read_text(bvec));
+  PENSTOCK_ASSIGN_IN(Gradients g, make_gradients(bval_text, bvec_text, volumes, how.b0_threshold),
+                     fmt::format("{}, {}, {}", dwi, bval, bvec));
+  return g;
+}
+
+Result<CsdFit> make_csd(const Gradients& g, const CsdPlan& plan, const FibreResponse& response) {
   std::vector<double> b;
   std::vector<Direction> directions;
   for (const std::size_t i : plan.shell.volumes) {
     b.push_back(g.b[i]);
     directions.push_back(g.vector[i]);
   }
-  CsdOptions options;
-  options.order = plan.order;
-  PENSTOCK_ASSIGN(const CsdFit csd,
-                  CsdFit::make(b, directions, response, geodesic_directions(kConstraintParts), options));
+  CsdOptions how;
+  how.order = plan.order;
+  return CsdFit::make(b, directions, response, geodesic_directions(kConstraintParts), how);
+}
+
+Status for_each_csd(Job& job, const Volume& v, const CsdPlan& plan, const CsdFit& csd,
+                    std::span<const std::uint32_t> voxels,
+                    const std::function<void(std::uint64_t, const Eigen::VectorXd&)>& take) {
+  return job.run([&] {
+    return job.for_each(div_up(voxels.size(), kBlockVoxels), true, [&](std::uint64_t block) -> Status {
+      Eigen::VectorXd signal(static_cast<Eigen::Index>(plan.shell.volumes.size()));
+      const std::uint64_t end = std::min<std::uint64_t>(voxels.size(), (block + 1) * kBlockVoxels);
+      for (std::uint64_t r = block * kBlockVoxels; r < end; ++r) {
+        const std::span<const float> all = signal_of(v, voxels[r]);
+        for (std::size_t i = 0; i < plan.shell.volumes.size(); ++i)
+          signal[static_cast<Eigen::Index>(i)] = static_cast<double>(all[plan.shell.volumes[i]]);
+        take(r, csd.fit(signal));
+      }
+      return {};
+    });
+  });
+}
+
+Result<std::uint64_t> fit_field(Job& job, const Volume& v, const Gradients& g, const CsdPlan& plan,
+                                const FibreResponse& response, const TrackOptions& how, std::vector<float> fa,
+                                HostField& field) {
+  PENSTOCK_ASSIGN(const CsdFit csd, make_csd(g, plan, response));
   PENSTOCK_ASSIGN(const Sphere sphere, repulsion_sphere(how.sphere));
   describe_sphere(sphere, field);
   set_params(v, how, field);
@@ -193,17 +225,8 @@ Result<std::uint64_t> fit_field(Job& job, const Volume& v, const Gradients& g, c
         .set_hint("a lower --stop-below finds some.");
   field.pmf.assign(rows * field.params.stride, 0);
   field.scale.assign(rows, 0);
-  PENSTOCK_TRY(job.run([&] {
-    return job.for_each(div_up(rows, kBlockVoxels), true, [&](std::uint64_t block) -> Status {
-      Eigen::VectorXd signal(static_cast<Eigen::Index>(plan.shell.volumes.size()));
-      for (std::uint64_t r = block * kBlockVoxels; r < std::min(rows, (block + 1) * kBlockVoxels); ++r) {
-        const std::span<const float> all = signal_of(v, field.seed_voxels[r]);
-        for (std::size_t i = 0; i < plan.shell.volumes.size(); ++i)
-          signal[static_cast<Eigen::Index>(i)] = static_cast<double>(all[plan.shell.volumes[i]]);
-        pack(sampling * csd.fit(signal), field.pmf.data() + r * field.params.stride, field.scale[r]);
-      }
-      return {};
-    });
+  PENSTOCK_TRY(for_each_csd(job, v, plan, csd, field.seed_voxels, [&](std::uint64_t r, const Eigen::VectorXd& f) {
+    pack(sampling * f, field.pmf.data() + r * field.params.stride, field.scale[r]);
   }));
   field.stop = std::move(fa);
   field.seed_params.voxels = static_cast<std::uint32_t>(rows);

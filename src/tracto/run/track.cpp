@@ -36,16 +36,6 @@ std::uint64_t peak_process_bytes() {
   return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
 }
 
-Result<Gradients> load_gradients(const std::string& dwi, const TrackOptions& how, std::uint64_t volumes) {
-  const auto [bval_beside, bvec_beside] = gradient_files(dwi);
-  const std::string bval = how.bval.empty() ? bval_beside : how.bval, bvec = how.bvec.empty() ? bvec_beside : how.bvec;
-  PENSTOCK_ASSIGN(const std::string bval_text, read_text(bval));
-  PENSTOCK_ASSIGN(const std::string bvec_text, read_text(bvec));
-  PENSTOCK_ASSIGN_IN(Gradients g, make_gradients(bval_text, bvec_text, volumes, how.b0_threshold),
-                     fmt::format("{}, {}, {}", dwi, bval, bvec));
-  return g;
-}
-
 Status write_chunk(TrxWriter& out, const Streamlines& s, double step_mm, TrackSummary& summary) {
   std::vector<float> lengths_mm(s.lengths.size());
   for (std::size_t i = 0; i < lengths_mm.size(); ++i) {
@@ -127,10 +117,10 @@ Result<TrackSummary> run(const std::string& dwi, const std::string& out, const T
   }
   summary.seeds = all;
   if (summary.streamlines > 0) summary.mean_length_mm /= static_cast<double>(summary.streamlines);
-  summary.report.stages.push_back(
-      {"track", device.type == Device::Type::cuda ? device.name() : cpu,
-       fmt::format("prob, {} directions, step {:.3g} mm, {:.3g} degrees", how.sphere, step_mm, how.max_angle_deg),
-       summary.points * 12, summary.track_seconds});
+  summary.report.stages.push_back({"track", device.type == Device::Type::cuda ? device.name() : cpu,
+                                   fmt::format("{}, {} directions, step {:.3g} mm, {:.3g} degrees",
+                                               track_method_name(how.method), how.sphere, step_mm, how.max_angle_deg),
+                                   summary.points * 12, summary.track_seconds});
   PENSTOCK_TRY(file->finish([&] { return job.check(); }));
   summary.report.stages.push_back(
       {"write", "file, TRX", "float32, in the order of seeds", summary.points * 12, write_seconds + lap.seconds()});

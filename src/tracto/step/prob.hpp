@@ -1,16 +1,8 @@
 // Probabilistic steps: the next direction is drawn from the amplitudes within a cone about the last one.
 #pragma once
-#include "tracto/field/peaks.hpp"
-#include "tracto/random.hpp"
+#include "tracto/step/amplitudes.hpp"
 
 namespace penstock::tracto {
-
-/// Memory that a team shares for one streamline; for at most N directions.
-template <std::uint32_t N = kMaxAmplitudes>
-struct ProbScratch {
-  float amplitude[N];
-  std::uint32_t weight[N];
-};
 
 /// Weights are whole numbers of at most this: 1024 of them fit in 32 bits, and their sum is the same in any order.
 inline constexpr float kFullWeight = 2097152.0f;
@@ -20,12 +12,7 @@ struct ProbStep {
   template <class Team, class Scratch>
   PENSTOCK_HD static Peaks start(const Team& team, const TrackParams& t, const TrackBuffers& in, const Corners& c,
                                  Scratch& scratch) {
-    sample_pmf(team, t, in, c, scratch.amplitude);
-    const float least = t.pmf_threshold * team_largest(team, scratch.amplitude, t.directions);
-    team.for_each(t.directions, [&](std::uint32_t i) {
-      if (scratch.amplitude[i] < least) scratch.amplitude[i] = 0;
-    });
-    return find_peaks(team, t, in, scratch.amplitude, reinterpret_cast<float*>(scratch.weight));
+    return peaks_above(team, t, in, c, scratch);
   }
 
   /// The direction after `last` (unit), into it.  false: there is none within the angle.
@@ -45,8 +32,7 @@ struct ProbStep {
     const std::uint32_t word = draw(key, step, 0).word[0];
     const std::uint32_t chosen = choose(team, scratch.weight, t.directions, word);
     if (chosen == t.directions) return false;
-    last = vertex(t, in, chosen);
-    if (dot(last, along) < 0) last = negated(last);
+    go_on(t, in, chosen, last);
     return true;
   }
 
