@@ -19,6 +19,8 @@ std::unique_ptr<Command> make_dwi_fit();
 std::unique_ptr<Command> make_explain();
 std::unique_ptr<Command> make_help();
 std::unique_ptr<Command> make_info();
+std::unique_ptr<Command> make_op();
+std::unique_ptr<Command> make_stats();
 std::unique_ptr<Command> make_track();
 std::unique_ptr<Command> make_tree();
 std::unique_ptr<Command> make_verify();

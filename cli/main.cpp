@@ -29,6 +29,8 @@ std::span<const CommandEntry> commands() {
        make_copy},
       {"change", "consolidate", "write the metadata of all that is below a group into the group's own",
        make_consolidate},
+      {"operate", "op", "apply image operators to an array, in bounded memory", make_op},
+      {"operate", "stats", "percentiles, histogram and Otsu's threshold of an array", make_stats},
       {"diffusion", "dwi fit", "maps of a model that is fitted to each voxel", make_dwi_fit},
       {"diffusion", "track", "a raw diffusion volume to streamlines", make_track},
       {"check", "verify", "decode every chunk and list the bad ones", make_verify},

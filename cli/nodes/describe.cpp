@@ -136,8 +136,7 @@ std::string stored_text(const Stored& stored, const Dataset& dataset) {
 }
 
 std::string format_text(const FormatInfo& format) {
-  if (zarr_format(format)) return fmt::format("Zarr v{}", format.version);
-  return fmt::format("{}-{}", format.name == "nifti" ? "NIfTI" : format.name, format.version);
+  return format_title(format);
 }
 
 Result<Json> dataset_json(const Dataset& dataset) {
