@@ -19,6 +19,7 @@ from ._core import (
     Report,
     StageReport,
     Stream,
+    TrackSummary,
     cuda_unavailable_reason,
     devices,
 )
@@ -36,6 +37,7 @@ from ._future import Future
 from ._group import Group, Image, open
 from ._read import read_many
 from ._tensor import DeviceArray, Tensor, asarray
+from ._track import fit_dwi, track
 
 __version__ = _core.version()
 
@@ -61,6 +63,7 @@ __all__ = [
     "StageReport",
     "Stream",
     "Tensor",
+    "TrackSummary",
     "UnsupportedError",
     "__version__",
     "asarray",
@@ -70,8 +73,10 @@ __all__ = [
     "create_group",
     "cuda_unavailable_reason",
     "devices",
+    "fit_dwi",
     "open",
     "read_many",
+    "track",
     "validate_ngff",
     "write_label",
     "write_pyramid",
