@@ -7,7 +7,7 @@
 >>> print(a.last_report)
 """
 
-from . import _core
+from . import _core, defaults
 from ._allocator import Allocator
 from ._api import consolidate, copy, create, create_group, validate_ngff, write_label, write_pyramid
 from ._array import Array
@@ -22,6 +22,7 @@ from ._core import (
     cuda_unavailable_reason,
     devices,
 )
+from ._cufile import CuFile
 from ._errors import (
     BudgetError,
     CancelledError,
@@ -34,6 +35,7 @@ from ._errors import (
 )
 from ._future import Future
 from ._group import Group, Image, open
+from ._io_future import IOFuture, IOFutureStream
 from ._read import read_many
 from ._tensor import DeviceArray, Tensor, asarray
 
@@ -48,11 +50,14 @@ __all__ = [
     "ChangedError",
     "ChunkProblem",
     "CorruptDataError",
+    "CuFile",
     "DeviceArray",
     "DeviceError",
     "DeviceInfo",
     "Future",
     "Group",
+    "IOFuture",
+    "IOFutureStream",
     "Image",
     "MetadataError",
     "PenstockError",
@@ -69,6 +74,7 @@ __all__ = [
     "create",
     "create_group",
     "cuda_unavailable_reason",
+    "defaults",
     "devices",
     "open",
     "read_many",
