@@ -7,6 +7,7 @@
 #include "errors.hpp"
 #include "file.hpp"
 #include "jobs.hpp"
+#include "ops.hpp"
 #include "tensor.hpp"
 #include "transfer.hpp"
 #include "types.hpp"
@@ -27,6 +28,7 @@ NB_MODULE(_core, m) {
   penstock::python::bind_array(m);
   penstock::python::bind_copy(m);
   penstock::python::bind_transfer(m);
+  penstock::python::bind_ops(m);
   penstock::python::bind_codecs(m);
   penstock::python::bind_zarr_store(m);
   penstock::python::bind_zarr_batch(m);
