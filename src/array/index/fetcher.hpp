@@ -41,6 +41,8 @@ struct HeldObject {
 
 /// Which objects are worth asking for as a whole, when much of them is wanted and where is not known yet.
 struct WholeObjects {
+  /// Whether one of this size is kept.  Encoders may add a little to what they cannot make smaller.
+  [[nodiscard]] bool fits(std::uint64_t bytes) const { return bytes <= max_bytes + max_bytes / 8; }
   std::uint64_t max_bytes = 0;                       ///< 0: none
   std::atomic<std::uint64_t>* held_bytes = nullptr;  ///< of those that are kept; it outlives them
 };

@@ -126,7 +126,8 @@ void ShardIndex::take_index(Shard& shard, Fetched fetched, const WholeObjects& w
   }
   shard.index = std::make_shared<const std::vector<ShardEntry>>(*std::move(entries));
   cache_.insert(name, version, shard.index);
-  if (asked != Shard::Step::whole) return;
+  // A store that gives memory of its own did not ask whether it fits; the window counts on it.
+  if (asked != Shard::Step::whole || !whole_objects.fits(shard_bytes)) return;
   auto bytes = std::make_shared<const HeldBytes>(std::move(fetched), *whole_objects.held_bytes);
   shard.holder.whole = std::make_shared<HeldObject>(HeldObject{std::move(bytes)});
 }
