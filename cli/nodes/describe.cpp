@@ -135,10 +135,7 @@ std::string stored_text(const Stored& stored, const Dataset& dataset) {
   return text;
 }
 
-std::string format_text(const FormatInfo& format) {
-  if (zarr_format(format)) return fmt::format("Zarr v{}", format.version);
-  return fmt::format("{}-{}", format.name == "nifti" ? "NIfTI" : format.name, format.version);
-}
+std::string format_text(const FormatInfo& format) { return format_title(format); }
 
 Result<Json> dataset_json(const Dataset& dataset) {
   PENSTOCK_ASSIGN(const Shape inner, dataset.inner_chunk_shape());

@@ -117,9 +117,8 @@ Result<const Candidate::Head*> Candidate::head() {
   if (answer.absent) return nullptr;
   Head head;
   head.object_bytes = answer.object_bytes;
-  const ObjectVersion version = std::move(answer.version);
-  const FetchRequest first{path_, ByteRange::span(0, std::min(head.object_bytes, kHeadBytes)),
-                           version.known() ? &version : nullptr};
+  head.version = std::move(answer.version);
+  const FetchRequest first{path_, ByteRange::span(0, std::min(head.object_bytes, kHeadBytes)), head.same_as()};
   answer = fetch_one(store_, first, head.bytes);
   PENSTOCK_TRY(answer.status);
   if (answer.absent) return nullptr;
