@@ -11,8 +11,9 @@
 #include "core/guard.hpp"
 #include "device/launch.hpp"
 #include "exec/budget.hpp"
-#include "format/consolidated.hpp"
 #include "format/format.hpp"
+#include "format/zarr/consolidated.hpp"
+#include "format/zarr/node.hpp"
 
 namespace penstock {
 namespace {
@@ -198,7 +199,7 @@ Result<Report> write_levels(const Array& from, const std::shared_ptr<Store>& to_
   PENSTOCK_ASSIGN(const PyramidPlan plan, plan_pyramid(from.dataset(), pyramid));
   const auto start = std::chrono::steady_clock::now();
   const std::string group(group_path);
-  PENSTOCK_ASSIGN(Consolidated consolidated, Consolidated::drop(*to_store, group));
+  PENSTOCK_ASSIGN(Consolidated consolidated, Consolidated::drop(*to_store, group, options.stop()));
   Report report;
   const bool in_place = from.store_ptr()->url() == to_store->url() && from.path() == below(group_path, "0");
   if (!in_place) {
@@ -220,9 +221,9 @@ Result<Report> write_levels(const Array& from, const std::shared_ptr<Store>& to_
   if (const auto there = read_node(*to_store, group_path); there && std::holds_alternative<GroupInfo>(*there))
     info = std::get<GroupInfo>(*there);
   PENSTOCK_ASSIGN(info.attributes, write_ngff(info.attributes, {plan.image}));
-  PENSTOCK_TRY(make_parents(*to_store, group, info.format.version));
-  PENSTOCK_TRY(write_node(*to_store, group_path, info));
-  PENSTOCK_TRY(consolidated.renew());
+  PENSTOCK_TRY(make_parents(*to_store, group, info.format.version, options.stop()));
+  PENSTOCK_TRY(write_node(*to_store, group_path, info, options.stop()));
+  PENSTOCK_TRY(consolidated.renew(options.stop()));
   PENSTOCK_TRY(to_store->flush());
   report.operation = "pyramid";
   report.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
