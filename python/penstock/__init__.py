@@ -10,7 +10,7 @@
 from . import _core
 from ._allocator import Allocator
 from ._api import consolidate, copy, create, create_group, validate_ngff, write_label, write_pyramid
-from ._array import Array
+from ._array import Array, Dimension
 from ._core import (
     Axis,
     ChunkProblem,
@@ -51,6 +51,7 @@ __all__ = [
     "DeviceArray",
     "DeviceError",
     "DeviceInfo",
+    "Dimension",
     "Future",
     "Group",
     "Image",
