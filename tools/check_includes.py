@@ -37,6 +37,7 @@ PUBLIC = {
     "pyramid.hpp": "array",
     "copy.hpp": "array",
     "ops.hpp": "ops",
+    "tracto.hpp": "tracto",
 }
 
 # Vendors' headers, and the only folders that may include them.

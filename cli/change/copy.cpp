@@ -8,40 +8,21 @@
 #include "cli/commands.hpp"
 #include "cli/kit/command.hpp"
 #include "cli/nodes/describe.hpp"
+#include "cli/nodes/layout.hpp"
 #include "cli/nodes/target.hpp"
 #include "cli/nodes/walk.hpp"
 #include "core/json.hpp"
 #include "core/units.hpp"
-#include "penstock/codec.hpp"
 #include "penstock/copy.hpp"
 
 namespace penstock::cli {
 namespace {
 
-/// "64,64,64" or "64x64x64"; one number stands for all dimensions.
-Result<Shape> parse_shape(const std::string& text, std::size_t rank) {
-  Shape shape;
-  const auto bad = [&] {
-    return Error(ErrorCode::invalid_argument,
-                 fmt::format("'{}' is no shape of {} dimension{}; write {}", text, rank, rank == 1 ? "" : "s",
-                             rank == 0 ? "nothing" : "numbers over 0, e.g. 64,64,64, or one for all"));
-  };
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find_first_of(",x", at), text.size());
-    const auto extent = parse_count(std::string_view(text).substr(at, end - at));
-    if (!extent || *extent == 0) return bad();
-    shape.push_back(*extent);
-    at = end + 1;
-  }
-  if (shape.size() == 1) shape.resize(rank, shape[0]);
-  if (shape.size() != rank) return bad();
-  return shape;
-}
-
 class Copy : public Command {
   std::string from_, to_;
-  std::optional<std::string> region_, chunks_, shards_, codec_, format_, separator_, downsample_, levels_;
+  std::optional<std::string> region_, format_, separator_, downsample_, levels_;
   bool pyramid_ = false, resume_ = false, force_ = false, dry_run_ = false, json_ = false;
+  LayoutWords layout_;
   StoreWords words_;
   std::vector<std::string> to_options_;
   Resources resources_;
@@ -57,15 +38,7 @@ class Copy : public Command {
     usage.argument("FROM", from_, "array or group");
     usage.argument("TO", to_, "a new directory, or a new file that ends in .zip");
     usage.option("--region", "R", region_, "only this region of an array, with NumPy's rules");
-    usage.option("--chunks", "SHAPE", chunks_, "shape of the chunks, e.g. 64,64,64; one number for all dimensions");
-    usage.option("--shards", "SHAPE", shards_,
-                 "put chunks together in shards of this shape (zarr v3); none: no shards");
-    usage
-        .option(
-            "--codec", "CODEC", codec_,
-            "how chunks are compressed: zstd:level=3, blosc:cname=lz4,clevel=5, gzip, none, ..., or JSON as in zarr v3 "
-            "metadata")
-        .suggestions = compressor_names();
+    layout_.declare(usage);
     Option& format = usage.option("--zarr-format", "N", format_, "2 or 3");
     format.kind = ValueKind::choice;
     format.choices = {"2", "3"};
@@ -224,16 +197,7 @@ class Copy : public Command {
     if (region_) {
       PENSTOCK_ASSIGN_IN(changes.region, parse_region(*region_, dataset.shape), "--region");
     }
-    if (chunks_) {
-      PENSTOCK_ASSIGN_IN(changes.chunk_shape, parse_shape(*chunks_, dataset.rank()), "--chunks");
-    }
-    if (shards_ && *shards_ == "none") changes.shard_shape = Shape{};
-    if (shards_ && *shards_ != "none") {
-      PENSTOCK_ASSIGN_IN(changes.shard_shape, parse_shape(*shards_, dataset.rank()), "--shards");
-    }
-    if (codec_) {
-      PENSTOCK_ASSIGN_IN(changes.compressors, parse_codecs(*codec_, dataset.dtype), "--codec " + *codec_);
-    }
+    PENSTOCK_TRY(layout_.put_into(changes, dataset));
     if (format_) changes.zarr_format = *format_ == "2" ? 2 : 3;
     changes.dimension_separator = separator_;
     return changes;

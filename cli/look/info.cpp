@@ -140,7 +140,7 @@ class Info : public Command {
     table.row({"stored", counted ? stored_text(*counted, dataset) : "not counted; --size counts"});
     if (const auto attributes = parse_json(dataset.attributes); attributes && !attributes->empty())
       table.row({"attributes", dump_json(*attributes)});
-    session.out.print(fmt::format("{}    {} array\n", store, format_label(dataset.format)));
+    session.out.print(fmt::format("{}    {} array\n", store, format_title(dataset.format)));
     session.out.print(table.text());
     return {};
   }

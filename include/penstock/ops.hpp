@@ -1,11 +1,118 @@
-// Operators on arrays in stores.
+// Operators on elements in memory and on arrays in stores.
 #pragma once
 #include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "penstock/array.hpp"
 #include "penstock/bytes.hpp"
+#include "penstock/copy.hpp"
 
 namespace penstock {
+
+/// An operator, as it is called.
+struct OpCall {
+  std::string name;              ///< "gaussian_filter": as scipy.ndimage names it
+  std::string arguments = "{}";  ///< JSON object as text: {"sigma": [2, 1, 1], "mode": "nearest"}
+  bool operator==(const OpCall&) const = default;
+};
+/// Reads "gaussian_filter sigma=2,1,1 mode=nearest": numbers, true, false, words, and lists of them with commas.
+/// Errors: invalid_argument (syntax).
+Result<OpCall> parse_op_call(std::string_view text);
+
+/// What there is to know of an operator.
+struct OpInfo {
+  std::string name;
+  std::string summary;    ///< one line
+  std::string arguments;  ///< with their defaults: "sigma, order=0, mode=reflect"
+};
+/// All operators that a chain can hold.
+std::vector<OpInfo> operators();
+
+/// Type and shape of a whole array.
+struct ArrayInfo {
+  DType dtype;
+  Shape shape;
+};
+/// What comes out of operators.  Errors: those of the calls: invalid_argument, unsupported.
+Result<ArrayInfo> result_of(std::span<const OpCall> calls, const ArrayInfo& input);
+
+/// Applies operators one after the other to elements in memory, where they are: on the CPU with Options::threads, on a
+/// device in the order of the view's stream.
+/// `input`: any shape (n0, ...), bool, whole numbers of 1 to 8 bytes, float32 or float64, any strides.
+/// Result: shape and data type that the operators say, C order, in new memory (Options::memory) of the same device.
+/// Errors: invalid_argument (names, values, shapes), unsupported (type), out_of_memory, budget_too_small, cancelled,
+/// device_error.  Memory: at most Options::budget_bytes between input and result.
+Result<Tensor> apply_operators(std::span<const OpCall> calls, const TensorView& input, const Options& options = {});
+/// As above, into memory of the same device, of exactly the result's shape and type, any strides.  It may overlap the
+/// input.  Errors: also invalid_argument (it does not fit, or is read-only).
+Status apply_operators(std::span<const OpCall> calls, const TensorView& input, const TensorView& output,
+                       const Options& options = {});
+
+/// An array that is made of a stored one by operators, whenever a part of it is asked for.  Nothing is read before.
+class LazyArray {
+ public:
+  /// Errors: invalid_argument, unsupported: those of the calls.
+  static Result<LazyArray> make(const Array& from, std::span<const OpCall> calls);
+
+  [[nodiscard]] const DType& dtype() const;
+  [[nodiscard]] const Shape& shape() const;
+  /// What `write` would store, unless it is changed: chunks, shards and codecs of the source.  Errors: unsupported.
+  [[nodiscard]] Result<Dataset> dataset(const CopyChanges& changes = {}) const;
+
+  /// Makes a region (steps are 1) on the stream's device, in C order, complete on return.
+  /// Errors: out_of_range, those of reading and of `apply_operators`.  Memory: the result and at most
+  /// Options::budget_bytes.
+  [[nodiscard]] Result<Tensor> read(const Region& region, const Options& options = {}, const Stream& stream = {},
+                                    Report* report = nullptr) const;
+  /// Makes all of it, tile by tile, on `device`, and writes it to `to`, which has its shape and type.  Reading, work
+  /// and writing overlap.  Errors: invalid_argument (shape or type of `to`), budget_too_small (how much one object of
+  /// the output needs), those of reading and writing.  Memory: at most Options::budget_bytes.
+  Result<Report> write(Array& to, Device device, const Options& options) const;
+  /// As above, into a new array at `path` of a store; its metadata come last, so that a write that is stopped leaves
+  /// none.  Errors: also already_exists, invalid_argument (it is the source).
+  Result<Report> write(const std::shared_ptr<Store>& to_store, std::string_view path, const CopyChanges& changes,
+                       Array::IfExists if_exists, Device device, const Options& options) const;
+  /// What `write` would do: operators, tiles, halos, bytes read twice, memory.  Reads no chunks.
+  [[nodiscard]] Result<std::string> explain(const Dataset& to, Device device, const Options& options) const;
+
+ private:
+  struct State;
+  std::shared_ptr<const State> state_;
+};
+
+/// Which statistics are wanted.
+struct StatisticsRequest {
+  std::vector<double> percentiles;                 ///< 0 to 100; between two elements as NumPy's `linear`
+  std::uint32_t bins = 0;                          ///< of a histogram; 0: none
+  std::optional<std::pair<double, double>> range;  ///< of the histogram; default: from the least to the largest
+  bool otsu = false;                               ///< Otsu's threshold
+};
+/// What they are.  NaNs are counted, and left out of all but the percentiles, which one of them makes NaN.
+struct Statistics {
+  std::uint64_t elements = 0, nans = 0;
+  double min = 0, max = 0, mean = 0;
+  double deviation = 0;  ///< root of the mean square distance from the mean
+  std::vector<double> percentiles;
+  std::vector<std::uint64_t> histogram;
+  double histogram_low = 0, histogram_high = 0;
+  /// Of whole numbers of 1 or 2 bytes each value is a bin, of others 256 between least and largest; elements above it
+  /// are the bright class.
+  std::optional<double> otsu;
+};
+/// Statistics of elements in memory, exact, without a sort; any strides, types as `apply_operators`.
+/// Errors: invalid_argument (no elements, values), unsupported (type), device_error, cancelled.
+Result<Statistics> statistics(const TensorView& elements, const StatisticsRequest& request,
+                              const Options& options = {});
+/// Statistics of an array in a store, tile by tile on `device`: one pass over it for elements of up to 16 bits, two for
+/// 32, four for 64.  Errors: those of reading, too.  Memory: at most Options::budget_bytes.
+Result<Statistics> statistics(const Array& array, const StatisticsRequest& request, Device device,
+                              const Options& options, Report* report = nullptr);
 
 /// Maximum along one axis, block by block in bounded memory, on the CPU or on a CUDA device.
 /// `from`: shape (d0, ..., d(n-1)), whole numbers of 1 to 8 bytes, float32 or float64.  `axis`: 0 to n-1, of extent 1

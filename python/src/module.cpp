@@ -6,6 +6,7 @@
 #include "copy.hpp"
 #include "errors.hpp"
 #include "jobs.hpp"
+#include "ops.hpp"
 #include "tensor.hpp"
 #include "transfer.hpp"
 #include "types.hpp"
@@ -25,6 +26,7 @@ NB_MODULE(_core, m) {
   penstock::python::bind_array(m);
   penstock::python::bind_copy(m);
   penstock::python::bind_transfer(m);
+  penstock::python::bind_ops(m);
   penstock::python::bind_codecs(m);
   penstock::python::bind_zarr_store(m);
   penstock::python::bind_zarr_batch(m);

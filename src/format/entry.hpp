@@ -38,8 +38,8 @@ using Names = std::span<const std::string_view>;
 
 /// A format: how its nodes are found, read and written.
 struct FormatEntry {
-  std::string_view name;   ///< as FormatInfo has it: "zarr", "nifti"
-  std::string_view label;  ///< for people, before the version: "Zarr v", "NIfTI-"
+  std::string_view name;              ///< as FormatInfo has it: "zarr", "nifti"
+  std::string (*title)(int version);  ///< for people: "Zarr v3", "NIfTI-1"
   std::string_view reads;  ///< what messages say that penstock reads: "uncompressed NIfTI (.nii)"; empty: nothing
   /// Yes: the node.  No: nullopt, it is not of this format.  An error: it is, and this is why it cannot be read.
   Result<std::optional<NodeInfo>> (*open)(Candidate& candidate);

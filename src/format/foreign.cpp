@@ -18,10 +18,6 @@ struct Magic {
 using namespace std::string_view_literals;
 
 constexpr Magic kMagics[] = {
-    {0, "II*\0"sv, "a TIFF file"},
-    {0, "MM\0*"sv, "a TIFF file"},
-    {0, "II+\0"sv, "a BigTIFF file"},
-    {0, "MM\0+"sv, "a BigTIFF file"},
     {0, "\x89HDF\r\n\x1a\n"sv, "an HDF5 file"},
     {512, "\x89HDF\r\n\x1a\n"sv, "an HDF5 file"},
     {0, "CDF\x01"sv, "a netCDF file"},

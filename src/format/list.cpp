@@ -4,16 +4,18 @@
 
 #include "format/foreign.hpp"
 #include "format/nifti/open.hpp"
+#include "format/tiff/open.hpp"
 #include "format/zarr/node.hpp"
 
 namespace penstock {
 namespace {
 
 constexpr FormatEntry kFormats[] = {
-    {"zarr", "Zarr v", "zarr", open_zarr3, {}, kZarr3Marks, {}, check_zarr, write_zarr},
-    {"zarr", "Zarr v", "", open_zarr2, {}, kZarr2Marks, kZarr2Beside, check_zarr, write_zarr},
-    {"nifti", "NIfTI-", "uncompressed NIfTI (.nii)", open_nifti, kNiftiSuffixes},
-    {"", "", "", name_foreign},  // files of other programs: the last
+    {"zarr", zarr_title, "zarr", open_zarr3, {}, kZarr3Marks, {}, check_zarr, write_zarr},
+    {"zarr", zarr_title, "", open_zarr2, {}, kZarr2Marks, kZarr2Beside, check_zarr, write_zarr},
+    {"tiff", tiff_title, "TIFF", open_tiff, kTiffSuffixes},
+    {"nifti", nifti_title, "uncompressed NIfTI (.nii)", open_nifti, kNiftiSuffixes},
+    {"", nullptr, "", name_foreign},  // files of other programs: the last
 };
 
 }  // namespace
@@ -30,9 +32,9 @@ std::string formats_read() {
   return text;
 }
 
-std::string format_label(const FormatInfo& format) {
+std::string format_title(const FormatInfo& format) {
   for (const FormatEntry& entry : kFormats)
-    if (entry.name == format.name) return fmt::format("{}{}", entry.label, format.version);
+    if (entry.name == format.name) return entry.title(format.version);
   return fmt::format("{} {}", format.name, format.version);
 }
 

@@ -55,7 +55,7 @@ bool ends_as(std::string_view path, const FormatEntry& format) {
 Result<const FormatEntry*> writer_of(const FormatInfo& info) {
   for (const FormatEntry& format : format_list())
     if (format.name == info.name && format.write != nullptr) return &format;
-  return Error(ErrorCode::unsupported, fmt::format("{} files are read, not written", format_label(info)))
+  return Error(ErrorCode::unsupported, fmt::format("{} files are read, not written", format_title(info)))
       .set_hint("`penstock copy` makes a zarr array of one.");
 }
 

@@ -61,7 +61,7 @@ constexpr std::array<std::string_view, 1> kToySuffixes = {".toy"};
 /// The list with a line for the toy, before what refuses all other files.
 std::vector<FormatEntry> formats_with_toy() {
   std::vector<FormatEntry> formats(format_list().begin(), format_list().end());
-  formats.insert(formats.end() - 1, {"toy", "Toy ", "toy files", open_toy, kToySuffixes});
+  formats.insert(formats.end() - 1, {"toy", nullptr, "toy files", open_toy, kToySuffixes});
   return formats;
 }
 
@@ -178,7 +178,7 @@ TEST(Toys, AFormat) {
   const auto node = read_node(*store, "scans/a.toy", formats_with_toy());
   ASSERT_TRUE(node) << node.error().message();
   const auto& dataset = std::get<Dataset>(*node);
-  EXPECT_EQ(format_label(dataset.format), "toy 1");
+  EXPECT_EQ(format_title(dataset.format), "toy 1");
   Array array = Array::with_metadata(store, "scans/a.toy", dataset).value();
   EXPECT_EQ(array.plan(whole(dataset.shape), {}, threads(1)).value().decoded_bytes, 60u);
   std::vector<std::byte> wanted;

@@ -36,6 +36,8 @@ Result<bool> is_implicit_group(const Store& store, std::string_view path) {
 
 }  // namespace
 
+std::string zarr_title(int version) { return "Zarr v" + std::to_string(version); }
+
 Result<std::optional<NodeInfo>> open_zarr3(Candidate& candidate) {
   const Store& store = candidate.store();
   PENSTOCK_ASSIGN(const auto zarr_json, read_text(store, candidate.path(), "zarr.json"));

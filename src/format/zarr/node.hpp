@@ -10,6 +10,8 @@ inline constexpr std::array<std::string_view, 1> kZarr3Marks = {"zarr.json"};
 inline constexpr std::array<std::string_view, 3> kZarr2Marks = {".zarray", ".zgroup", ".zmetadata"};
 inline constexpr std::array<std::string_view, 1> kZarr2Beside = {".zattrs"};
 
+/// "Zarr v3"
+std::string zarr_title(int version);
 /// By zarr.json.
 Result<std::optional<NodeInfo>> open_zarr3(Candidate& candidate);
 /// By .zarray or .zgroup.  A directory without metadata that has members is a group only when `.zgroup` lies above it.

@@ -1,0 +1,39 @@
+"""Image operators with scipy.ndimage's names, on the CPU and on CUDA, for arrays in memory and in stores.
+
+>>> import penstock as ps, penstock.ndimage as nd
+>>> y = nd.gaussian_filter(x, 2)           # NumPy, DeviceArray, CuPy, PyTorch in: the same out
+>>> a = ps.open("big.zarr")                # a stored array: nothing is read
+>>> b = nd.resize(nd.gaussian_filter(a, 2), scale=0.5)
+>>> b.write("small.zarr", budget="2GiB")   # tile by tile; b[0:64] makes a part
+"""
+
+from ._filters import (
+    convolve1d,
+    correlate1d,
+    gaussian_filter,
+    gaussian_filter1d,
+    maximum_filter1d,
+    minimum_filter1d,
+    uniform_filter,
+    uniform_filter1d,
+)
+from ._lazy import LazyArray
+from ._resize import resize
+from ._statistics import histogram, percentile, statistics, threshold_otsu
+
+__all__ = [
+    "LazyArray",
+    "convolve1d",
+    "correlate1d",
+    "gaussian_filter",
+    "gaussian_filter1d",
+    "histogram",
+    "maximum_filter1d",
+    "minimum_filter1d",
+    "percentile",
+    "resize",
+    "statistics",
+    "threshold_otsu",
+    "uniform_filter",
+    "uniform_filter1d",
+]

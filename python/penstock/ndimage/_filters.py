@@ -1,0 +1,222 @@
+"""Filters along axes, with scipy.ndimage's names, arguments and defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from .._options import Bytes
+from . import _run
+from ._run import Machine, call
+
+Mode: TypeAlias = str | Sequence[str]
+"""How an axis goes on beyond its ends: "reflect", "mirror", "nearest", "constant", "wrap", and the grid- names."""
+Precision: TypeAlias = Literal["float32", "float64"]
+Axes: TypeAlias = int | Sequence[int] | None
+
+
+def _dtype_of(x: Any) -> np.dtype[Any]:
+    dtype = getattr(x, "dtype", None)
+    if isinstance(dtype, np.dtype):
+        return dtype
+    return np.asarray(x).dtype if dtype is None else np.dtype(_run._numpy_dtype(dtype))
+
+
+def _one(
+    name: str,
+    x: Any,
+    output: Any,
+    budget: Bytes | None,
+    threads: int | None,
+    **arguments: Any,
+) -> Any:
+    """One operator on one input."""
+    x = x if hasattr(x, "dtype") else np.asarray(x)
+    made = call(name, output=_run.output_name(output, _dtype_of(x)), **arguments)
+    return _run.apply([made], x, output, Machine(budget, threads))
+
+
+def correlate1d(
+    input: Any,
+    weights: npt.ArrayLike,
+    axis: int = -1,
+    output: Any = None,
+    mode: Mode = "reflect",
+    cval: float = 0.0,
+    origin: int = 0,
+    *,
+    precision: Precision = "float32",
+    budget: Bytes | None = None,
+    threads: int | None = None,
+) -> Any:
+    """Sum with weights along one axis.
+
+    input: shape (n0, ...), bool, whole numbers, float32 or float64, of NumPy, penstock, CuPy or PyTorch; or a
+        penstock.Array, which is read when the result is asked for.
+    weights: shape (k,).  output: None, a data type, or memory for the result.
+    precision: float32 (and narrower) elements are computed in float32; "float64" in double, as scipy does.
+    returns: shape and kind of ``input``; a LazyArray for a stored array.
+    errors: ValueError, TypeError, UnsupportedError.  memory: the result and at most ``budget``.
+    source: scipy.ndimage.correlate1d.
+    """
+    return _one(
+        "correlate1d", input, output, budget, threads,
+        weights=_weights(weights), axis=axis, mode=mode, cval=cval, origin=origin, precision=precision,
+    )  # fmt: skip
+
+
+def convolve1d(
+    input: Any,
+    weights: npt.ArrayLike,
+    axis: int = -1,
+    output: Any = None,
+    mode: Mode = "reflect",
+    cval: float = 0.0,
+    origin: int = 0,
+    *,
+    precision: Precision = "float32",
+    budget: Bytes | None = None,
+    threads: int | None = None,
+) -> Any:
+    """As ``correlate1d``, with the weights turned around.  source: scipy.ndimage.convolve1d."""
+    turned = _weights(weights)[::-1]
+    origin = -origin - (1 if len(turned) % 2 == 0 else 0)
+    return correlate1d(
+        input, turned, axis, output, mode, cval, origin, precision=precision, budget=budget, threads=threads
+    )
+
+
+def gaussian_filter(
+    input: Any,
+    sigma: float | Sequence[float],
+    order: int | Sequence[int] = 0,
+    output: Any = None,
+    mode: Mode = "reflect",
+    cval: float = 0.0,
+    truncate: float = 4.0,
+    *,
+    radius: int | Sequence[int] | None = None,
+    axes: Axes = None,
+    precision: Precision = "float32",
+    budget: Bytes | None = None,
+    threads: int | None = None,
+) -> Any:
+    """A Gaussian along each axis.
+
+    sigma: standard deviation in elements, one or one for each axis; 0 leaves an axis alone.
+    order: 0, or the order of its derivative, for each axis.  truncate: radius in standard deviations.
+    radius: of the weights, in elements, instead.  axes: which axes; all of them.
+    Otherwise as ``correlate1d``.  source: scipy.ndimage.gaussian_filter.
+    """
+    return _one(
+        "gaussian_filter", input, output, budget, threads,
+        sigma=sigma, order=order, mode=mode, cval=cval, truncate=truncate, radius=radius, axes=axes, precision=precision,
+    )  # fmt: skip
+
+
+def gaussian_filter1d(
+    input: Any,
+    sigma: float,
+    axis: int = -1,
+    order: int = 0,
+    output: Any = None,
+    mode: Mode = "reflect",
+    cval: float = 0.0,
+    truncate: float = 4.0,
+    *,
+    radius: int | None = None,
+    precision: Precision = "float32",
+    budget: Bytes | None = None,
+    threads: int | None = None,
+) -> Any:
+    """As ``gaussian_filter``, along one axis.  source: scipy.ndimage.gaussian_filter1d."""
+    return _one(
+        "gaussian_filter1d", input, output, budget, threads,
+        sigma=sigma, axis=axis, order=order, mode=mode, cval=cval, truncate=truncate, radius=radius, precision=precision,
+    )  # fmt: skip
+
+
+def uniform_filter(
+    input: Any,
+    size: int | Sequence[int] = 3,
+    output: Any = None,
+    mode: Mode = "reflect",
+    cval: float = 0.0,
+    origin: int | Sequence[int] = 0,
+    *,
+    axes: Axes = None,
+    precision: Precision = "float32",
+    budget: Bytes | None = None,
+    threads: int | None = None,
+) -> Any:
+    """The mean of a box of ``size`` elements.  Otherwise as ``correlate1d``.  source: scipy.ndimage.uniform_filter."""
+    return _one(
+        "uniform_filter", input, output, budget, threads,
+        size=size, mode=mode, cval=cval, origin=origin, axes=axes, precision=precision,
+    )  # fmt: skip
+
+
+def uniform_filter1d(
+    input: Any,
+    size: int,
+    axis: int = -1,
+    output: Any = None,
+    mode: Mode = "reflect",
+    cval: float = 0.0,
+    origin: int = 0,
+    *,
+    precision: Precision = "float32",
+    budget: Bytes | None = None,
+    threads: int | None = None,
+) -> Any:
+    """The mean along one axis.  Otherwise as ``correlate1d``.  source: scipy.ndimage.uniform_filter1d."""
+    return _one(
+        "uniform_filter1d", input, output, budget, threads,
+        size=size, axis=axis, mode=mode, cval=cval, origin=origin, precision=precision,
+    )  # fmt: skip
+
+
+def minimum_filter1d(
+    input: Any,
+    size: int,
+    axis: int = -1,
+    output: Any = None,
+    mode: Mode = "reflect",
+    cval: float = 0.0,
+    origin: int = 0,
+    *,
+    budget: Bytes | None = None,
+    threads: int | None = None,
+) -> Any:
+    """The least of ``size`` elements along one axis.  source: scipy.ndimage.minimum_filter1d."""
+    return _one(
+        "minimum_filter1d", input, output, budget, threads, size=size, axis=axis, mode=mode, cval=cval, origin=origin
+    )
+
+
+def maximum_filter1d(
+    input: Any,
+    size: int,
+    axis: int = -1,
+    output: Any = None,
+    mode: Mode = "reflect",
+    cval: float = 0.0,
+    origin: int = 0,
+    *,
+    budget: Bytes | None = None,
+    threads: int | None = None,
+) -> Any:
+    """The largest of ``size`` elements along one axis.  source: scipy.ndimage.maximum_filter1d."""
+    return _one(
+        "maximum_filter1d", input, output, budget, threads, size=size, axis=axis, mode=mode, cval=cval, origin=origin
+    )
+
+
+def _weights(weights: npt.ArrayLike) -> list[float]:
+    array = np.asarray(weights, dtype=np.float64)
+    if array.ndim != 1 or array.shape[0] < 1:
+        raise RuntimeError("no filter weights given")
+    return [float(w) for w in array]

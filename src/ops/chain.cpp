@@ -1,0 +1,114 @@
+#include "ops/chain.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/checked.hpp"
+#include "core/json.hpp"
+#include "core/suggest.hpp"
+#include "ops/dispatch.hpp"
+#include "ops/list.hpp"
+
+namespace penstock {
+namespace {
+
+std::uint64_t bytes_of(const ArrayInfo& info, const Region& box) {
+  std::uint64_t bytes = info.dtype.size_bytes;
+  for (const Range& r : box) bytes = saturating_mul(bytes, r.count);
+  return bytes;
+}
+
+/// Of a tile, the elements of a box inside of it.
+Result<TensorView> part_of(const Tile& tile, const Region& box) {
+  std::vector<Index> part;
+  for (std::size_t d = 0; d < box.size(); ++d) {
+    const auto start = static_cast<std::int64_t>(box[d].start - tile.box[d].start);
+    part.push_back(Slice{start, start + static_cast<std::int64_t>(box[d].count), 1});
+  }
+  return tile.view.slice(part);
+}
+
+Status add_call(Chain& chain, const OpCall& call) {
+  const OpEntry* entry = find_op(call.name);
+  if (entry == nullptr) {
+    std::vector<std::string> known;
+    for (const OpEntry& e : op_list()) known.emplace_back(e.name);
+    return Error(ErrorCode::invalid_argument,
+                 fmt::format("no operator '{}'.{}", call.name, did_you_mean(call.name, known)));
+  }
+  if (!is_operand(chain.output().dtype))
+    return Error(ErrorCode::unsupported, "no elements of type " + chain.output().dtype.name());
+  PENSTOCK_ASSIGN(const Json values, parse_json(call.arguments));
+  if (!values.is_object()) return Error(ErrorCode::invalid_argument, "the arguments are no JSON object");
+  Arguments arguments(values, chain.output().shape.size());
+  PENSTOCK_TRY(entry->add(chain, arguments));
+  return arguments.all_used();
+}
+
+}  // namespace
+
+Result<Chain> Chain::make(const ArrayInfo& input, std::span<const OpCall> calls) {
+  Chain chain(input);
+  for (const OpCall& call : calls) PENSTOCK_TRY_IN(add_call(chain, call), call.name);
+  return chain;
+}
+
+std::vector<Region> Chain::boxes(const Region& box) const {
+  std::vector<Region> boxes(operators_.size() + 1);
+  boxes.back() = box;
+  for (std::size_t i = operators_.size(); i-- > 0;) boxes[i] = operators_[i]->needs(boxes[i + 1]);
+  return boxes;
+}
+
+Region Chain::needs(const Region& box) const { return boxes(box).front(); }
+
+std::uint64_t Chain::scratch_bytes(const Region& box) const {
+  const std::vector<Region> all = boxes(box);
+  std::uint64_t most = 0, before = 0;
+  for (std::size_t i = 0; i + 1 < operators_.size(); ++i) {
+    const std::uint64_t made = bytes_of(operators_[i]->output(), all[i + 1]);
+    most = std::max(most, saturating_add(before, made));
+    before = made;
+  }
+  return most;
+}
+
+Status Chain::run(const Tile& in, const Tile& out, const Workspace& work) const {
+  PENSTOCK_ASSIGN(const std::uint64_t elements, out.view.elements());
+  if (elements == 0) return {};
+  const std::vector<Region> all = boxes(out.box);
+  Tile from{in.view, all.front()};
+  PENSTOCK_ASSIGN(from.view, part_of(in, all.front()));
+  if (operators_.empty()) return copy_elements(from.view, out.view);
+  Buffer held;  // what `from` lies in
+  if (!from.view.is_contiguous()) {
+    PENSTOCK_ASSIGN(held, work.scratch(bytes_of(input_, all.front())));
+    PENSTOCK_ASSIGN(const TensorView packed,
+                    TensorView::packed(held.data(), input_.dtype, from.view.shape, work.stream));
+    PENSTOCK_TRY(copy_elements(from.view, packed));
+    from.view = packed;
+  }
+  for (std::size_t i = 0; i < operators_.size(); ++i) {
+    Tile to = out;
+    Buffer made;
+    if (i + 1 < operators_.size()) {
+      const ArrayInfo& info = operators_[i]->output();
+      PENSTOCK_ASSIGN(made, work.scratch(bytes_of(info, all[i + 1])));
+      PENSTOCK_ASSIGN(to.view, TensorView::packed(made.data(), info.dtype, shape_of(all[i + 1]), work.stream));
+      to.box = all[i + 1];
+    }
+    PENSTOCK_TRY(operators_[i]->run(from, to, work));
+    from = std::move(to);
+    held = std::move(made);
+  }
+  return {};
+}
+
+std::string Chain::text() const {
+  std::string text;
+  for (const auto& op : operators_) text += fmt::format("operator  {}\n", op->text());
+  return text;
+}
+
+}  // namespace penstock

@@ -1,0 +1,188 @@
+// Operators on arrays in stores, tile by tile.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "array/tiles/walk.hpp"
+#include "core/guard.hpp"
+#include "exec/budget.hpp"
+#include "ops/chain.hpp"
+#include "penstock/copy.hpp"
+
+namespace penstock {
+
+struct LazyArray::State {
+  Array from;
+  Chain chain;
+  std::vector<OpCall> calls;
+};
+
+namespace {
+
+std::string_view name_of(const std::vector<OpCall>& calls) {
+  return calls.empty() ? std::string_view("copy") : std::string_view(calls.back().name);
+}
+
+/// The walk over `objects` of an output of this shape, which begins at `origin` of the whole.
+TileWork work_for(const Array& from, const Chain& chain, const std::vector<OpCall>& calls, const Shape& shape,
+                  const Shape& objects, const Region& region, const Shape& source_chunks) {
+  TileWork work;
+  work.what = name_of(calls);
+  work.in_dtype = chain.input().dtype;
+  work.source_shape = from.dataset().shape;
+  work.source_chunks = source_chunks;
+  work.out_dtype = chain.output().dtype;
+  work.out_shape = shape;
+  work.out_objects = objects;
+  const auto placed = [region](const Region& tile) {
+    Region box = tile;
+    for (std::size_t d = 0; d < box.size(); ++d) box[d].start += region[d].start;
+    return box;
+  };
+  work.needs = [&chain, placed](const Region& tile) { return chain.needs(placed(tile)); };
+  work.scratch_bytes = [&chain, placed](const Region& tile) { return chain.scratch_bytes(placed(tile)); };
+  return work;
+}
+
+TileSteps steps_for(const Array& from, const Chain& chain, const Region& region, Job& job,
+                    const std::shared_ptr<Memory>& memory) {
+  TileSteps steps;
+  steps.read = [&from](const Region& box, const TileMemory& into, const Options& inner) {
+    return from.read(box, into.view, inner, into.arena);
+  };
+  steps.make = [&chain, &job, memory, region](std::uint64_t, const Region& in_box, const TensorView& in,
+                                              const Region& tile, const TensorView& out) -> Status {
+    Region box = tile;
+    for (std::size_t d = 0; d < box.size(); ++d) box[d].start += region[d].start;
+    const Workspace work{&job, in.stream, memory};
+    return job.run([&] { return chain.run({in, in_box}, {out, box}, work); });
+  };
+  return steps;
+}
+
+}  // namespace
+
+Result<LazyArray> LazyArray::make(const Array& from, std::span<const OpCall> calls) {
+  return guarded([&]() -> Result<LazyArray> {
+    const Dataset dataset = from.dataset();
+    PENSTOCK_ASSIGN(Chain chain, Chain::make({dataset.dtype, dataset.shape}, calls));
+    LazyArray lazy;
+    lazy.state_ = std::make_shared<const State>(State{from, std::move(chain), {calls.begin(), calls.end()}});
+    return lazy;
+  });
+}
+
+const DType& LazyArray::dtype() const { return state_->chain.output().dtype; }
+const Shape& LazyArray::shape() const { return state_->chain.output().shape; }
+
+Result<Dataset> LazyArray::dataset(const CopyChanges& changes) const {
+  Dataset to = state_->from.dataset();
+  CopyChanges how = changes;
+  const bool reshaped = to.shape != shape(), retyped = to.dtype != dtype();
+  to.shape = shape();
+  to.dtype = dtype();
+  if (reshaped) {
+    to.world_from_voxel.reset();
+    for (Dimension& d : to.dims) d.scale.reset(), d.offset.reset();
+  }
+  if (!retyped) return copied_dataset(to, how);
+  // Codecs and fill value of elements of another type say nothing of these.
+  PENSTOCK_ASSIGN(const Shape inner, to.inner_chunk_shape());
+  if (inner != to.chunk_shape && !how.shard_shape) how.shard_shape = to.chunk_shape;
+  to.chunk_shape = inner;
+  to.codecs = {{"bytes", R"({"endian":"little"})"}, {"zstd", R"({"level":3,"checksum":false})"}};
+  to.fill.assign(to.dtype.size_bytes, std::byte{0});
+  to.nodata.reset();
+  return copied_dataset(to, how);
+}
+
+Result<Tensor> LazyArray::read(const Region& region, const Options& options, const Stream& stream,
+                               Report* report) const {
+  return guarded([&]() -> Result<Tensor> {
+    const auto& [from, chain, calls] = *state_;
+    PENSTOCK_TRY(check_region(region, shape()));
+    for (const Range& r : region)
+      if (r.step != 1) return Error(ErrorCode::invalid_argument, "a region of a lazy array has steps of 1");
+    const Shape wanted = shape_of(region);
+    PENSTOCK_ASSIGN(Tensor result, Tensor::empty(dtype(), wanted, stream, options.memory));
+    PENSTOCK_ASSIGN(const std::uint64_t elements, result.view().elements());
+    if (elements == 0) return result;
+    PENSTOCK_ASSIGN(const BudgetPlan allowed, plan_budget(options, 0));
+    PENSTOCK_ASSIGN(const Shape chunks, from.dataset().inner_chunk_shape());
+    // No object is written: tiles may end anywhere, but few of them decode a chunk twice.
+    Shape objects = chunks;
+    for (std::size_t d = 0; d < objects.size(); ++d)
+      objects[d] = std::max<std::uint64_t>(std::min(objects[d], wanted[d]), 1);
+    const TileWork work = work_for(from, chain, calls, wanted, objects, region, chunks);
+    PENSTOCK_ASSIGN(const TilePlan plan, TilePlan::make(work, options));
+    Job job(options, work.what, elements * dtype().size_bytes, allowed.threads);
+    PENSTOCK_ASSIGN(const auto memory, working_memory(stream.device(), options));
+    TileSteps steps = steps_for(from, chain, region, job, memory);
+    steps.write = [&](const Region& tile, const TensorView& made, const Options&) -> Result<Report> {
+      std::vector<Index> part;
+      for (const Range& r : tile)
+        part.push_back(Slice{static_cast<std::int64_t>(r.start), static_cast<std::int64_t>(r.start + r.count), 1});
+      PENSTOCK_ASSIGN(TensorView to, result.view().slice(part));
+      to.stream = made.stream;
+      PENSTOCK_TRY(copy_elements(made, to));
+      return Report();
+    };
+    PENSTOCK_ASSIGN(Report done, walk_tiles(work, plan, steps, stream.device(), options));
+    done.written.reset();
+    if (report != nullptr) *report = std::move(done);
+    return result;
+  });
+}
+
+Result<Report> LazyArray::write(Array& to, Device device, const Options& options) const {
+  return guarded([&]() -> Result<Report> {
+    const auto& [from, chain, calls] = *state_;
+    const Dataset target = to.dataset();
+    if (target.shape != shape() || target.dtype != dtype())
+      return Error(ErrorCode::invalid_argument,
+                   fmt::format("the array to write has shape {} of {}, the result {} of {}", to_string(target.shape),
+                               target.dtype.name(), to_string(shape()), dtype().name()));
+    PENSTOCK_ASSIGN(const BudgetPlan allowed, plan_budget(options, 0));
+    PENSTOCK_ASSIGN(const Shape chunks, from.dataset().inner_chunk_shape());
+    const Region all = whole(shape());
+    const TileWork work = work_for(from, chain, calls, shape(), target.chunk_shape, all, chunks);
+    PENSTOCK_ASSIGN(const TilePlan plan, TilePlan::make(work, options));
+    Job job(options, work.what, 0, allowed.threads);
+    PENSTOCK_ASSIGN(const auto memory, working_memory(device, options));
+    TileSteps steps = steps_for(from, chain, all, job, memory);
+    steps.write = [&](const Region& tile, const TensorView& made, const Options& inner) {
+      return to.write(tile, made, inner);
+    };
+    PENSTOCK_ASSIGN(Report report, walk_tiles(work, plan, steps, device, options));
+    report.stages.push_back({"work", device.name(), "operators where the boxes were read to", plan.read_bytes, 0});
+    return report;
+  });
+}
+
+Result<Report> LazyArray::write(const std::shared_ptr<Store>& to_store, std::string_view path,
+                                const CopyChanges& changes, Array::IfExists if_exists, Device device,
+                                const Options& options) const {
+  return guarded([&]() -> Result<Report> {
+    if (to_store->url() == state_->from.store_ptr()->url() && path == state_->from.path())
+      return Error(ErrorCode::invalid_argument, "the result would replace the array that it is made of");
+    PENSTOCK_ASSIGN(const Dataset target, dataset(changes));
+    PENSTOCK_ASSIGN(Array to, Array::prepare(to_store, path, target, if_exists));
+    PENSTOCK_ASSIGN(Report report, write(to, device, options));
+    PENSTOCK_TRY(to.commit());
+    PENSTOCK_TRY(to_store->flush());
+    return report;
+  });
+}
+
+Result<std::string> LazyArray::explain(const Dataset& to, Device device, const Options& options) const {
+  return guarded([&]() -> Result<std::string> {
+    const auto& [from, chain, calls] = *state_;
+    PENSTOCK_ASSIGN(const Shape chunks, from.dataset().inner_chunk_shape());
+    const TileWork work = work_for(from, chain, calls, shape(), to.chunk_shape, whole(shape()), chunks);
+    PENSTOCK_ASSIGN(const TilePlan plan, TilePlan::make(work, options));
+    return fmt::format("{}device    {}\n{}", chain.text(), device.name(), plan.text(work));
+  });
+}
+
+}  // namespace penstock

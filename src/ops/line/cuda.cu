@@ -1,0 +1,40 @@
+#include "device/cuda/launch.cuh"
+#include "device/cuda/team.cuh"
+#include "ops/line/line.hpp"
+#include "ops/line/types.hpp"
+#include "ops/tuning.hpp"
+
+namespace penstock::line {
+namespace {
+
+constexpr std::uint32_t kThreads = 256;
+
+template <class T, class C>
+__global__ void __launch_bounds__(kThreads)
+    line_kernel(const __grid_constant__ LineJob<T, C> job, const __grid_constant__ TileShape shape) {
+  extern __shared__ __align__(16) unsigned char shared[];
+  line_tile(CudaBlockTeam<kThreads>{}, job, shape, blockIdx.x, reinterpret_cast<C*>(shared));
+}
+
+}  // namespace
+
+template <class T, class C>
+Status run_on_cuda(const LineJob<T, C>& job, const Stream& stream) {
+  if (job.shape.outputs() == 0) return {};
+  TileShape shape;
+  shape.taps = job.taps;
+  const std::size_t bytes = shape.elements() * sizeof(C);
+  const std::uint64_t tiles = shape.tiles(job.shape);
+  if (job.operation == Operation::blend || job.taps == 1 || bytes > tuning::kSharedBytes || tiles > INT32_MAX)
+    return launch_cuda(stream, job.shape.outputs(), LineElement<T, C>{job});
+  const DeviceGuard guard(stream.device().index);
+  PENSTOCK_TRY(guard.status());
+  line_kernel<<<static_cast<unsigned>(tiles), kThreads, bytes, static_cast<cudaStream_t>(stream.native())>>>(job,
+                                                                                                             shape);
+  return cuda_status(cudaGetLastError(), "launching a filter");
+}
+
+#define PENSTOCK_INSTANTIATE(T, C) template Status run_on_cuda(const LineJob<T, C>&, const Stream&);
+PENSTOCK_LINE_TYPES(PENSTOCK_INSTANTIATE)
+
+}  // namespace penstock::line

@@ -1,0 +1,13 @@
+#include "ops/line/types.hpp"
+
+namespace penstock::line {
+
+template <class T, class C>
+Status run_on_cuda(const LineJob<T, C>&, const Stream&) {
+  return Error(ErrorCode::unsupported, "operators on CUDA: " + cuda_unavailable_reason());
+}
+
+#define PENSTOCK_INSTANTIATE(T, C) template Status run_on_cuda(const LineJob<T, C>&, const Stream&);
+PENSTOCK_LINE_TYPES(PENSTOCK_INSTANTIATE)
+
+}  // namespace penstock::line

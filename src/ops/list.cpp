@@ -1,0 +1,40 @@
+#include "ops/list.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "ops/line/rows.hpp"
+
+namespace penstock {
+
+std::span<const OpEntry> op_list() {
+  static constexpr OpEntry list[] = {
+      {"correlate1d", "a sum with weights along one axis", "weights, axis=-1, mode=reflect, cval=0, origin=0",
+       line::add_correlate1d},
+      {"gaussian_filter", "a Gaussian, or derivatives of it, along each axis",
+       "sigma, order=0, mode=reflect, cval=0, truncate=4, radius, axes", line::add_gaussian_filter},
+      {"gaussian_filter1d", "a Gaussian, or a derivative of it, along one axis",
+       "sigma, axis=-1, order=0, mode=reflect, cval=0, truncate=4, radius", line::add_gaussian_filter1d},
+      {"uniform_filter", "the mean of a box", "size=3, mode=reflect, cval=0, origin=0, axes", line::add_uniform_filter},
+      {"uniform_filter1d", "the mean along one axis", "size, axis=-1, mode=reflect, cval=0, origin=0",
+       line::add_uniform_filter1d},
+      {"minimum_filter", "the least of a box", "size, mode=reflect, cval=0, origin=0, axes", line::add_minimum_filter},
+      {"minimum_filter1d", "the least along one axis", "size, axis=-1, mode=reflect, cval=0, origin=0",
+       line::add_minimum_filter1d},
+      {"maximum_filter", "the largest of a box", "size, mode=reflect, cval=0, origin=0, axes",
+       line::add_maximum_filter},
+      {"maximum_filter1d", "the largest along one axis", "size, axis=-1, mode=reflect, cval=0, origin=0",
+       line::add_maximum_filter1d},
+      {"resize", "another shape, smoothed first where it is smaller",
+       "output_shape or scale, order=1, align=half_pixel, anti_aliasing=true, mode, cval=0", line::add_resize},
+  };
+  return list;
+}
+
+const OpEntry* find_op(std::string_view name) {
+  const auto all = op_list();
+  const auto it = std::ranges::find(all, name, &OpEntry::name);
+  return it == all.end() ? nullptr : &*it;
+}
+
+}  // namespace penstock

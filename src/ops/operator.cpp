@@ -1,0 +1,18 @@
+#include "ops/operator.hpp"
+
+#include <algorithm>
+
+namespace penstock {
+
+Result<Buffer> Workspace::scratch(std::uint64_t bytes) const {
+  return memory->allocate(std::max<std::uint64_t>(bytes, 1), 256, stream);
+}
+
+Result<Buffer> Workspace::upload(const void* bytes, std::uint64_t count) const {
+  PENSTOCK_ASSIGN(Buffer buffer, scratch(count));
+  // From memory that is not pinned the call returns when the bytes have been taken.
+  if (count > 0) PENSTOCK_TRY(copy_async(buffer.data(), stream.device(), bytes, {}, count, stream));
+  return buffer;
+}
+
+}  // namespace penstock

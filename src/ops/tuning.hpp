@@ -1,0 +1,17 @@
+// Numbers that only change how fast operators are, with what they were chosen by.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace penstock::tuning {
+
+/// Neighbours of the inner dimension that are worked on together: whole cache lines of a row.
+inline constexpr std::size_t kLineWidth = 128;
+/// Extended rows of a piece: half of a small second-level cache.
+inline constexpr std::size_t kLineBytes = std::size_t{128} << 10;
+/// Elements that are worth a task of their own.
+inline constexpr std::size_t kTaskElements = std::size_t{1} << 15;
+/// Shared memory of a team on a device: what every device gives without being asked.
+inline constexpr std::size_t kSharedBytes = std::size_t{48} << 10;
+
+}  // namespace penstock::tuning

@@ -1,0 +1,82 @@
+"""Image operators on a CUDA device: what the CPU gives, in the memory and of the kind that came in."""
+
+from __future__ import annotations
+
+import pathlib
+from typing import Any
+
+import cupy
+import numpy as np
+import pytest
+
+import penstock as ps
+import penstock.ndimage as nd
+
+from test_ndimage import MODES, SHAPES, TYPES, expect_same, image
+
+
+@pytest.mark.parametrize("dtype", [name for name in TYPES if name[0] != ">"])
+def test_filters_give_what_the_cpu_gives(dtype: str) -> None:
+    for i, shape in enumerate(SHAPES):
+        x = image(shape, dtype, i)
+        g = cupy.asarray(x)
+        for mode in MODES:
+            edge: dict[str, Any] = {"mode": mode, "cval": 3.0}
+            made = nd.gaussian_filter(g, 1.7, **edge)
+            assert isinstance(made, cupy.ndarray)
+            expect_same(made.get(), nd.gaussian_filter(x, 1.7, **edge), x.ndim)
+            for name in ("uniform_filter1d", "minimum_filter1d", "maximum_filter1d"):
+                expect_same(getattr(nd, name)(g, 4, **edge).get(), getattr(nd, name)(x, 4, **edge), 0)
+            # Longer than a tile of shared memory holds.
+            expect_same(nd.maximum_filter1d(g, 500, **edge).get(), nd.maximum_filter1d(x, 500, **edge), 0)
+        expect_same(nd.gaussian_filter(g, 60).get(), nd.gaussian_filter(x, 60), x.ndim)
+        for q in ([0, 3.3, 50, 99.5, 100], 25):
+            np.testing.assert_allclose(nd.percentile(g, q), nd.percentile(x, q), rtol=1e-12)
+        np.testing.assert_array_equal(nd.histogram(g, 10, 90, 13), nd.histogram(x, 10, 90, 13))
+        assert nd.threshold_otsu(g) == nd.threshold_otsu(x)
+
+
+def test_resize() -> None:
+    x = image((40, 33, 21), "f4")
+    for arguments in ({"scale": 0.5}, {"output_shape": (13, 70, 5)}, {"scale": 1.5, "align": "corners"}):
+        expect_same(nd.resize(cupy.asarray(x), **arguments).get(), nd.resize(x, **arguments))
+
+
+def test_views_outputs_and_streams() -> None:
+    x = image((30, 40, 20), "f4")
+    g = cupy.asarray(x)
+    view = np.s_[::-2, 3:30:3, ::-1]
+    expect_same(nd.gaussian_filter(g[view], 1).get(), nd.gaussian_filter(x[view], 1))
+    with cupy.cuda.Stream(non_blocking=True):
+        made = nd.gaussian_filter(g * 2, 1) + 1
+        expect_same(made.get(), nd.gaussian_filter(x * 2, 1) + 1)
+    nd.gaussian_filter(g, 1, output=g)
+    expect_same(g.get(), nd.gaussian_filter(x, 1))
+    with pytest.raises(ValueError, match="output is on"):
+        nd.gaussian_filter(g, 1, output=np.empty_like(x))
+
+
+def test_device_arrays_and_torch(tmp_path: pathlib.Path) -> None:
+    x = image((30, 40, 20), "f4")
+    a = ps.create(tmp_path / "a.zarr", shape=x.shape, dtype=x.dtype, chunks=(8, 20, 20))
+    a[...] = x
+    made = nd.gaussian_filter(a.read(device="cuda"), 2)
+    assert isinstance(made, ps.DeviceArray)
+    expect_same(made.numpy(), nd.gaussian_filter(x, 2))
+    torch = pytest.importorskip("torch")
+    tensor = nd.gaussian_filter(torch.from_numpy(x).cuda(), 2)
+    assert isinstance(tensor, torch.Tensor)
+    expect_same(tensor.cpu().numpy(), nd.gaussian_filter(x, 2))
+
+
+def test_stored_arrays(tmp_path: pathlib.Path) -> None:
+    x = image((96, 64, 64), "f4")
+    a = ps.create(tmp_path / "a.zarr", shape=x.shape, dtype=x.dtype, chunks=(8, 32, 32))
+    a[...] = x
+    lazy = nd.resize(nd.gaussian_filter(ps.open(tmp_path / "a.zarr"), 1), scale=0.5)
+    wanted = nd.resize(nd.gaussian_filter(x, 1), scale=0.5)
+    expect_same(lazy.read(np.s_[3:20], device="cuda").numpy(), wanted[3:20])
+    made = lazy.write(tmp_path / "b.zarr", device="cuda", budget="4MiB")
+    expect_same(made[...], wanted)
+    stored = nd.percentile(ps.open(tmp_path / "a.zarr"), [1, 50], device="cuda", budget="4MiB")
+    np.testing.assert_allclose(stored, np.percentile(x.astype("f8"), [1, 50]), rtol=1e-12)
