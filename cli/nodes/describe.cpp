@@ -104,8 +104,9 @@ Result<std::optional<Stored>> count_stored(const Array& array, CountLimit limit)
   const Dataset dataset = array.dataset();
   if (dataset.keys() == nullptr) {
     const auto* const volume = std::get_if<ContiguousChunks>(&dataset.placement);
-    PENSTOCK_ASSIGN(const auto object, store.open(volume ? volume->key : std::get<ChunkTable>(dataset.placement).key));
-    return std::optional(object == nullptr ? Stored{} : Stored{1, object->size_bytes()});
+    const std::string& key = volume ? volume->key : std::get<ChunkTable>(dataset.placement).key;
+    PENSTOCK_ASSIGN(const auto bytes, store.size_bytes(key));
+    return std::optional(bytes ? Stored{1, *bytes} : Stored{});
   }
   const auto end = std::chrono::steady_clock::now() + limit.time;
   Stored stored;
@@ -120,10 +121,10 @@ Result<std::optional<Stored>> count_stored(const Array& array, CountLimit limit)
       if (entry.is_prefix) {
         prefixes.push_back(key);
       } else if (!is_metadata(entry.name)) {
-        PENSTOCK_ASSIGN(const auto object, store.open(key));
-        if (object == nullptr) continue;  // removed meanwhile
+        PENSTOCK_ASSIGN(const auto bytes, store.size_bytes(key));
+        if (!bytes) continue;  // removed meanwhile
         ++stored.objects;
-        stored.bytes += object->size_bytes();
+        stored.bytes += *bytes;
       }
     }
   }

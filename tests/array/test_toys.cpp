@@ -10,6 +10,7 @@
 #include "format/list.hpp"
 #include "format/node.hpp"
 #include "penstock/copy.hpp"
+#include "store/blocking_store.hpp"
 
 using namespace penstock;
 using namespace penstock::test;
@@ -100,7 +101,7 @@ std::shared_ptr<Store> memory_store() { return open_store("memory://", StoreMode
 
 const Region kAll = {{0, 4, 1}, {0, 6, 1}};
 
-class MadeUpStore final : public Store {
+class MadeUpStore final : public BlockingStore {
  public:
   std::string url() const override { return "made-up"; }
   std::string path_taken() const override { return "made up"; }
