@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Checks the include rule: a stage of src/ includes only itself, the stages before it, and their public headers.
+Of two rooms of a stage (its folders) only one includes the other.
 
 tools/check_includes.py [ROOT]        prints file:line and why for every breach; exit 1 if there is one
 tools/check_includes.py --self-test   proves that each rule can fail
@@ -111,6 +112,29 @@ def check(root: Path) -> list[str]:
                 why = match and breach(path, stage, match[1], match[2], root)
                 if why:
                     found.append(f"{file.relative_to(root)}:{number}: {why}")
+    return found + mutual_rooms(root)
+
+
+def mutual_rooms(root: Path) -> list[str]:
+    """Pairs of folders of one stage that include each other, as "file:line: why" of the side with fewer includes.
+
+    Files that stand in the stage itself are in no room: they are its table of contents and may include all."""
+    uses: dict[tuple[str, str, str], list[str]] = {}  # (stage, room, room that it includes) -> where
+    for file in sorted((root / "src").rglob("*")):
+        parts = file.relative_to(root / "src").parts
+        if file.suffix not in SOURCES or len(parts) < 3 or parts[0] not in STAGES:
+            continue
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+            match = INCLUDE.match(line)
+            target = match[2].split("/") if match and match[1] == '"' else []
+            if len(target) < 3 or target[0] != parts[0] or target[1] == parts[1]:
+                continue
+            uses.setdefault((parts[0], parts[1], target[1]), []).append(f"{file.relative_to(root)}:{number}")
+    found = []
+    for stage, room, other in sorted(uses):
+        here, there = uses[stage, room, other], uses.get((stage, other, room), [])
+        if there and (len(here), room) <= (len(there), other):
+            found += [f"{place}: {room}/ and {other}/ include each other ({there[0]})" for place in here]
     return found
 
 
@@ -140,6 +164,9 @@ CASES = [
     ("include/penstock/region.hpp", '#include "penstock/store.hpp"', "stage core comes before store"),
     ("include/penstock/region.hpp", '#include "core/a.hpp"', "public headers only"),
     ("include/penstock/other.hpp", "", "without a stage"),
+    ("src/codec/lz4/a.cpp", '#include "codec/zstd/a.hpp"', "lz4/ and zstd/ include each other"),
+    ("src/codec/gzip/a.cpp", '#include "codec/zstd/a.hpp"', ""),
+    ("src/codec/a.cpp", '#include "codec/zstd/a.hpp"', ""),
 ]
 
 
@@ -157,6 +184,10 @@ def self_test() -> int:
             ):
                 (root / "src" / existing).parent.mkdir(parents=True, exist_ok=True)
                 (root / "src" / existing).touch()
+            (root / "src/codec/zstd").mkdir()
+            (root / "src/codec/lz4").mkdir(exist_ok=True)
+            (root / "src/codec/lz4/a.hpp").touch()
+            (root / "src/codec/zstd/a.hpp").write_text('#include "codec/lz4/a.hpp"\n')
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_text("\n" + text + "\n")
             found = check(root)

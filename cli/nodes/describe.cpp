@@ -98,7 +98,16 @@ Result<std::uint64_t> decoded_bytes(const Dataset& dataset) {
   return checked_mul(count, dataset.dtype.size_bytes);
 }
 
-Result<std::optional<Stored>> count_stored(const Store& store, const std::string& path, CountLimit limit) {
+Result<std::optional<Stored>> count_stored(const Array& array, CountLimit limit) {
+  const Store& store = *array.store_ptr();
+  const std::string path = array.path();
+  const Dataset dataset = array.dataset();
+  if (dataset.keys() == nullptr) {
+    const auto* const volume = std::get_if<ContiguousChunks>(&dataset.placement);
+    const std::string& key = volume ? volume->key : std::get<ChunkTable>(dataset.placement).key;
+    PENSTOCK_ASSIGN(const auto bytes, store.size_bytes(key));
+    return std::optional(bytes ? Stored{1, *bytes} : Stored{});
+  }
   const auto end = std::chrono::steady_clock::now() + limit.time;
   Stored stored;
   std::vector<std::string> prefixes = {path};
@@ -123,6 +132,7 @@ Result<std::optional<Stored>> count_stored(const Store& store, const std::string
 }
 
 std::string stored_text(const Stored& stored, const Dataset& dataset) {
+  if (dataset.keys() == nullptr) return fmt::format("in one object of {}", format_bytes(stored.bytes));
   const auto inner = dataset.inner_chunk_shape();
   const bool sharded = inner && *inner != dataset.chunk_shape;
   std::string text = fmt::format("{} {}{}, {} stored", format_count(stored.objects), sharded ? "shard" : "chunk",
@@ -135,7 +145,29 @@ std::string stored_text(const Stored& stored, const Dataset& dataset) {
   return text;
 }
 
-std::string format_text(const FormatInfo& format) { return format_title(format); }
+std::string spacing_text(const std::vector<Dimension>& dims) {
+  std::vector<std::string> parts;
+  for (std::size_t d = 0; d < dims.size(); ++d) {
+    const Dimension& dim = dims[d];
+    if (!dim.scale && !dim.offset && dim.unit.empty()) continue;
+    std::string part = dim.name.value_or(std::to_string(d));
+    if (dim.scale) part += fmt::format(" {:.6g}", *dim.scale);
+    if (!dim.unit.empty()) part += " " + dim.unit;
+    if (dim.offset && *dim.offset != 0) part += fmt::format(" from {:.6g}", *dim.offset);
+    parts.push_back(std::move(part));
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+Json dimensions_json(const std::vector<Dimension>& dims) {
+  Json list = Json::array();
+  for (const Dimension& dim : dims)
+    list.push_back({{"name", dim.name ? Json(*dim.name) : Json()},
+                    {"unit", dim.unit.empty() ? Json() : Json(dim.unit)},
+                    {"scale", dim.scale ? Json(*dim.scale) : Json()},
+                    {"offset", dim.offset ? Json(*dim.offset) : Json()}});
+  return list;
+}
 
 Result<Json> dataset_json(const Dataset& dataset) {
   PENSTOCK_ASSIGN(const Shape inner, dataset.inner_chunk_shape());
@@ -161,6 +193,10 @@ Result<Json> dataset_json(const Dataset& dataset) {
                    {"dimension_names", std::move(names)},
                    {"codecs", codecs_json(dataset.codecs)},
                    {"attributes", std::move(attributes)}};
+  if (dataset.nodata) {
+    PENSTOCK_ASSIGN(const std::string text, fill_to_json(dataset.dtype, *dataset.nodata));
+    PENSTOCK_ASSIGN(document["nodata"], parse_json(text));
+  }
   if (const auto zarr = zarr_format(dataset.format)) document["zarr_format"] = *zarr;
   if (dataset.world_from_voxel) document["world_from_voxel"] = dataset.world_from_voxel->rows;
   if (const auto bytes = decoded_bytes(dataset); bytes && !dataset.dtype.is_vlen()) document["decoded_bytes"] = *bytes;

@@ -20,7 +20,7 @@
 #include "codec/chain.hpp"
 #include "core/settings.hpp"
 #include "errors.hpp"
-#include "format/format.hpp"
+#include "format/zarr/zarr.hpp"
 #include "jobs.hpp"
 #include "penstock/array.hpp"
 #include "store.hpp"
@@ -147,6 +147,17 @@ void bind_array_class(nb::module_& m) {
           },
           nb::arg("store"), nb::arg("path"), nb::arg("dataset"), nb::arg("overwrite"))
       .def_prop_ro("dataset", [](const Array& a) { return a.dataset(); })
+      .def(
+          "dimensions",
+          [](const Array& a) {
+            std::vector<
+                std::tuple<std::optional<std::string>, std::string, std::optional<double>, std::optional<double>>>
+                out;
+            for (const Dimension& d : unwrap(without_gil(Threads::none, [&] { return image_dimensions(a); }), place(a)))
+              out.emplace_back(d.name, d.unit, d.scale, d.offset);
+            return out;
+          },
+          "(name, unit, scale, offset) of each; of a level of an OME-NGFF image those of the image.")
       .def_prop_ro("path", &Array::path)
       .def_prop_ro("url", [](const Array& a) { return place(a); })
       .def_prop_ro("store", [](const Array& a) { return PyStore{a.store_ptr()}; })
@@ -169,13 +180,13 @@ void bind_array_class(nb::module_& m) {
       .def(
           "resize",
           [](Array& a, const Shape& shape) {
-            unwrap(without_gil(Threads::none, [&] { return a.resize(shape); }), place(a));
+            unwrap(run_waiting([&](const CancelToken& cancel) { return a.resize(shape, cancel); }), place(a));
           },
           nb::arg("shape"))
       .def(
           "set_attributes",
           [](Array& a, const std::string& json) {
-            unwrap(without_gil(Threads::none, [&] { return a.set_attributes(json); }), place(a));
+            unwrap(run_waiting([&](const CancelToken& cancel) { return a.set_attributes(json, cancel); }), place(a));
           },
           nb::arg("json"));
 }
@@ -232,7 +243,8 @@ void bind_group_class(nb::module_& m) {
       .def(
           "set_attributes",
           [](Group& g, const std::string& json) {
-            unwrap(without_gil(Threads::none, [&] { return g.set_attributes(json); }), place(*g.store_ptr(), g.path()));
+            unwrap(run_waiting([&](const CancelToken& cancel) { return g.set_attributes(json, cancel); }),
+                   place(*g.store_ptr(), g.path()));
           },
           nb::arg("json"));
 }

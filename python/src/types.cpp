@@ -142,6 +142,10 @@ void bind_dataset(nb::module_& m) {
       .def_prop_ro("separator", [](const Dataset& d) { return std::string(1, keys_of(d).separator); })
       .def_prop_ro("codecs", &codec_tuples, "(name, configuration as JSON) in encoding order, zarr v3 spelling.")
       .def_prop_ro("fill", [](const Dataset& d) { return nb::bytes(d.fill.data(), d.fill.size()); })
+      .def_prop_ro("nodata",
+                   [](const Dataset& d) {
+                     return d.nodata ? std::optional(nb::bytes(d.nodata->data(), d.nodata->size())) : std::nullopt;
+                   })
       .def_prop_ro("dimension_names", &Dataset::dimension_names)
       .def_ro("attributes", &Dataset::attributes)
       .def("chunk_key", [](const Dataset& d, const Shape& chunk) { return keys_of(d).key(chunk); }, nb::arg("chunk"));

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "array/blocks.hpp"
-#include "array/read/bound_region.hpp"
+#include "array/plan/bound_region.hpp"
 #include "array/state.hpp"
 #include "core/units.hpp"
 #include "exec/budget.hpp"

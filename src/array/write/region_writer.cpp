@@ -8,8 +8,8 @@
 #include "array/assemble/place.hpp"
 #include "array/index/key_index.hpp"
 #include "array/index/shard_index.hpp"
-#include "array/read/bound_region.hpp"
-#include "array/read/encoded_chunk.hpp"
+#include "array/plan/bound_region.hpp"
+#include "array/plan/encoded_chunk.hpp"
 #include "array/write/chunk_blocks.hpp"
 #include "core/checked.hpp"
 
