@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "penstock/dataset.hpp"
+#include "penstock/fill.hpp"
 #include "penstock/ngff.hpp"
 #include "penstock/store.hpp"
 
@@ -47,10 +48,6 @@ Status write_node(Store& store, std::string_view path, const NodeInfo& node);
 Result<std::map<std::string, Result<NodeInfo>>> read_consolidated(const Store& store, std::string_view path);
 /// Collects the metadata of everything below the group and writes it as consolidated metadata of the group.
 Status write_consolidated(Store& store, std::string_view path);
-
-/// One element as JSON as zarr v3 writes fill values, from native bytes; and back.  Also used for v2 and for printing.
-Result<std::string> fill_to_json(const DType& dtype, ByteView element);
-Result<std::vector<std::byte>> fill_from_json(const DType& dtype, std::string_view json);
 
 /// Splits "/a/b.zarr/c/0" style paths.  The store is the longest prefix that is an archive or a directory with
 /// metadata; without one the longest directory that exists.  The node path is what remains: a file too (a .nii), but
