@@ -11,7 +11,8 @@
 #include "cli/nodes/walk.hpp"
 #include "core/json.hpp"
 #include "core/units.hpp"
-#include "format/format.hpp"
+#include "penstock/fill.hpp"
+#include "penstock/ngff.hpp"
 
 namespace penstock::cli {
 namespace {

@@ -5,11 +5,11 @@
 
 #include <algorithm>
 
-#include "codec/sharding/sharding_spec.hpp"
 #include "core/checked.hpp"
 #include "core/json.hpp"
 #include "core/units.hpp"
-#include "format/format.hpp"
+#include "penstock/codec.hpp"
+#include "penstock/fill.hpp"
 
 namespace penstock::cli {
 namespace {
@@ -25,13 +25,11 @@ std::string parameters(const Json& configuration) {
   return shown.empty() ? "" : fmt::format("({})", fmt::join(shown, ", "));
 }
 
-void add_codecs(std::span<const CodecSpec> codecs, std::size_t rank, std::vector<std::string>& names) {
+void add_codecs(std::span<const CodecSpec> codecs, std::vector<std::string>& names) {
   for (const CodecSpec& codec : codecs) {
     const auto parsed = parse_json(codec.configuration);
     const Json configuration = parsed ? *parsed : Json::object();
-    if (codec.name == ShardingSpec::kName) {
-      if (const auto sharding = ShardingSpec::parse(configuration, rank)) add_codecs(sharding->codecs, rank, names);
-    } else if (codec.name == "bytes") {
+    if (codec.name == "bytes") {
       const auto endian = configuration.find("endian");
       const auto* text = endian == configuration.end() ? nullptr : endian->get_ptr<const std::string*>();
       if (text != nullptr && *text == "big") names.emplace_back("big-endian");
@@ -83,7 +81,7 @@ std::string extent_text(const Shape& shape) {
 
 std::string codecs_text(const Dataset& dataset) {
   std::vector<std::string> names;
-  add_codecs(dataset.codecs, dataset.rank(), names);
+  if (const auto codecs = element_codecs(dataset.codecs, dataset.rank())) add_codecs(*codecs, names);
   return names.empty() ? "raw" : fmt::format("{}", fmt::join(names, " + "));
 }
 

@@ -17,12 +17,11 @@
 #include <utility>
 #include <vector>
 
-#include "codec/chain.hpp"
 #include "core/settings.hpp"
 #include "errors.hpp"
-#include "format/zarr/zarr.hpp"
 #include "jobs.hpp"
 #include "penstock/array.hpp"
+#include "penstock/zarr.hpp"
 #include "store.hpp"
 #include "transfer.hpp"
 
@@ -100,23 +99,9 @@ void bind_store(nb::module_& m) {
         "At the end of the process: saves what only a flush makes visible, with a ResourceWarning.");
 }
 
-/// The array that a metadata document describes, checked to be one that can be read.
-Result<Dataset> parse_array(int zarr_format, const std::string& text) {
-  Dataset dataset;
-  if (zarr_format == 2) {
-    PENSTOCK_ASSIGN(dataset, parse_zarr2_array(text, "{}"));
-  } else {
-    PENSTOCK_ASSIGN(NodeInfo node, parse_zarr3(text));
-    if (!std::holds_alternative<Dataset>(node)) return Error(ErrorCode::invalid_argument, "the metadata of a group");
-    dataset = std::get<Dataset>(std::move(node));
-  }
-  PENSTOCK_TRY(CodecChain::make(dataset.codecs, {dataset.chunk_shape, dataset.dtype, dataset.fill}));
-  return dataset;
-}
-
 Result<Array> with_metadata(const SharedStore& store, const std::string& path, int zarr_format, const std::string& text,
                             const Shape& shape) {
-  PENSTOCK_ASSIGN(Dataset dataset, parse_array(zarr_format, text));
+  PENSTOCK_ASSIGN(Dataset dataset, parse_zarr_array(zarr_format, text));
   dataset.shape = shape;
   return Array::with_metadata(store, path, std::move(dataset));
 }
@@ -251,7 +236,8 @@ void bind_group_class(nb::module_& m) {
 
 void bind_functions(nb::module_& m) {
   m.def(
-      "parse_array", [](int zarr_format, const std::string& text) { return unwrap(parse_array(zarr_format, text)); },
+      "parse_array",
+      [](int zarr_format, const std::string& text) { return unwrap(parse_zarr_array(zarr_format, text)); },
       nb::arg("zarr_format"), nb::arg("metadata"), "The array of a metadata document (zarr.json, .zarray).");
   m.def(
       "open",

@@ -8,6 +8,7 @@
 
 #include "penstock/control.hpp"
 #include "penstock/dataset.hpp"
+#include "penstock/fill.hpp"
 #include "penstock/ngff.hpp"
 #include "penstock/store.hpp"
 
@@ -31,10 +32,6 @@ Status write_node(Store& store, std::string_view path, const NodeInfo& node, con
 Status check_node(const NodeInfo& node);
 /// Errors: unsupported (a format that is only read).
 Status check_can_write(const FormatInfo& format);
-
-/// One element as JSON as zarr v3 writes fill values, from native bytes; and back.  Also used for v2 and for printing.
-Result<std::string> fill_to_json(const DType& dtype, ByteView element);
-Result<std::vector<std::byte>> fill_from_json(const DType& dtype, std::string_view json);
 
 /// Splits "/a/b.zarr/c/0" style paths.  The store is the longest prefix that is an archive or a directory with
 /// metadata; without one the longest directory that exists.  The node path is what remains: a file too (a .nii), but
