@@ -15,7 +15,7 @@ namespace {
 
 class Track : public Command {
   std::string dwi_;
-  std::optional<std::string> output_, device_, bval_, bvec_, method_;
+  std::optional<std::string> output_, device_, bval_, bvec_, method_, mask_, stop_, seed_image_;
   struct Words {
     std::optional<std::string> b0_threshold, shell, sh_order, response_fa, response_radius, sphere, seeds,
         seeds_per_voxel, first_seed, random_seed, peaks, relative_peak, separation, stop_below, step, angle, pmf,
@@ -28,11 +28,12 @@ class Track : public Command {
   void usage(Usage& usage) override {
     usage.about(
         "From a raw diffusion volume to streamlines: tensor (weighted least squares), response, constrained spherical "
-        "deconvolution, probabilistic tracking, a TRX file. The same input and options give the same bytes on the CPU "
+        "deconvolution, tracking, a file of streamlines. The same input and options give the same bytes on the CPU "
         "and on a GPU, with any number of threads and any size of chunk. Gradients are taken as they stand, in the "
         "axes of the voxels (as DIPY does).");
     usage.argument("DWI", dwi_, "diffusion volume (x, y, z, volumes): .nii, .nii.gz or a Zarr array");
-    usage.option("--output", "FILE", output_, "the TRX file to write (whole or not at all)").kind = ValueKind::path;
+    usage.option("--output", "FILE", output_, "the file to write (whole or not at all): .trx, .trk or .tck").kind =
+        ValueKind::path;
     usage.flag("--force", force_, "replace an existing FILE");
     usage.option("--bval", "FILE", bval_, "b values in s/mm2; default NAME.bval beside NAME.nii").kind =
         ValueKind::path;
@@ -56,7 +57,12 @@ class Track : public Command {
     usage.option("--peaks", "N", words_.peaks, "most streamlines from one seed, strongest direction first; default 8");
     usage.option("--relative-peak", "R", words_.relative_peak, "least part of the strongest peak; default 0.25");
     usage.option("--separation-deg", "DEG", words_.separation, "least angle between peaks; default 45");
-    usage.option("--stop-below", "FA", words_.stop_below, "tracking ends where the FA falls to this; default 0.1");
+    usage.option("--mask", "IMAGE", mask_, "nothing is fitted, and tracking ends, where it is not above 0").kind =
+        ValueKind::path;
+    usage.option("--stop", "IMAGE", stop_, "the map that --stop-below is compared with; default the FA").kind =
+        ValueKind::path;
+    usage.option("--seed-image", "IMAGE", seed_image_, "seeds lie where it is above 0").kind = ValueKind::path;
+    usage.option("--stop-below", "V", words_.stop_below, "tracking ends where the map falls to this; default 0.1");
     usage.option("--step-mm", "MM", words_.step, "length of a step; default half the smallest voxel size");
     usage.option("--max-angle-deg", "DEG", words_.angle, "largest angle between two steps; default 60");
     usage.option("--pmf-threshold", "R", words_.pmf,
@@ -97,6 +103,9 @@ class Track : public Command {
     how.bval = bval_.value_or("");
     how.bvec = bvec_.value_or("");
     how.force = force_;
+    how.mask = mask_.value_or("");
+    how.stop = stop_.value_or("");
+    how.seed_image = seed_image_.value_or("");
     if (method_) {
       PENSTOCK_ASSIGN(how.method, parse_track_method(*method_));
     }

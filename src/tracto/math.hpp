@@ -24,7 +24,7 @@ PENSTOCK_HD std::int32_t floor_int(float x) {
   const auto i = static_cast<std::int32_t>(x);
   return static_cast<float>(i) > x ? i - 1 : i;
 }
-PENSTOCK_HD float absolute(float x) { return x < 0 ? -x : x; }
+PENSTOCK_HD float absolute(float x) { return bits_float(float_bits(x) & 0x7fffffffu); }
 
 struct Vec3 {
   float x, y, z;

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "device/portable.hpp"
+#include "device/team.hpp"
 #include "tracto/math.hpp"
 
 namespace penstock::tracto {
@@ -79,23 +80,29 @@ PENSTOCK_HD float sample_map(const float* map, const Corners& c) {
   return sum;
 }
 
+/// The amplitudes of one corner, and what they are multiplied with; 0 where the voxel has none.
+struct CornerRow {
+  const std::uint16_t* pmf;
+  float part;
+};
+PENSTOCK_HD CornerRow corner_row(const TrackParams& t, const TrackBuffers& in, const Corners& c, int k) {
+  const std::int32_t row = in.row[c.voxel[k]];
+  return {in.pmf + static_cast<std::uint64_t>(row < 0 ? 0 : row) * t.stride, row < 0 ? 0 : c.part[k] * in.scale[row]};
+}
+
 /// The amplitudes at a point inside, into `out` (shared by the team).  They are not negative, so that their bits as
 /// whole numbers are in the same order.
 template <class Team>
 PENSTOCK_HD void sample_pmf(const Team& team, const TrackParams& t, const TrackBuffers& in, const Corners& c,
                             float* out) {
-  const std::uint16_t* from[8];
-  float part[8];
-  for (int k = 0; k < 8; ++k) {
-    const std::int32_t row = in.row[c.voxel[k]];
-    from[k] = in.pmf + static_cast<std::uint64_t>(row < 0 ? 0 : row) * t.stride;
-    part[k] = row < 0 ? 0 : c.part[k] * in.scale[row];
-  }
-  team.for_each(t.directions, [&](std::uint32_t i) {
-    float sum = part[0] * static_cast<float>(from[0][i]);
-    PENSTOCK_UNROLL
-    for (int k = 1; k < 8; ++k) sum += part[k] * static_cast<float>(from[k][i]);
-    out[i] = sum;
+  const CornerRow a = corner_row(t, in, c, 0), b = corner_row(t, in, c, 1), d = corner_row(t, in, c, 2),
+                  e = corner_row(t, in, c, 3), f = corner_row(t, in, c, 4), g = corner_row(t, in, c, 5),
+                  h = corner_row(t, in, c, 6), j = corner_row(t, in, c, 7);
+  team.for_each(t.directions, [=](std::uint32_t i) {  // by value: a compiler then sees that nothing overlaps
+    out[i] = a.part * static_cast<float>(a.pmf[i]) + b.part * static_cast<float>(b.pmf[i]) +
+             d.part * static_cast<float>(d.pmf[i]) + e.part * static_cast<float>(e.pmf[i]) +
+             f.part * static_cast<float>(f.pmf[i]) + g.part * static_cast<float>(g.pmf[i]) +
+             h.part * static_cast<float>(h.pmf[i]) + j.part * static_cast<float>(j.pmf[i]);
   });
 }
 
@@ -111,6 +118,17 @@ PENSTOCK_HD float team_largest(const Team& team, const float* values, std::uint3
     return bits;
   });
   return bits_float(team.largest(most));
+}
+
+/// The same without lanes, for a compiler to make vectors of.
+template <int N>
+float team_largest(const HostTeam<N>&, const float* values, std::uint32_t n) {
+  std::int32_t most = 0;
+  for (std::uint32_t i = 0; i < n; ++i) {
+    const auto bits = static_cast<std::int32_t>(float_bits(values[i]));
+    most = bits > most ? bits : most;
+  }
+  return bits_float(static_cast<std::uint32_t>(most));
 }
 
 /// The lowest number below `n` whose value is `wanted`, which one has; uniform.

@@ -86,7 +86,7 @@ Status check_options(const TrackOptions& how) {
   PENSTOCK_TRY(in_range("--peaks", how.max_peaks, 1, kMaxPeaks));
   PENSTOCK_TRY(in_range("--relative-peak", how.relative_peak, 0, 1));
   PENSTOCK_TRY(in_range("--separation-deg", how.separation_deg, 0, 90));
-  PENSTOCK_TRY(in_range("--stop-below", how.stop_below, 0, 1));
+  PENSTOCK_TRY(in_range("--stop-below", how.stop_below, 0, 1e6));
   PENSTOCK_TRY(in_range("--step-mm", how.step_mm.value_or(1), 1e-3, 1e3));
   PENSTOCK_TRY(in_range("--max-angle-deg", how.max_angle_deg, 0, 90));
   PENSTOCK_TRY(in_range("--pmf-threshold", how.pmf_threshold, 0, 1));
@@ -221,7 +221,8 @@ Result<std::uint64_t> fit_field(Job& job, const Volume& v, const Gradients& g, c
   const std::uint64_t rows = field.seed_voxels.size();
   if (rows == 0)
     return Error(ErrorCode::invalid_argument,
-                 fmt::format("no voxel has a fractional anisotropy above {}", how.stop_below))
+                 fmt::format("no voxel has {} above {}", how.stop.empty() ? "a fractional anisotropy" : how.stop,
+                             how.stop_below))
         .set_hint("a lower --stop-below finds some.");
   field.pmf.assign(rows * field.params.stride, 0);
   field.scale.assign(rows, 0);

@@ -8,7 +8,7 @@
 #include "core/units.hpp"
 #include "exec/budget.hpp"
 #include "penstock/tracto.hpp"
-#include "tracto/file/trx.hpp"
+#include "tracto/file/tractogram.hpp"
 #include "tracto/run/prepare.hpp"
 
 namespace penstock {
@@ -36,7 +36,33 @@ std::uint64_t peak_process_bytes() {
   return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
 }
 
-Status write_chunk(TrxWriter& out, const Streamlines& s, double step_mm, TrackSummary& summary) {
+/// Makes of the fractional anisotropy the map that tracking stops by.
+Status apply_maps(const Volume& volume, const TrackOptions& how, const Options& options, std::vector<float>& stop) {
+  if (!how.stop.empty()) {
+    PENSTOCK_ASSIGN(stop, load_map(how.stop, volume, options));
+  }
+  if (how.mask.empty()) return {};
+  PENSTOCK_ASSIGN(const std::vector<float> mask, load_map(how.mask, volume, options));
+  if (std::none_of(mask.begin(), mask.end(), [](float value) { return value > 0; }))
+    return Error(ErrorCode::invalid_argument, how.mask + ": the mask is empty");
+  for (std::size_t i = 0; i < stop.size(); ++i)
+    if (!(mask[i] > 0)) stop[i] = 0;
+  return {};
+}
+
+Status place_seeds(const Volume& volume, const TrackOptions& how, const Options& options, HostField& field) {
+  if (how.seed_image.empty()) return {};
+  PENSTOCK_ASSIGN(const std::vector<float> image, load_map(how.seed_image, volume, options));
+  field.seed_voxels.clear();
+  for (std::size_t i = 0; i < image.size(); ++i)
+    if (image[i] > 0) field.seed_voxels.push_back(static_cast<std::uint32_t>(i));
+  if (field.seed_voxels.empty())
+    return Error(ErrorCode::invalid_argument, how.seed_image + ": the seed image is empty");
+  field.seed_params.voxels = static_cast<std::uint32_t>(field.seed_voxels.size());
+  return {};
+}
+
+Status write_chunk(TractogramWriter& out, const Streamlines& s, double step_mm, TrackSummary& summary) {
   std::vector<float> lengths_mm(s.lengths.size());
   for (std::size_t i = 0; i < lengths_mm.size(); ++i) {
     const double length = (s.lengths[i] - 1) * step_mm;
@@ -46,9 +72,12 @@ Status write_chunk(TrxWriter& out, const Streamlines& s, double step_mm, TrackSu
   summary.streamlines += s.lengths.size();
   summary.points += s.points.size();
   summary.too_short += s.too_short;
-  const ByteView dps[] = {std::as_bytes(std::span(s.seed_points)), std::as_bytes(std::span(s.seeds)),
-                          std::as_bytes(std::span(lengths_mm)), std::as_bytes(std::span(s.reasons))};
-  return out.append(std::as_bytes(std::span(s.points)), s.lengths, dps);
+  static_assert(sizeof(Vec3) == sizeof(std::array<float, 3>));
+  const auto triples = [](const std::vector<Vec3>& v) {
+    return std::span(reinterpret_cast<const std::array<float, 3>*>(v.data()), v.size());
+  };
+  const std::span reasons(reinterpret_cast<const std::array<std::uint8_t, 2>*>(s.reasons.data()), s.reasons.size() / 2);
+  return out.append({triples(s.points), s.lengths, triples(s.seed_points), s.seeds, lengths_mm, reasons});
 }
 
 Result<std::unique_ptr<Tracker>> make_tracker(const HostField& field, Device device) {
@@ -75,10 +104,8 @@ Result<TrackSummary> run(const std::string& dwi, const std::string& out, const T
         fmt::format("{} x {} x {} voxels, {} volumes", volume.dims[0], volume.dims[1], volume.dims[2], volume.volumes),
         volume.data.size() * 4);
   PENSTOCK_ASSIGN(const Gradients gradients, load_gradients(dwi, how, volume.volumes));
-  TrxGrid grid{volume.dims, volume.world_from_voxel};
-  PENSTOCK_ASSIGN(const std::unique_ptr<TrxWriter> file, TrxWriter::begin(out, grid, how.force));
-  for (const char* name : {"seed.3.float32", "seed_index.uint64", "length_mm.float32", "reason.2.uint8"})
-    PENSTOCK_TRY(file->add_dps(name));
+  const ImageGrid grid{volume.dims, volume.world_from_voxel};
+  PENSTOCK_ASSIGN(const std::unique_ptr<TractogramWriter> file, begin_tractogram(out, grid, how.force));
 
   Job job(quiet, "track", 0, plan.threads);
   lap.seconds();
@@ -92,17 +119,19 @@ Result<TrackSummary> run(const std::string& dwi, const std::string& out, const T
         0);
   PENSTOCK_ASSIGN(const CsdPlan csd, plan_csd(gradients, how));
   HostField field;
+  PENSTOCK_TRY(apply_maps(volume, how, quiet, fa));
   PENSTOCK_ASSIGN(summary.fitted_voxels, fit_field(job, volume, gradients, csd, response, how, std::move(fa), field));
+  PENSTOCK_TRY(place_seeds(volume, how, quiet, field));
   volume.data = {};
   stage("csd", cpu,
-        fmt::format("{}, order {}; {} voxels with FA above {}", csd.reason, csd.order, summary.fitted_voxels,
-                    how.stop_below),
+        fmt::format("{}, order {}; {} voxels with {} above {}", csd.reason, csd.order, summary.fitted_voxels,
+                    how.stop.empty() ? "FA" : how.stop, how.stop_below),
         field.pmf.size() * 2);
   summary.fit_seconds =
       summary.report.stages[1].seconds + summary.report.stages[2].seconds + summary.report.stages[3].seconds;
 
   PENSTOCK_ASSIGN(const std::unique_ptr<Tracker> tracker, make_tracker(field, device));
-  const std::uint64_t all = how.seeds > 0 ? how.seeds : summary.fitted_voxels * how.seeds_per_voxel;
+  const std::uint64_t all = how.seeds > 0 ? how.seeds : field.seed_voxels.size() * std::uint64_t{how.seeds_per_voxel};
   const double step_mm = static_cast<double>(field.params.step_voxel[0]) * volume.voxel_size_mm()[0];
   double write_seconds = 0;
   lap.seconds();
@@ -122,8 +151,8 @@ Result<TrackSummary> run(const std::string& dwi, const std::string& out, const T
                                                track_method_name(how.method), how.sphere, step_mm, how.max_angle_deg),
                                    summary.points * 12, summary.track_seconds});
   PENSTOCK_TRY(file->finish([&] { return job.check(); }));
-  summary.report.stages.push_back(
-      {"write", "file, TRX", "float32, in the order of seeds", summary.points * 12, write_seconds + lap.seconds()});
+  summary.report.stages.push_back({"write", fmt::format("file, {}", file->format()), "float32, in the order of seeds",
+                                   summary.points * 12, write_seconds + lap.seconds()});
   summary.report.operation = "track";
   summary.report.threads = plan.threads;
   summary.report.wall_seconds = whole.seconds();

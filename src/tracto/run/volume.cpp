@@ -68,15 +68,22 @@ void place(const DType& dtype, const std::byte* from, const Scaling& s, std::uin
   }));
 }
 
+/// What is wanted: a volume for each gradient, or one number for each voxel.
+enum class Want : std::uint8_t { volumes, map };
+
 /// Extents, checked, and memory for the data.
-Result<Volume> prepare(const Dataset& dataset) {
+Result<Volume> prepare(const Dataset& dataset, Want want) {
   Volume v;
-  if (dataset.rank() != 4)
+  const bool map = want == Want::map && (dataset.rank() == 3 || (dataset.rank() == 4 && dataset.shape[3] == 1));
+  if (want == Want::map && !map)
+    return Error(ErrorCode::invalid_argument,
+                 fmt::format("a map has 3 dimensions (x, y, z); this has the shape {}", to_string(dataset.shape)));
+  if (want == Want::volumes && dataset.rank() != 4)
     return Error(ErrorCode::invalid_metadata,
                  fmt::format("a diffusion volume has 4 dimensions (x, y, z, volumes); this has {} {}", dataset.rank(),
                              to_string(dataset.shape)));
   std::copy_n(dataset.shape.begin(), 3, v.dims.begin());
-  v.volumes = dataset.shape[3];
+  v.volumes = map ? 1 : dataset.shape[3];
   for (const std::uint64_t extent : v.dims)
     if (extent == 0 || extent > kMaxExtent)
       return Error(ErrorCode::invalid_metadata,
@@ -101,7 +108,7 @@ Result<Volume> prepare(const Dataset& dataset) {
   return v;
 }
 
-Result<Volume> load_gzip(const std::string& path, const Options& options) {
+Result<Volume> load_gzip(const std::string& path, Want want, const Options& options) {
   PENSTOCK_ASSIGN(const auto file, GunzipFile::open(path));
   Bytes head, volume;
   constexpr std::size_t kFirst = 348;
@@ -116,7 +123,7 @@ Result<Volume> load_gzip(const std::string& path, const Options& options) {
     PENSTOCK_TRY(file->read(head.span().subspan(kFirst)));
   }
   PENSTOCK_ASSIGN(Dataset dataset, parse_nifti(head, path, ~std::uint64_t{0}));
-  PENSTOCK_ASSIGN(Volume v, prepare(dataset));
+  PENSTOCK_ASSIGN(Volume v, prepare(dataset, want));
   PENSTOCK_ASSIGN(const Scaling scaling, scaling_of(dataset));
   const auto* where = std::get_if<ContiguousChunks>(&dataset.placement);
   for (std::uint64_t skip = where->offset_bytes - have; skip > 0;) {
@@ -141,12 +148,12 @@ Result<Volume> load_gzip(const std::string& path, const Options& options) {
   return v;
 }
 
-Result<Volume> load_array(const std::string& path, const Options& options) {
+Result<Volume> load_array(const std::string& path, Want want, const Options& options) {
   PENSTOCK_ASSIGN(const Node node, open(path));
   const auto* array = std::get_if<Array>(&node);
   if (array == nullptr) return Error(ErrorCode::invalid_argument, "a group; an array is needed");
   const Dataset dataset = array->dataset();
-  PENSTOCK_ASSIGN(Volume v, prepare(dataset));
+  PENSTOCK_ASSIGN(Volume v, prepare(dataset, want));
   PENSTOCK_ASSIGN(const Scaling scaling, scaling_of(dataset));
   const auto item = static_cast<std::int64_t>(dataset.dtype.size_bytes);
   Bytes volume;
@@ -156,17 +163,24 @@ Result<Volume> load_array(const std::string& path, const Options& options) {
   const auto nx = static_cast<std::int64_t>(v.dims[0]), ny = static_cast<std::int64_t>(v.dims[1]),
              nz = static_cast<std::int64_t>(v.dims[2]);
   target.strides = {item, item * nx, item * nx * ny, item * nx * ny * nz};
+  target.strides.resize(dataset.rank());
   Options reading = options;
   reading.progress = nullptr;
   for (std::uint64_t t = 0; t < v.volumes; ++t) {
     Region region = whole(dataset.shape);
-    region[3] = {t, 1, 1};
+    if (region.size() > 3) region[3] = {t, 1, 1};
     PENSTOCK_ASSIGN(const Report report, array->read(region, target, reading));
     v.stored_bytes += report.stored_bytes;
     place(dataset.dtype, volume.data(), scaling, t, v);
   }
   v.path_taken = array->store_ptr()->path_taken();
   return v;
+}
+
+Result<Volume> load(const std::string& path, Want want, const Options& options) {
+  Result<Volume> volume = path.ends_with(".gz") ? load_gzip(path, want, options) : load_array(path, want, options);
+  if (!volume && volume.error().message().find(path) == std::string::npos) volume.error().add_context(path);
+  return volume;
 }
 
 }  // namespace
@@ -179,9 +193,27 @@ std::array<double, 3> Volume::voxel_size_mm() const {
 }
 
 Result<Volume> load_volume(const std::string& path, const Options& options) {
-  Result<Volume> volume = path.ends_with(".gz") ? load_gzip(path, options) : load_array(path, options);
-  if (!volume && volume.error().message().find(path) == std::string::npos) volume.error().add_context(path);
-  return volume;
+  return load(path, Want::volumes, options);
+}
+
+Result<std::vector<float>> load_map(const std::string& path, const Volume& of, const Options& options) {
+  PENSTOCK_ASSIGN(Volume map, load(path, Want::map, options));
+  if (map.dims != of.dims)
+    return Error(ErrorCode::invalid_argument,
+                 fmt::format("{}: has {} x {} x {} voxels, the diffusion volume {} x {} x {}", path, map.dims[0],
+                             map.dims[1], map.dims[2], of.dims[0], of.dims[1], of.dims[2]));
+  for (std::size_t i = 0; i < 12; ++i) {
+    const double a = map.world_from_voxel.rows[i], b = of.world_from_voxel.rows[i];
+    if (!(std::abs(a - b) <= 1e-3 + 1e-4 * std::abs(b)))
+      return Error(
+          ErrorCode::invalid_argument,
+          fmt::format("{}: lies elsewhere than the diffusion volume: row {}, column {} of the transformation to "
+                      "the world is {}, not {}",
+                      path, i / 4, i % 4, a, b));
+  }
+  for (float& value : map.data)
+    if (!std::isfinite(value)) value = 0;
+  return std::move(map.data);
 }
 
 std::array<std::string, 2> gradient_files(const std::string& volume) {

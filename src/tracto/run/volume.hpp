@@ -26,6 +26,10 @@ struct Volume {
 /// Errors: not_found, invalid_metadata, corrupt_data, unsupported (data type), out_of_memory; naming the file.
 Result<Volume> load_volume(const std::string& path, const Options& options);
 
+/// A map of one number for each voxel of `of`, (z, y, x): shape (x, y, z) or (x, y, z, 1).
+/// Errors: also invalid_argument (another shape or transformation than that of `of`).
+Result<std::vector<float>> load_map(const std::string& path, const Volume& of, const Options& options);
+
 /// Beside NAME.nii.gz, NAME.nii or NAME: NAME.bval, NAME.bvec; or NAME.bvals, NAME.bvecs where those are there.
 std::array<std::string, 2> gradient_files(const std::string& volume);
 

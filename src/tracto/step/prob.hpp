@@ -24,10 +24,14 @@ struct ProbStep {
     if (!(largest > 0)) return false;
     const float least = t.pmf_threshold * largest, scale = kFullWeight / largest;
     const Vec3 along = last;
-    team.for_each(t.directions, [&](std::uint32_t i) {
-      const float cosine = absolute(dot(vertex(t, in, i), along));
-      const bool in_reach = scratch.amplitude[i] >= least && cosine >= t.cos_max_angle;
-      scratch.weight[i] = in_reach ? static_cast<std::uint32_t>(scratch.amplitude[i] * scale) : 0;
+    const float* const amplitude = scratch.amplitude;
+    std::uint32_t* const weight = scratch.weight;
+    const float *const x = in.vertex, *const y = x + t.stride, *const z = y + t.stride;
+    const float least_cosine = t.cos_max_angle;
+    team.for_each(t.directions, [=](std::uint32_t i) {
+      const float cosine = absolute(x[i] * along.x + y[i] * along.y + z[i] * along.z), a = amplitude[i];
+      const auto whole = static_cast<std::uint32_t>(static_cast<std::int32_t>(a * scale));  // signed: vectors have it
+      weight[i] = a >= least && cosine >= least_cosine ? whole : 0;
     });
     const std::uint32_t word = draw(key, step, 0).word[0];
     const std::uint32_t chosen = choose(team, scratch.weight, t.directions, word);
