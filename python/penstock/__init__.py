@@ -7,7 +7,7 @@
 >>> print(a.last_report)
 """
 
-from . import _core
+from . import _core, defaults
 from ._allocator import Allocator
 from ._api import consolidate, copy, create, create_group, validate_ngff, write_label, write_pyramid
 from ._array import Array
@@ -23,6 +23,7 @@ from ._core import (
     cuda_unavailable_reason,
     devices,
 )
+from ._cufile import CuFile
 from ._errors import (
     BudgetError,
     CancelledError,
@@ -35,6 +36,7 @@ from ._errors import (
 )
 from ._future import Future
 from ._group import Group, Image, open
+from ._io_future import IOFuture, IOFutureStream
 from ._read import read_many
 from ._tensor import DeviceArray, Tensor, asarray
 from ._track import fit_dwi, track
@@ -50,11 +52,14 @@ __all__ = [
     "ChangedError",
     "ChunkProblem",
     "CorruptDataError",
+    "CuFile",
     "DeviceArray",
     "DeviceError",
     "DeviceInfo",
     "Future",
     "Group",
+    "IOFuture",
+    "IOFutureStream",
     "Image",
     "MetadataError",
     "PenstockError",
@@ -72,6 +77,7 @@ __all__ = [
     "create",
     "create_group",
     "cuda_unavailable_reason",
+    "defaults",
     "devices",
     "fit_dwi",
     "open",

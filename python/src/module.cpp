@@ -5,6 +5,7 @@
 #include "codecs.hpp"
 #include "copy.hpp"
 #include "errors.hpp"
+#include "file.hpp"
 #include "jobs.hpp"
 #include "ops.hpp"
 #include "tensor.hpp"
@@ -24,6 +25,7 @@ NB_MODULE(_core, m) {
   penstock::python::bind_types(m);
   penstock::python::bind_jobs(m);
   penstock::python::bind_tensor(m);
+  penstock::python::bind_file(m);
   penstock::python::bind_array(m);
   penstock::python::bind_copy(m);
   penstock::python::bind_transfer(m);

@@ -84,7 +84,7 @@ def apply(calls: Sequence[Call], x: Any, output: Any = None, machine: Machine | 
     output: None, a data type (which the calls know already), or memory for the result, which is returned.
     """
     machine = machine or Machine()
-    into = output if _is_memory(output) else None
+    into: Any = output if _is_memory(output) else None
     if is_stored(x):
         if into is not None:
             raise TypeError("output: the result of a stored array is made when it is asked for; write(), or index it")
