@@ -23,7 +23,8 @@ bool with_types(const DType& dtype, Compute compute, const F& f) {
 /// Names every LineJob that with_types calls for: `M(T, C)`.
 #define PENSTOCK_LINE_TYPES(M)                                                                                       \
   M(bool, bool)                                                                                                      \
-  M(bool, float) M(bool, double) M(std::uint8_t, std::uint8_t) M(std::uint8_t, float) M(std::uint8_t, double)        \
+  M(bool, float)                                                                                                     \
+  M(bool, double) M(std::uint8_t, std::uint8_t) M(std::uint8_t, float) M(std::uint8_t, double)                       \
       M(std::int8_t, std::int8_t) M(std::int8_t, float) M(std::int8_t, double) M(std::uint16_t, std::uint16_t)       \
           M(std::uint16_t, float) M(std::uint16_t, double) M(std::int16_t, std::int16_t) M(std::int16_t, float)      \
               M(std::int16_t, double) M(std::uint32_t, std::uint32_t) M(std::uint32_t, double)                       \
