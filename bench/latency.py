@@ -1,22 +1,23 @@
 #!/usr/bin/env python3
 """zarr-python over an asynchronous store that answers late: its own pipeline and penstock's, time and requests.
 
-    bench/latency.py [--delay-ms 50] [--repeats 3] [--cases chunks,shards,strided] [--json FILE]
+    bench/latency.py [--delay-ms 50] [--repeats 9] [--cases chunks,shards,strided] [--save]
 
 The store keeps everything in memory and lets each request wait; it counts them and how many wait together.  Three cases:
 200 chunks; 4 shards of 100 inner chunks; every 10th row of inner chunks out of such shards.  Repeats are interleaved;
-every result is compared with what was written.
+every result is compared with what was written.  --save writes bench/results/latency-N-cores.json.
 """
 
 import argparse
 import asyncio
-import json
+import os
 import statistics
 import sys
 import time
 from dataclasses import dataclass
 
 import numpy as np
+import record
 import zarr
 from zarr.storage import MemoryStore, WrapperStore
 
@@ -92,9 +93,9 @@ def written(shape, chunks, shards) -> tuple[LateStore, np.ndarray]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--delay-ms", type=float, default=50)
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=9)
     parser.add_argument("--cases", default=",".join(cases()))
-    parser.add_argument("--json")
+    parser.add_argument("--save", action="store_true")
     args = parser.parse_args()
     rows = []
     for name in args.cases.split(","):
@@ -121,23 +122,24 @@ def main() -> int:
             row = {
                 "case": name,
                 "pipeline": pipeline,
-                "seconds": round(statistics.median(seconds), 3),
-                "seconds_min": round(seconds[0], 3),
-                "seconds_max": round(seconds[-1], 3),
+                "seconds": [round(s, 4) for s in seconds],
                 "requests": max(run[1] for run in runs),
                 "max_under_way": max(run[2] for run in runs),
                 "megabytes": round(max(run[3] for run in runs) / 1e6, 1),
             }
             rows.append(row)
             print(
-                f"{name:8} {pipeline:12} {row['seconds']:7.3f} s ({row['seconds_min']:.3f} to {row['seconds_max']:.3f})"
+                f"{name:8} {pipeline:12} {statistics.median(seconds):7.3f} s ({seconds[0]:.3f} to {seconds[-1]:.3f})"
                 f" {row['requests']:5} requests, {row['max_under_way']:3} at once, {row['megabytes']:6.1f} MB"
             )
-    if args.json:
-        with open(args.json, "w") as out:
-            versions = {"penstock": penstock.__version__, "zarr-python": zarr.__version__}
-            json.dump({"delay_ms": args.delay_ms, "versions": versions, "rows": rows}, out, indent=1)
-            out.write("\n")
+    if args.save:
+        versions = {
+            "penstock": f"penstock {penstock.__version__}",
+            "zarr-python": f"zarr-python {zarr.__version__}",
+        }
+        title = f"zarr-python over a store that answers after {args.delay_ms:g} ms"
+        content = {"title": title, "versions": versions, "results": rows}
+        print(record.save("latency", len(os.sched_getaffinity(0)), content))
     return 0
 
 

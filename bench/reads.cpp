@@ -13,6 +13,7 @@
 
 #include "device/backend.hpp"
 #include "penstock/array.hpp"
+#include "store/fetch_one.hpp"
 #include "timing.hpp"
 
 using namespace penstock;
@@ -106,13 +107,14 @@ struct Pipe {
     std::vector<std::optional<Event>> events(depth);
     unsigned turn = 0;
     for (std::size_t k = next++; k < keys.size(); k = next++) {
-      PENSTOCK_ASSIGN(const auto object, store->open(keys[k]));
-      const std::uint64_t bytes = object->size_bytes();
+      PENSTOCK_ASSIGN(const auto size, store->size_bytes(keys[k]));
+      const std::uint64_t bytes = size.value_or(0);
       for (std::uint64_t at = 0; at < bytes; at += piece, turn = (turn + 1) % depth) {
         const std::uint64_t n = std::min(piece, bytes - at);
         std::byte* const slab = pinned + (t * depth + turn) * piece;
         if (events[turn]) PENSTOCK_TRY(events[turn]->synchronize());
-        if (fetch) PENSTOCK_TRY(object->read(at, {slab, n}));
+        if (fetch)
+          PENSTOCK_TRY(fetch_one(*store, {keys[k], ByteRange::span(at, n), nullptr}, ByteSpan(slab, n), {}).status);
         if (!upload) continue;
         PENSTOCK_TRY(copy_async(target + k * kChunk * kChunk * kChunk * 2 + at, kGpu, slab, {}, n, stream));
         PENSTOCK_ASSIGN(events[turn], Event::record(stream));

@@ -104,10 +104,24 @@ def durable_table(result: dict) -> list[str]:
     return lines
 
 
+def latency_table(result: dict) -> list[str]:
+    """Seconds and requests of each case."""
+    lines = ["| case | pipeline | seconds | requests | at once | MB |", "|---|---|---|---|---|---|"]
+    for row in result["results"]:
+        s = sorted(row["seconds"])
+        time = f"{statistics.median(s):.3f} ({s[0]:.3f} to {s[-1]:.3f})"
+        numbers = (row["requests"], row["max_under_way"], row["megabytes"])
+        lines.append(f"| {row['case']} | {row['pipeline']} | {time} | " + " | ".join(map(str, numbers)) + " |")
+    return lines
+
+
 def rates(result: dict) -> list[str]:
     measured = rate_table(result)
     head = ["GB/s of decoded data, median (slowest to fastest):", ""] if measured else []
     return [*head, *measured, *memory_table(result)]
+
+
+TABLES = {"info": time_table, "track": time_table, "fuzz": input_table, "durable": durable_table, "latency": latency_table}
 
 
 def section(result: dict) -> list[str]:
@@ -127,7 +141,7 @@ def section(result: dict) -> list[str]:
         + "".join(v + "; " for v in versions.values())
         + f"`bench/results/{result['file']}`.",
         "",
-        *{"info": time_table, "fuzz": input_table, "durable": durable_table}.get(result["benchmark"], rates)(result),
+        *TABLES.get(result["benchmark"], rates)(result),
         "",
     ]
     if "note" in result:

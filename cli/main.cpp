@@ -31,6 +31,8 @@ std::span<const CommandEntry> commands() {
        make_consolidate},
       {"operate", "op", "apply image operators to an array, in bounded memory", make_op},
       {"operate", "stats", "percentiles, histogram and Otsu's threshold of an array", make_stats},
+      {"diffusion", "dwi fit", "maps of a model that is fitted to each voxel", make_dwi_fit},
+      {"diffusion", "track", "a raw diffusion volume to streamlines", make_track},
       {"check", "verify", "decode every chunk and list the bad ones", make_verify},
       {"measure", "bench", "time reading and writing, with every byte checked", make_bench},
       {"measure", "bench codecs", "time every decoder, for the table by which reads choose one", make_bench_codecs},

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 # The data's journey.  oct and tracto are applications: they stand beside each other.
-STAGES = ["core", "device", "exec", "store", "codec", "format", "array", "ops", "oct", "tracto"]
+STAGES = ["core", "device", "exec", "io", "store", "codec", "format", "array", "ops", "oct", "tracto"]
 APPLICATIONS = {"oct", "tracto"}
 
 # The stage that a public header belongs to.
@@ -29,6 +29,7 @@ PUBLIC = {
     "device.hpp": "device",
     "tensor.hpp": "device",
     "options.hpp": "exec",
+    "io.hpp": "io",
     "fetch.hpp": "store",
     "store.hpp": "store",
     "ngff.hpp": "format",
@@ -36,6 +37,7 @@ PUBLIC = {
     "pyramid.hpp": "array",
     "copy.hpp": "array",
     "ops.hpp": "ops",
+    "tracto.hpp": "tracto",
 }
 
 # Vendors' headers, and the only folders that may include them.

@@ -24,7 +24,6 @@ class Copy : public Command {
   bool pyramid_ = false, resume_ = false, force_ = false, dry_run_ = false, json_ = false;
   LayoutWords layout_;
   StoreWords words_;
-  std::vector<std::string> to_options_;
   Resources resources_;
 
  public:
@@ -57,8 +56,7 @@ class Copy : public Command {
                "replace an array or group at TO, once the copy that was written beside it is complete");
     words_.declare_durable(usage);
     words_.declare(usage);
-    usage.option("--to-option", "KEY=VALUE", to_options_,
-                 "as --store-option, which is for FROM, for the store that TO is in");
+    words_.declare_target(usage, "FROM", "TO");
     usage.flag("--dry-run", dry_run_, "print what would be written, write nothing");
     usage.flag("--json", json_, "print the report as JSON");
     resources_.declare(usage);
@@ -76,8 +74,7 @@ class Copy : public Command {
     const ProgressEnd end;
     CopyOptions how;
     PENSTOCK_ASSIGN(const StoreOptions reading, words_.options());
-    how.store = reading;
-    PENSTOCK_ASSIGN(how.store.by_name, options_by_name("--to-option", to_options_));
+    PENSTOCK_ASSIGN(how.store, words_.target_options());
     PENSTOCK_ASSIGN(const Node node, open_node(from_, reading));
     how.if_exists = force_ ? Array::IfExists::overwrite : Array::IfExists::fail;
     how.resume = resume_ ? Resume::yes : Resume::no;

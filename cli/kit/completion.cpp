@@ -1,4 +1,6 @@
 // penstock completion
+#include <algorithm>
+
 #include "cli/commands.hpp"
 #include "cli/kit/command.hpp"
 #include "cli/kit/completion_script.hpp"
@@ -23,6 +25,10 @@ class Completion : public Command {
     std::vector<CompletionEntry> entries;
     for (const CommandEntry& entry : commands()) {
       if (entry.group.empty()) continue;
+      // "dwi fit" is found behind "dwi", which is no command itself.
+      const std::string first(entry.name.substr(0, entry.name.find(' ')));
+      if (std::ranges::find(entries, first, &CompletionEntry::name) == entries.end() && first != entry.name)
+        entries.push_back({first, std::string(entry.group), {}});
       entries.push_back({std::string(entry.name), std::string(entry.summary), {}});
       entry.make()->usage(entries.back().usage);
     }

@@ -2,12 +2,35 @@
 
 #include <fmt/format.h>
 
+#include <map>
+#include <span>
+
 #include "cli/kit/progress.hpp"
 #include "cli/kit/signals.hpp"
 #include "core/settings.hpp"
 #include "core/units.hpp"
 
 namespace penstock::cli {
+
+namespace {
+
+/// "KEY=VALUE" of each of these, which were given as `option`.  Errors: invalid_argument, which holds no value.
+Result<std::map<std::string, std::string, std::less<>>> options_by_name(std::string_view option,
+                                                                        std::span<const std::string> given) {
+  std::map<std::string, std::string, std::less<>> options;
+  for (const std::string& one : given) {
+    const std::size_t equals = one.find('=');
+    // Not shown: what has no '=' may be a value whose name was forgotten.
+    if (equals == std::string::npos || equals == 0)
+      return Error(ErrorCode::invalid_argument, fmt::format("{}: write it as KEY=VALUE", option));
+    const std::string name = one.substr(0, equals);
+    if (!options.emplace(name, one.substr(equals + 1)).second)
+      return Error(ErrorCode::invalid_argument, fmt::format("{} {}: given twice", option, name));
+  }
+  return options;
+}
+
+}  // namespace
 
 void Resources::declare(Usage& usage) {
   usage.option("--budget", "SIZE", budget,
@@ -56,6 +79,17 @@ void StoreWords::declare_durable(Usage& usage) {
   option.choices = {"none", "metadata", "all"};
 }
 
+void StoreWords::declare_target(Usage& usage, std::string_view from, std::string_view to) {
+  usage.option("--to-option", "KEY=VALUE", target_by_name,
+               fmt::format("as --store-option, which is for {}, for the store that {} is in", from, to));
+}
+
+Result<StoreOptions> StoreWords::target_options() const {
+  PENSTOCK_ASSIGN(StoreOptions options, this->options());
+  PENSTOCK_ASSIGN(options.by_name, options_by_name("--to-option", target_by_name));
+  return options;
+}
+
 Result<StoreOptions> StoreWords::options() const {
   StoreOptions options;
   if (durable) {
@@ -65,21 +99,6 @@ Result<StoreOptions> StoreWords::options() const {
     PENSTOCK_ASSIGN_IN(options.links, parse_links(*links), "--links");
   }
   PENSTOCK_ASSIGN(options.by_name, options_by_name("--store-option", by_name));
-  return options;
-}
-
-Result<std::map<std::string, std::string, std::less<>>> options_by_name(std::string_view option,
-                                                                        std::span<const std::string> given) {
-  std::map<std::string, std::string, std::less<>> options;
-  for (const std::string& one : given) {
-    const std::size_t equals = one.find('=');
-    // Not shown: what has no '=' may be a value whose name was forgotten.
-    if (equals == std::string::npos || equals == 0)
-      return Error(ErrorCode::invalid_argument, fmt::format("{}: write it as KEY=VALUE", option));
-    const std::string name = one.substr(0, equals);
-    if (!options.emplace(name, one.substr(equals + 1)).second)
-      return Error(ErrorCode::invalid_argument, fmt::format("{} {}: given twice", option, name));
-  }
   return options;
 }
 

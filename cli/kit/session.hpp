@@ -1,8 +1,6 @@
 // One run of the command: where results go, and what every command that does long work takes.
 #pragma once
-#include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,19 +29,19 @@ struct Resources {
   [[nodiscard]] Result<Options> options() const;
 };
 
-/// --links and --store-option, and --durable for commands that write.
+/// --links and --store-option, and --durable and --to-option for commands that write.
 struct StoreWords {
   std::optional<std::string> links, durable;
-  std::vector<std::string> by_name;
+  std::vector<std::string> by_name, target_by_name;
   void declare(Usage& usage);
   void declare_durable(Usage& usage);
+  /// For commands that read one store and write another; `from`, `to`: their arguments.
+  void declare_target(Usage& usage, std::string_view from, std::string_view to);
   /// Errors: invalid_argument naming the option.
   [[nodiscard]] Result<StoreOptions> options() const;
+  /// Of the store that is written to, where it is another.
+  [[nodiscard]] Result<StoreOptions> target_options() const;
 };
-
-/// "KEY=VALUE" of each of these, which were given as `option`.  Errors: invalid_argument, which holds no value.
-Result<std::map<std::string, std::string, std::less<>>> options_by_name(std::string_view option,
-                                                                        std::span<const std::string> given);
 
 /// What --region says of an array of this shape; all of it when it is not given.
 Result<Selection> region_option(const std::optional<std::string>& text, const Shape& shape);

@@ -112,10 +112,10 @@ Result<std::optional<Stored>> count_stored(const Store& store, const std::string
       if (entry.is_prefix) {
         prefixes.push_back(key);
       } else if (!is_metadata(entry.name)) {
-        PENSTOCK_ASSIGN(const auto object, store.open(key));
-        if (object == nullptr) continue;  // removed meanwhile
+        PENSTOCK_ASSIGN(const auto bytes, store.size_bytes(key));
+        if (!bytes) continue;  // removed meanwhile
         ++stored.objects;
-        stored.bytes += object->size_bytes();
+        stored.bytes += *bytes;
       }
     }
   }
@@ -135,10 +135,7 @@ std::string stored_text(const Stored& stored, const Dataset& dataset) {
   return text;
 }
 
-std::string format_text(const FormatInfo& format) {
-  if (zarr_format(format)) return fmt::format("Zarr v{}", format.version);
-  return fmt::format("{}-{}", format.name == "nifti" ? "NIfTI" : format.name, format.version);
-}
+std::string format_text(const FormatInfo& format) { return format_title(format); }
 
 Result<Json> dataset_json(const Dataset& dataset) {
   PENSTOCK_ASSIGN(const Shape inner, dataset.inner_chunk_shape());

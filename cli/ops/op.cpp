@@ -43,6 +43,7 @@ class Op : public Command {
     usage.flag("--dry-run", dry_run_, "print operators, tiles, halos, bytes read twice and memory; write nothing");
     words_.declare_durable(usage);
     words_.declare(usage);
+    words_.declare_target(usage, "IN", "OUT");
     usage.flag("--json", json_, "print the report as JSON");
     resources_.declare(usage);
     resources_.declare_talk(usage, "first print, to standard error, what --dry-run prints");
@@ -54,6 +55,7 @@ class Op : public Command {
     PENSTOCK_ASSIGN(const Options options, resources_.options());
     const ProgressEnd end;
     PENSTOCK_ASSIGN(const StoreOptions how, words_.options());
+    PENSTOCK_ASSIGN(const StoreOptions writing, words_.target_options());
     if (do_.empty())
       return Error(ErrorCode::invalid_argument, "no operator is given").set_hint("--do \"gaussian_filter sigma=2\"");
     std::vector<OpCall> calls;
@@ -81,7 +83,7 @@ class Op : public Command {
       if (dry_run_) return 0;
     }
     const TargetNode target = split_target(to_);
-    PENSTOCK_ASSIGN(const std::shared_ptr<Store> store, open_store(target.store_url, StoreMode::create, how));
+    PENSTOCK_ASSIGN(const std::shared_ptr<Store> store, open_store(target.store_url, StoreMode::create, writing));
     PENSTOCK_ASSIGN(const Report report,
                     made.write(store, target.path, changes, Array::IfExists::fail, device, options));
     if (json_) {

@@ -91,11 +91,13 @@ struct Affine {
 
 /// The format that a node stands in.
 struct FormatInfo {
-  std::string name = "zarr";  ///< "zarr", "nifti"
+  std::string name = "zarr";  ///< "zarr", "nifti", "tiff"
   int version = 3;
   /// What the file said that has no place elsewhere, kept for writing it back: JSON object as text, may be empty.
   std::string extra = {};
 };
+/// "Zarr v3", "NIfTI-1", "BigTIFF".
+std::string format_title(const FormatInfo& format);
 /// Version of zarr; nullopt for another format.
 std::optional<int> zarr_format(const FormatInfo& format);
 

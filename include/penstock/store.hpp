@@ -16,32 +16,6 @@
 
 namespace penstock {
 
-/// A part of an object, and where its bytes go.
-struct ReadRange {
-  std::uint64_t offset_bytes = 0;
-  ByteSpan into;
-};
-
-/// One object, opened: reads see one version of it even when the key is replaced meanwhile.  Thread-safe.
-class Object : public ObjectPin {
- public:
-  [[nodiscard]] virtual std::uint64_t size_bytes() const = 0;
-  /// Fills `into` from `offset_bytes`.  Errors: corrupt_data when the object ends before, io_error.
-  [[nodiscard]] virtual Status read(std::uint64_t offset_bytes, ByteSpan into) const = 0;
-  /// Fingerprint of this version: another value when the key was replaced (file: inode, time and size).  0: not known,
-  /// so that nothing about the object may be kept for later.
-  [[nodiscard]] virtual std::uint64_t version() const { return 0; }
-  /// Whether it is that version; false when nobody can tell.
-  [[nodiscard]] virtual bool is_version(const ObjectVersion& version) const;
-  /// Many ranges at once; a store with latency has them all under way together.
-  [[nodiscard]] virtual Status read_many(std::span<const ReadRange> ranges) const;
-  /// Reads all of it and compares it with the checksum that the store keeps of it (zip: crc32); a store that keeps none
-  /// has nothing to do.  Errors: corrupt_data, io_error.
-  [[nodiscard]] virtual Status check() const { return {}; }
-  /// The bytes without a copy where the store has them in memory already, else nullopt.  Valid while the Object lives.
-  [[nodiscard]] virtual std::optional<ByteView> view(std::uint64_t offset_bytes, std::uint64_t count) const;
-};
-
 /// An entry of a listing.
 struct StoreEntry {
   std::string name;  ///< relative to the listed prefix, no trailing '/'
@@ -104,17 +78,19 @@ class Store {
   [[nodiscard]] virtual std::string path_taken() const = 0;
   [[nodiscard]] virtual bool writable() const = 0;
 
-  /// Opens an object; nullptr when the key is absent.  Errors: is_directory, permission_denied, io_error.
-  [[nodiscard]] virtual Result<std::unique_ptr<Object>> open(std::string_view key) const = 0;
-  /// A whole object into `out` (its memory is reused).  false when the key is absent.
-  [[nodiscard]] virtual Result<bool> get(std::string_view key, Bytes& out) const;
-  [[nodiscard]] virtual Result<bool> exists(std::string_view key) const;
-  /// Last `count` bytes of an object (all of it when it is smaller).  false when the key is absent.
-  [[nodiscard]] Result<bool> get_suffix(std::string_view key, std::uint64_t count, Bytes& out) const;
-
   /// Carries out `requests` and tells `sink` of each.  A store whose requests each occupy a thread (traits) is done
   /// when this returns; another returns at once and answers from threads of its own.
-  virtual void fetch(std::span<const FetchRequest> requests, FetchSink& sink, const FetchOptions& options) const;
+  virtual void fetch(std::span<const FetchRequest> requests, FetchSink& sink, const FetchOptions& options) const = 0;
+  /// A whole object into `out` (its memory is reused).  false when the key is absent.
+  [[nodiscard]] Result<bool> get(std::string_view key, Bytes& out) const;
+  [[nodiscard]] virtual Result<bool> exists(std::string_view key) const;
+  /// Of an object; nullopt when the key is absent.  Errors: unsupported (the store does not tell).
+  [[nodiscard]] Result<std::optional<std::uint64_t>> size_bytes(std::string_view key) const;
+  /// Whether what stands under the key is this version; false when nobody can tell.
+  [[nodiscard]] virtual Result<bool> is_current(std::string_view key, const ObjectVersion& version) const;
+  /// Reads all of an object and compares it with the checksum that the store keeps of it (zip: crc32); a store that
+  /// keeps none has nothing to do.  Errors: corrupt_data, io_error.
+  [[nodiscard]] virtual Status check(std::string_view /*key*/) const { return {}; }
   /// What the store is good at for this object; asked without a request.
   [[nodiscard]] virtual StoreTraits traits(std::string_view key) const;
 
@@ -162,9 +138,6 @@ class Store {
   }
   /// How it was opened, to open another in the same way.
   [[nodiscard]] virtual StoreOptions options() const { return {}; }
-
-  /// traits("").merge_gap_bytes
-  [[nodiscard]] std::uint64_t merge_gap_bytes() const { return traits("").merge_gap_bytes; }
 };
 
 /// Who may write.

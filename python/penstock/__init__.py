@@ -7,7 +7,7 @@
 >>> print(a.last_report)
 """
 
-from . import _core
+from . import _core, defaults
 from ._allocator import Allocator
 from ._api import consolidate, copy, create, create_group, validate_ngff, write_label, write_pyramid
 from ._array import Array
@@ -19,9 +19,11 @@ from ._core import (
     Report,
     StageReport,
     Stream,
+    TrackSummary,
     cuda_unavailable_reason,
     devices,
 )
+from ._cufile import CuFile
 from ._errors import (
     BudgetError,
     CancelledError,
@@ -34,8 +36,10 @@ from ._errors import (
 )
 from ._future import Future
 from ._group import Group, Image, open
+from ._io_future import IOFuture, IOFutureStream
 from ._read import read_many
 from ._tensor import DeviceArray, Tensor, asarray
+from ._track import fit_dwi, track
 
 __version__ = _core.version()
 
@@ -48,11 +52,14 @@ __all__ = [
     "ChangedError",
     "ChunkProblem",
     "CorruptDataError",
+    "CuFile",
     "DeviceArray",
     "DeviceError",
     "DeviceInfo",
     "Future",
     "Group",
+    "IOFuture",
+    "IOFutureStream",
     "Image",
     "MetadataError",
     "PenstockError",
@@ -61,6 +68,7 @@ __all__ = [
     "StageReport",
     "Stream",
     "Tensor",
+    "TrackSummary",
     "UnsupportedError",
     "__version__",
     "asarray",
@@ -69,9 +77,12 @@ __all__ = [
     "create",
     "create_group",
     "cuda_unavailable_reason",
+    "defaults",
     "devices",
+    "fit_dwi",
     "open",
     "read_many",
+    "track",
     "validate_ngff",
     "write_label",
     "write_pyramid",

@@ -63,7 +63,7 @@ class Array(Node[_core.Array]):
     def shards(self) -> tuple[int, ...] | None:
         """Shape of a shard; None when each chunk is an object of its own."""
         outer = tuple(self._dataset.chunk_shape)
-        return outer if self._dataset.codecs and _is_sharded(self._dataset) else None
+        return outer if self._dataset.is_sharded else None
 
     @property
     def data_type(self) -> str:
@@ -332,7 +332,3 @@ class Array(Node[_core.Array]):
     def set_attributes(self, attributes: Mapping[str, Any]) -> None:
         super().set_attributes(attributes)
         self._refresh()
-
-
-def _is_sharded(dataset: _core.Dataset) -> bool:
-    return any(name == "sharding_indexed" for name, _ in dataset.codecs)

@@ -141,7 +141,7 @@ class ArraySpec:
         outer = self.chunks
         if self.shards is not None:
             outer = self.shards
-            codecs = [("sharding_indexed", json.dumps(_sharding(self.chunks, codecs)))]
+            codecs = [_core.sharding_codec(self.chunks, codecs)]
         kind = "default" if self.zarr_format == 3 else "v2"
         return _core.Dataset(
             self.zarr_format,
@@ -164,15 +164,6 @@ def _given_chunks(chunks: int | Sequence[int] | Literal["auto"] | None) -> int |
     if chunks is False or isinstance(chunks, str):
         raise TypeError(f"chunks {chunks!r}: it is a shape, or None, True or 'auto' for a choice")
     return chunks
-
-
-def _sharding(chunks: Sequence[int], codecs: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    return {
-        "chunk_shape": list(chunks),
-        "codecs": [{"name": name, "configuration": json.loads(text)} for name, text in codecs],
-        "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}],
-        "index_location": "end",
-    }
 
 
 def _extents(given: int | Sequence[int], rank: int | None, what: str, *, least: int) -> list[int]:

@@ -17,28 +17,25 @@ from zarr.core.sync import _get_loop
 
 from . import _core
 
-# Index of a request in its batch, its kind, and the range as zarr-python says it.
-_Wanted: TypeAlias = tuple[int, str, ByteRequest | None]
+# Index of a request in its batch, and the range as zarr-python says it.
+_Wanted: TypeAlias = tuple[int, ByteRequest | None]
 
 # Requests that wait for an asynchronous store together.  zarr-python's own default, 10, leaves a store across a network
 # idle most of the time.
 _IN_FLIGHT = 64
 
 
-def native_store(store: Store, *, writable: bool, ranged: bool) -> _core.Store:
-    """A store of zarr-python as one of penstock's.
-
-    ranged: objects hold many chunks, so that parts of them are worth a request each (shards).
-    """
+def native_store(store: Store, *, writable: bool) -> _core.Store:
+    """A store of zarr-python as one of penstock's."""
     if type(store) is zarr.storage.LocalStore and os.path.isdir(store.root):
         return _core.Store.open(os.fspath(store.root), "r+" if writable else "r")
-    return _core.python_store(_Source(store, writable=writable, ranged=ranged))
+    return _core.python_store(_Source(store, writable=writable))
 
 
 class _Source:
     """A store of zarr-python, called from the native side's threads."""
 
-    def __init__(self, store: Store, *, writable: bool, ranged: bool) -> None:
+    def __init__(self, store: Store, *, writable: bool) -> None:
         self._store = store
         self._loop = _get_loop()
         self._get_sync = getattr(store, "get_sync", None) if _has_sync_io(store) else None
@@ -46,7 +43,6 @@ class _Source:
         self._batches = hasattr(store, "get_partial_values")
         self.url = str(store)
         self.writable = writable
-        self.ranged = ranged
         self.in_flight = 0 if self._get_sync is not None else _requests_in_flight()
         self._window = asyncio.Semaphore(max(1, self.in_flight))
 
@@ -58,12 +54,9 @@ class _Source:
         for index, (key, kind, offset, count) in enumerate(batch.requests):
             try:
                 _check(batch)
-                wanted = None if kind == "size" else _request(kind, offset, count)
+                wanted = _request(kind, offset, count)
                 buffer = self._get_sync(key, prototype=default_buffer_prototype(), byte_range=wanted)
-                if kind == "size":
-                    batch.answer_size([index], None if buffer is None else len(buffer))
-                else:
-                    batch.answer([index], [_bytes(buffer)])
+                batch.answer([index], [_bytes(buffer)])
             except (Exception, asyncio.CancelledError) as error:
                 batch.fail([index], error)
 
@@ -71,33 +64,16 @@ class _Source:
         """On the loop: a task for each object, since stores batch ranges of one."""
         objects: dict[str, list[_Wanted]] = {}
         for index, (key, kind, offset, count) in enumerate(batch.requests):
-            objects.setdefault(key, []).append((index, kind, _request(kind, offset, count)))
-        for key, wanted in objects.items():
-            sizes = [index for index, kind, _ in wanted if kind == "size"]
-            ranges = [(index, request) for index, kind, request in wanted if kind != "size"]
-            if sizes:
-                self._start(self._fetch_size(batch, key, sizes))
-            if ranges:
-                self._start(self._fetch_ranges(batch, key, ranges))
+            objects.setdefault(key, []).append((index, _request(kind, offset, count)))
+        for key, ranges in objects.items():
+            self._start(self._fetch_ranges(batch, key, ranges))
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = self._loop.create_task(work)
         self._tasks.add(task)  # the loop itself holds tasks weakly
         task.add_done_callback(self._tasks.discard)
 
-    async def _fetch_size(self, batch: _core.FetchBatch, key: str, indices: list[int]) -> None:
-        with _failing(batch, indices):
-            async with self._window:
-                _check(batch)
-                try:
-                    size = int(await self._store.getsize(key))
-                except FileNotFoundError:
-                    size = None
-            batch.answer_size(indices, size)
-
-    async def _fetch_ranges(
-        self, batch: _core.FetchBatch, key: str, ranges: list[tuple[int, ByteRequest | None]]
-    ) -> None:
+    async def _fetch_ranges(self, batch: _core.FetchBatch, key: str, ranges: list[_Wanted]) -> None:
         indices = [index for index, _ in ranges]
         with _failing(batch, indices):
             found = None
@@ -132,26 +108,6 @@ class _Source:
 
     def _wait(self, work: Any) -> Any:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
-
-    def size(self, key: str) -> int | None:
-        try:
-            return int(self._wait(self._store.getsize(key)))
-        except FileNotFoundError:
-            return None
-
-    def get(self, key: str, start: int | None, stop: int | None) -> Any:
-        wanted: ByteRequest | None = None
-        if start is None:
-            pass
-        elif stop is None:
-            wanted = OffsetByteRequest(start)
-        else:
-            wanted = RangeByteRequest(start, stop)
-        if self._get_sync is not None:
-            buffer = self._get_sync(key, prototype=default_buffer_prototype(), byte_range=wanted)
-        else:
-            buffer = self._wait(self._store.get(key, default_buffer_prototype(), wanted))
-        return _bytes(buffer)
 
     def set(self, key: str, value: bytes) -> None:
         self._wait(self._store.set(key, default_buffer_prototype().buffer.from_bytes(value)))

@@ -248,8 +248,7 @@ class CodecPipeline(zarr.abc.codec.CodecPipeline):
         if known is not None and all(a <= b for a, b in zip(shape, known.shape, strict=True)):
             return known
         rounded = [max(1, math.ceil(n / c)) * c for n, c in zip(shape, chunk, strict=True)]
-        ranged = any(name == "sharding_indexed" for name, _ in self._dataset.codecs)
-        store = native_store(self.store, writable=writable, ranged=ranged)
+        store = native_store(self.store, writable=writable)
         core = _core.Array.with_metadata(store, prefix, self.metadata.zarr_format, self._text, rounded)
         array = Array(core)
         self._arrays[prefix, writable] = array

@@ -1,7 +1,6 @@
 #include "fetch_batch.hpp"
 
 #include <fmt/format.h>
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -23,14 +22,16 @@ namespace nb = nanobind;
 namespace penstock::python {
 namespace {
 
-/// Whether the answer holds no bytes whatever the object is.
-bool is_empty(const ByteRange& range) {
-  return (range.kind == ByteRange::Kind::span || range.kind == ByteRange::Kind::last) && range.count == 0;
+/// Whether the store is asked for the whole object.  Of a question without bytes that is the answer too: whoever asks
+/// it goes on with the version that it finds, and such a store has no other way back to one.
+bool is_whole(const ByteRange& range) {
+  const bool is_empty =
+      (range.kind == ByteRange::Kind::span || range.kind == ByteRange::Kind::last) && range.count == 0;
+  return is_empty || range.kind == ByteRange::Kind::whole;
 }
 
-const char* kind_name(const ByteRange& range, bool ranged) {
-  if (!ranged) return "whole";
-  if (is_empty(range)) return "size";
+const char* kind_name(const ByteRange& range) {
+  if (is_whole(range)) return "whole";
   switch (range.kind) {
     case ByteRange::Kind::whole: return "whole";
     case ByteRange::Kind::span: return "span";
@@ -88,10 +89,8 @@ std::optional<FetchAnswer> answer_from_pin(const FetchRequest& request, const st
   return failed(ErrorCode::changed, place + ": nobody can tell whether it is the version that was read");
 }
 
-FetchBatch::FetchBatch(std::string url, bool ranged, std::vector<NumberedRequest> requests, FetchSink& sink,
-                       CancelToken cancel)
+FetchBatch::FetchBatch(std::string url, std::vector<NumberedRequest> requests, FetchSink& sink, CancelToken cancel)
     : url_(std::move(url)),
-      ranged_(ranged),
       requests_(std::move(requests)),
       answered_(requests_.size(), false),
       sink_(sink),
@@ -110,8 +109,8 @@ FetchBatch::~FetchBatch() {
 nb::list FetchBatch::requests() const {
   nb::list all;
   for (const auto& [number, one] : requests_)
-    all.append(nb::make_tuple(nb::str(one.key.data(), one.key.size()), kind_name(one.range, ranged_),
-                              one.range.offset_bytes, one.range.count));
+    all.append(nb::make_tuple(nb::str(one.key.data(), one.key.size()), kind_name(one.range), one.range.offset_bytes,
+                              one.range.count));
   return all;
 }
 
@@ -128,7 +127,7 @@ FetchAnswer FetchBatch::answer_of(std::size_t index, const nb::object& buffer) c
   }
   const ByteRange& range = requests_[index].request.range;
   auto bytes = std::make_shared<const PyBytes>(buffer);
-  if (!ranged_ || range.kind == ByteRange::Kind::whole) return answer_from_whole(range, std::move(bytes), place(index));
+  if (is_whole(range)) return answer_from_whole(range, std::move(bytes), place(index));
   answer.bytes = bytes->view();
   answer.owner = bytes;
   answer.object_bytes = kNotTold;
@@ -167,23 +166,6 @@ void FetchBatch::answer(const std::vector<std::size_t>& indices, const nb::list&
   Answers answers;
   for (std::size_t i = 0; i < indices.size(); ++i)
     if (is_open(indices[i])) answers.emplace_back(indices[i], answer_of(indices[i], nb::borrow(buffers[i])));
-  deliver(std::move(answers));
-}
-
-void FetchBatch::answer_size(const std::vector<std::size_t>& indices, const std::optional<std::uint64_t>& size_bytes) {
-  Answers answers;
-  for (const std::size_t index : indices) {
-    if (!is_open(index)) continue;
-    const ByteRange& range = requests_[index].request.range;
-    FetchAnswer answer;
-    answer.absent = !size_bytes;
-    if (size_bytes) {
-      answer.object_bytes = *size_bytes;
-      answer.offset_bytes = range.kind == ByteRange::Kind::span ? range.offset_bytes : *size_bytes;
-      if (answer.offset_bytes > *size_bytes) answer = ends_before(range, *size_bytes, place(index));
-    }
-    answers.emplace_back(index, std::move(answer));
-  }
   deliver(std::move(answers));
 }
 
@@ -265,11 +247,10 @@ void bind_fetch_batch(nb::module_& m) {
   nb::class_<FetchBatch>(m, "FetchBatch", "Requests to a store that is a Python object.  Each is answered once.")
       .def_prop_ro("requests", &FetchBatch::requests,
                    nb::for_getter(nb::sig("def requests(self) -> list[tuple[str, str, int, int]]")),
-                   "(key, kind, offset, count); kind: whole, span, from, last; size where no bytes are wanted")
+                   "(key, kind, offset, count); kind: whole, span, from, last")
       .def_prop_ro("cancelled", &FetchBatch::cancelled)
       .def("answer", &FetchBatch::answer, nb::arg("indices"), nb::arg("buffers"),
            nb::sig("def answer(self, indices: Sequence[int], buffers: list[object]) -> None"))
-      .def("answer_size", &FetchBatch::answer_size, nb::arg("indices"), nb::arg("size_bytes").none())
       .def("fail", &FetchBatch::fail, nb::arg("indices"), nb::arg("why"));
   m.def("fetch", &fetch, nb::arg("store"), nb::arg("requests"),
         nb::sig("def fetch(store: Store, requests: Sequence[tuple[str, str, int, int]]) -> list[bytes | None]"),

@@ -28,20 +28,16 @@ std::optional<FetchAnswer> answer_from_pin(const FetchRequest& request, const st
 /// more fail.  All members but the destructor need the GIL.
 class FetchBatch {
  public:
-  /// ranged: the store is asked for the ranges; else for whole objects, out of which they are taken.
-  FetchBatch(std::string url, bool ranged, std::vector<NumberedRequest> requests, FetchSink& sink, CancelToken cancel);
+  FetchBatch(std::string url, std::vector<NumberedRequest> requests, FetchSink& sink, CancelToken cancel);
   FetchBatch(const FetchBatch&) = delete;
   FetchBatch& operator=(const FetchBatch&) = delete;
   ~FetchBatch();
 
-  /// (key, kind, offset, count) of each: kind is "whole", "span", "from", "last", or "size" where only that and
-  /// whether the object stands has to be known.
+  /// (key, kind, offset, count) of each: kind is "whole", "span", "from" or "last".
   [[nodiscard]] nanobind::list requests() const;
   [[nodiscard]] bool cancelled() const { return cancel_.cancelled(); }
   /// Bytes of each of these requests, None where the key is absent; delivered without the GIL.
   void answer(const std::vector<std::size_t>& indices, const nanobind::list& buffers);
-  /// The size of the object, None when it is absent, for requests of the kind "size".
-  void answer_size(const std::vector<std::size_t>& indices, const std::optional<std::uint64_t>& size_bytes);
   /// Why these requests failed.
   void fail(const std::vector<std::size_t>& indices, const nanobind::object& why);
 
@@ -53,7 +49,6 @@ class FetchBatch {
   void deliver(Answers answers);
 
   const std::string url_;
-  const bool ranged_;
   const std::vector<NumberedRequest> requests_;
   std::vector<bool> answered_;
   FetchSink& sink_;

@@ -5,9 +5,11 @@
 #include "codecs.hpp"
 #include "copy.hpp"
 #include "errors.hpp"
+#include "file.hpp"
 #include "jobs.hpp"
 #include "ops.hpp"
 #include "tensor.hpp"
+#include "track.hpp"
 #include "transfer.hpp"
 #include "types.hpp"
 #include "zarr_batch.hpp"
@@ -23,10 +25,12 @@ NB_MODULE(_core, m) {
   penstock::python::bind_types(m);
   penstock::python::bind_jobs(m);
   penstock::python::bind_tensor(m);
+  penstock::python::bind_file(m);
   penstock::python::bind_array(m);
   penstock::python::bind_copy(m);
   penstock::python::bind_transfer(m);
   penstock::python::bind_ops(m);
+  penstock::python::bind_track(m);
   penstock::python::bind_codecs(m);
   penstock::python::bind_zarr_store(m);
   penstock::python::bind_zarr_batch(m);

@@ -16,6 +16,7 @@
 #include "codec/chain.hpp"
 #include "codec/list.hpp"
 #include "codec/sharding/sharding.hpp"
+#include "codec/sharding/sharding_spec.hpp"
 #include "core/json.hpp"
 #include "core/units.hpp"
 #include "errors.hpp"
@@ -133,6 +134,9 @@ void bind_dataset(nb::module_& m) {
       .def_ro("dtype", &Dataset::dtype)
       .def_ro("chunk_shape", &Dataset::chunk_shape)
       .def_prop_ro("inner_chunk_shape", [](const Dataset& d) { return unwrap(d.inner_chunk_shape()); })
+      .def_prop_ro(
+          "is_sharded", [](const Dataset& d) { return unwrap(ShardingSpec::find(d.codecs, d.rank())).has_value(); },
+          "Whether objects are shards, out of which inner chunks can be read alone.")
       .def_prop_ro("key_kind",
                    [](const Dataset& d) { return keys_of(d).kind == KeyEncoding::Kind::v2 ? "v2" : "default"; })
       .def_prop_ro("separator", [](const Dataset& d) { return std::string(1, keys_of(d).separator); })
@@ -161,6 +165,12 @@ std::vector<std::string> codec_kinds(const std::vector<CodecTuple>& codecs, cons
     }
   }
   return out;
+}
+
+/// The codec of shards of such chunks.
+CodecTuple sharding_codec(const Shape& chunk_shape, const std::vector<CodecTuple>& codecs) {
+  const CodecSpec spec = unwrap(ShardingSpec{chunk_shape, codec_specs(codecs)}.print());
+  return {spec.name, spec.configuration};
 }
 
 void bind_report(nb::module_& m) {
@@ -252,6 +262,8 @@ void bind_types(nb::module_& m) {
   bind_report(m);
   bind_images(m);
   m.def("codec_kinds", &codec_kinds, nb::arg("codecs"), nb::arg("chunk_shape"), nb::arg("dtype"));
+  m.def("sharding_codec", &sharding_codec, nb::arg("chunk_shape"), nb::arg("codecs"),
+        "(name, configuration) of shards of such chunks, with zarr-python's kind of index.");
   m.def(
       "parse_bytes", [](const std::string& text) { return unwrap(parse_bytes(text)); }, nb::arg("text"),
       "Bytes of '4096', '4KiB', '1.5GiB'.");

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <nanobind/stl/string.h>
 
-#include <cstring>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -12,7 +11,6 @@
 
 #include "errors.hpp"
 #include "fetch_batch.hpp"
-#include "py_bytes.hpp"
 #include "store.hpp"
 
 namespace nb = nanobind;
@@ -21,11 +19,12 @@ namespace penstock::python {
 namespace {
 
 /// Runs `call` with the GIL; a Python exception becomes an error about `key`.
-template <class T, class Call>
-Result<T> with_gil(std::string_view what, std::string_view key, const Call& call) {
+template <class Call>
+Status with_gil(std::string_view what, std::string_view key, const Call& call) {
   const nb::gil_scoped_acquire gil;
   try {
-    return call();
+    call();
+    return {};
   } catch (const nb::python_error& e) {
     const nb::object error = nb::borrow(e.value());
     return Error(
@@ -37,69 +36,18 @@ Result<T> with_gil(std::string_view what, std::string_view key, const Call& call
   }
 }
 
-/// An object that was fetched as a whole when it was opened.
-class WholeObject final : public Object {
- public:
-  WholeObject(std::unique_ptr<PyBytes> bytes, std::string key) : bytes_(std::move(bytes)), key_(std::move(key)) {}
-  std::uint64_t size_bytes() const override { return bytes_->view().size(); }
-  Status read(std::uint64_t offset_bytes, ByteSpan into) const override {
-    const auto part = view(offset_bytes, into.size());
-    if (!part)
-      return Error(ErrorCode::corrupt_data, fmt::format("{}: the object ends at byte {}, wanted {} bytes from byte {}",
-                                                        key_, size_bytes(), into.size(), offset_bytes));
-    if (!into.empty()) std::memcpy(into.data(), part->data(), into.size());
-    return {};
-  }
-  std::optional<ByteView> view(std::uint64_t offset_bytes, std::uint64_t count) const override {
-    const ByteView all = bytes_->view();
-    if (offset_bytes > all.size() || count > all.size() - offset_bytes) return std::nullopt;
-    return all.subspan(offset_bytes, count);
-  }
-
- private:
-  std::unique_ptr<PyBytes> bytes_;
-  std::string key_;
-};
-
-/// An object of which ranges are fetched as they are wanted.
-class RangedObject final : public Object {
- public:
-  RangedObject(PyObject* source, std::string key, std::uint64_t size_bytes)
-      : source_(source), key_(std::move(key)), size_bytes_(size_bytes) {}
-  std::uint64_t size_bytes() const override { return size_bytes_; }
-  Status read(std::uint64_t offset_bytes, ByteSpan into) const override {
-    auto done = with_gil<bool>("read", key_, [&]() -> Result<bool> {
-      const nb::object got = nb::borrow(source_).attr("get")(key_, offset_bytes, offset_bytes + into.size());
-      if (got.is_none()) return Error(ErrorCode::not_found, key_ + ": the object has vanished during the read");
-      const PyBytes bytes(got);
-      if (bytes.view().size() != into.size())
-        return Error(ErrorCode::corrupt_data, fmt::format("{}: the store gave {} bytes for {} bytes from byte {}", key_,
-                                                          bytes.view().size(), into.size(), offset_bytes));
-      if (!into.empty()) std::memcpy(into.data(), bytes.view().data(), into.size());
-      return true;
-    });
-    return done ? Status() : Status(std::move(done).error());
-  }
-
- private:
-  PyObject* source_;  // the store keeps it; no object outlives its store
-  std::string key_;
-  std::uint64_t size_bytes_;
-};
-
 /// Across a network a request costs more time than reading on: ranges this near are one, up to so many bytes.
 constexpr std::uint64_t kMergeGapBytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMergeMaxBytes = std::uint64_t{16} << 20;
 
-/// A store over a Python object with `url`, `writable`, `ranged`, `in_flight`, fetch(batch), size(key),
-/// get(key, start, stop), set(key, value) and erase(key).  Its calls come from any thread.
+/// A store over a Python object with `url`, `writable`, `in_flight`, fetch(batch), set(key, value) and erase(key).  Its
+/// calls come from any thread.
 class PythonStore final : public Store {
  public:
   explicit PythonStore(const nb::object& source)
       : source_(source.inc_ref().ptr()),
         url_(redacted(nb::cast<std::string>(source.attr("url")))),
         writable_(nb::cast<bool>(source.attr("writable"))),
-        ranged_(nb::cast<bool>(source.attr("ranged"))),
         in_flight_(nb::cast<std::uint64_t>(source.attr("in_flight"))) {}
   PythonStore(const PythonStore&) = delete;
   PythonStore& operator=(const PythonStore&) = delete;
@@ -112,21 +60,6 @@ class PythonStore final : public Store {
   bool writable() const override { return writable_; }
   std::string identity() const override { return "python:" + url_; }
 
-  Result<std::unique_ptr<Object>> open(std::string_view key) const override {
-    PENSTOCK_TRY(check_key(key));
-    return with_gil<std::unique_ptr<Object>>("read", key, [&]() -> Result<std::unique_ptr<Object>> {
-      const std::string name(key);
-      const nb::object source = nb::borrow(source_);
-      if (ranged_) {
-        const nb::object size = source.attr("size")(name);
-        if (size.is_none()) return std::unique_ptr<Object>();
-        return std::unique_ptr<Object>(std::make_unique<RangedObject>(source_, name, nb::cast<std::uint64_t>(size)));
-      }
-      const nb::object got = source.attr("get")(name, nb::none(), nb::none());
-      if (got.is_none()) return std::unique_ptr<Object>();
-      return std::unique_ptr<Object>(std::make_unique<WholeObject>(std::make_unique<PyBytes>(got), name));
-    });
-  }
   StoreTraits traits(std::string_view) const override {
     StoreTraits traits;
     traits.requests_in_flight = in_flight_;
@@ -158,7 +91,7 @@ class PythonStore final : public Store {
     const nb::gil_scoped_acquire gil;
     const std::size_t count = asked.size();
     const nb::object batch =
-        nb::cast(new FetchBatch(url_, ranged_, std::move(asked), sink, options.cancel), nb::rv_policy::take_ownership);
+        nb::cast(new FetchBatch(url_, std::move(asked), sink, options.cancel), nb::rv_policy::take_ownership);
     try {
       nb::borrow(source_).attr("fetch")(batch);
     } catch (nb::python_error& e) {
@@ -173,19 +106,12 @@ class PythonStore final : public Store {
   }
   Status set(std::string_view key, ByteView value) override {
     PENSTOCK_TRY(check_key(key));
-    auto done = with_gil<bool>("write", key, [&]() -> Result<bool> {
-      nb::borrow(source_).attr("set")(std::string(key), nb::bytes(value.data(), value.size()));
-      return true;
-    });
-    return done ? Status() : Status(std::move(done).error());
+    return with_gil("write", key,
+                    [&] { nb::borrow(source_).attr("set")(std::string(key), nb::bytes(value.data(), value.size())); });
   }
   Status erase(std::string_view key) override {
     PENSTOCK_TRY(check_key(key));
-    auto done = with_gil<bool>("remove", key, [&]() -> Result<bool> {
-      nb::borrow(source_).attr("erase")(std::string(key));
-      return true;
-    });
-    return done ? Status() : Status(std::move(done).error());
+    return with_gil("remove", key, [&] { nb::borrow(source_).attr("erase")(std::string(key)); });
   }
 
  private:
@@ -194,7 +120,6 @@ class PythonStore final : public Store {
   PyObject* source_;  // not nb::object: it is let go of from threads without the GIL
   std::string url_;
   bool writable_;
-  bool ranged_;
   std::uint64_t in_flight_;
 };
 
@@ -204,9 +129,9 @@ void bind_zarr_store(nb::module_& m) {
   m.def(
       "python_store", [](const nb::object& source) { return PyStore{std::make_shared<PythonStore>(source)}; },
       nb::arg("source"),
-      "A store over an object with `url`, `writable`, `ranged` (fetch parts of objects), `in_flight` (requests worth "
-      "having under way; 0: it answers in the calling thread), fetch(batch), size(key), get(key, start, stop), "
-      "set(key, value) and erase(key), called from any thread.");
+      "A store over an object with `url`, `writable`, `in_flight` (requests worth having under way; 0: it answers in "
+      "the "
+      "calling thread), fetch(batch), set(key, value) and erase(key), called from any thread.");
   bind_fetch_batch(m);
 }
 

@@ -58,6 +58,7 @@ bool is_permutation_only(const ArrayToArray& codec) { return !codec.permutation(
 
 Status CodecChain::add(const CodecSpec& spec, ChunkSpec& at) {
   const CodecEntry* entry = find_codec(spec.name);
+  if (entry == nullptr) entry = find_file_codec(spec.name);
   if (entry == nullptr) return unknown_codec(spec.name);
   const std::string where = "codec " + spec.name;
   PENSTOCK_ASSIGN_IN(const Json configuration, configuration_of(spec), where);

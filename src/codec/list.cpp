@@ -26,6 +26,9 @@
 #include "codec/sharding/sharding.hpp"
 #include "codec/shuffle/shuffle.hpp"
 #include "codec/support.hpp"
+#include "codec/tiff_lzw/tiff_lzw.hpp"
+#include "codec/tiff_packbits/tiff_packbits.hpp"
+#include "codec/tiff_predictor/tiff_predictor.hpp"
 #include "codec/transpose/transpose.hpp"
 #include "codec/vlen_bytes/vlen.hpp"
 #include "codec/zfp/zfp.hpp"
@@ -74,6 +77,20 @@ std::span<const CodecEntry> codec_list() {
       kJenkinsCodec,
   };
   return list;
+}
+
+std::span<const CodecEntry> file_codec_list() {
+  static const CodecEntry list[] = {
+      kTiffPredictorCodec,
+      kTiffLzwCodec,
+      kTiffPackbitsCodec,
+  };
+  return list;
+}
+
+const CodecEntry* find_file_codec(std::string_view name) {
+  const auto found = std::ranges::find(file_codec_list(), name, &CodecEntry::name);
+  return found == file_codec_list().end() ? nullptr : &*found;
 }
 
 const CodecEntry* find_codec(std::string_view name) {
@@ -129,6 +146,7 @@ Result<std::vector<CodecSpec>> codecs_from_json(const Json& list) {
         spec.configuration = dump_json(*it);
       }
     }
+    if (find_file_codec(spec.name) != nullptr) return unknown_codec(spec.name);
     specs.push_back(std::move(spec));
   }
   return specs;

@@ -10,6 +10,10 @@ namespace penstock {
 
 /// All codecs, in the order they are documented.
 std::span<const CodecEntry> codec_list();
+/// Codecs of files that are not zarr (TIFF): no metadata of zarr may name them.
+std::span<const CodecEntry> file_codec_list();
+/// By name; nullptr: not known.
+const CodecEntry* find_file_codec(std::string_view name);
 /// By v3 name or alias; nullptr: not known.
 const CodecEntry* find_codec(std::string_view name);
 /// By v2 id; nullptr: not known.

@@ -28,7 +28,8 @@
 //   broadcast(var, lane) -> T             uniform: the value of one lane
 //   first(var<bool>) -> uint32_t          uniform: the first lane that holds true; N when none does
 //   inclusive_sum(var) -> var             sum over the lanes up to and with each lane
-// The last three take a warp: a team of a whole block of threads does not have them.
+//   largest(var<uint32_t>) -> uint32_t    uniform: the largest value
+// The last four take a warp: a team of a whole block of threads does not have them.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -83,6 +84,11 @@ struct HostTeam {
   std::array<T, N> inclusive_sum(std::array<T, N> values) const {
     for (std::uint32_t lane = 1; lane < lanes; ++lane) values[lane] = static_cast<T>(values[lane] + values[lane - 1]);
     return values;
+  }
+  std::uint32_t largest(const var<std::uint32_t>& values) const {
+    std::uint32_t most = 0;
+    for (const std::uint32_t value : values) most = value > most ? value : most;
+    return most;
   }
 };
 

@@ -15,6 +15,13 @@ std::string KeyEncoding::key(std::span<const std::uint64_t> chunk) const {
   return key.empty() ? "0" : key;
 }
 
+std::string format_title(const FormatInfo& format) {
+  if (format.name == "zarr") return "Zarr v" + std::to_string(format.version);
+  if (format.name == "nifti") return "NIfTI-" + std::to_string(format.version);
+  if (format.name == "tiff") return format.version == 43 ? "BigTIFF" : "TIFF";
+  return format.name + " " + std::to_string(format.version);
+}
+
 std::optional<int> zarr_format(const FormatInfo& format) {
   return format.name == "zarr" ? std::optional(format.version) : std::nullopt;
 }

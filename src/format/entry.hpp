@@ -21,6 +21,9 @@ class Candidate {
   struct Head {
     Bytes bytes;
     std::uint64_t object_bytes = 0;
+    ObjectVersion version;  ///< that they are of
+    /// What requests for more of it ask for (FetchRequest::same_as).
+    [[nodiscard]] const ObjectVersion* same_as() const { return version.known() ? &version : nullptr; }
   };
   static constexpr std::uint64_t kHeadBytes = 1024;
   /// nullptr: there is no object of this name (but perhaps a directory).

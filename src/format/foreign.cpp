@@ -17,10 +17,6 @@ struct Magic {
 using namespace std::string_view_literals;
 
 constexpr Magic kMagics[] = {
-    {0, "II*\0"sv, "a TIFF file"},
-    {0, "MM\0*"sv, "a TIFF file"},
-    {0, "II+\0"sv, "a BigTIFF file"},
-    {0, "MM\0+"sv, "a BigTIFF file"},
     {0, "\x89HDF\r\n\x1a\n"sv, "an HDF5 file"},
     {512, "\x89HDF\r\n\x1a\n"sv, "an HDF5 file"},
     {0, "CDF\x01"sv, "a netCDF file"},
@@ -49,7 +45,7 @@ constexpr Magic kMagics[] = {
 
 Error refused(const Candidate& candidate, std::string_view what) {
   const std::string where = metadata::where(candidate.store(), candidate.path());
-  Error error(ErrorCode::unsupported, fmt::format("{} is {}; penstock reads zarr and uncompressed NIfTI (.nii)",
+  Error error(ErrorCode::unsupported, fmt::format("{} is {}; penstock reads zarr, TIFF and uncompressed NIfTI (.nii)",
                                                   where.starts_with("./") ? where.substr(2) : where, what));
   if (what.starts_with("a gzip") && candidate.path().ends_with(".nii.gz"))
     error.set_hint("Decompress it: gzip -dk FILE.nii.gz");

@@ -9,6 +9,7 @@
 #include "format/node.hpp"
 #include "format/zarr2/zarr2.hpp"
 #include "format/zarr3/zarr3.hpp"
+#include "store/fetch_one.hpp"
 
 namespace penstock {
 namespace metadata {
@@ -25,13 +26,15 @@ std::string child(std::string_view path, std::string_view name) {
 
 Result<std::optional<std::string>> read_text(const Store& store, std::string_view path, std::string_view name) {
   const std::string key = child(path, name);
-  PENSTOCK_ASSIGN(const std::unique_ptr<Object> object, store.open(key));
-  if (object == nullptr) return std::optional<std::string>();
-  if (object->size_bytes() > kMaxDocumentBytes)
-    return invalid(key, fmt::format("{} bytes; metadata are at most {}", object->size_bytes(), kMaxDocumentBytes));
-  std::string text(object->size_bytes(), '\0');
-  PENSTOCK_TRY_IN(object->read(0, std::as_writable_bytes(std::span(text.data(), text.size()))), where(store, key));
-  return std::optional(std::move(text));
+  const auto fits = [&](std::uint64_t bytes) -> Status {
+    if (bytes <= kMaxDocumentBytes) return {};
+    return invalid(key, fmt::format("{} bytes; metadata are at most {}", bytes, kMaxDocumentBytes));
+  };
+  Bytes text;
+  const FetchAnswer answer = fetch_one(store, {key, {}, nullptr}, text, fits);
+  PENSTOCK_TRY(answer.status);
+  if (answer.absent) return std::optional<std::string>();
+  return std::optional(std::string(as_text(text)));
 }
 
 std::string where(const Store& store, std::string_view key) { return fmt::format("{}/{}", store.url(), key); }
@@ -104,15 +107,18 @@ Result<std::optional<NodeInfo>> open_zarr2(Candidate& candidate) {
 
 Result<const Candidate::Head*> Candidate::head() {
   if (asked_ || path_.empty()) return head_ ? &*head_ : nullptr;
-  auto object = store_.open(path_);
+  FetchAnswer answer = probe(store_, path_);
   asked_ = true;
-  if (!object && object.error().code() == ErrorCode::is_directory) return nullptr;
-  if (!object) return std::move(object).error();
-  if (*object == nullptr) return nullptr;
+  if (!answer.status && answer.status.error().code() == ErrorCode::is_directory) return nullptr;
+  PENSTOCK_TRY(answer.status);
+  if (answer.absent) return nullptr;
   Head head;
-  head.object_bytes = (*object)->size_bytes();
-  PENSTOCK_TRY(head.bytes.resize_discard(std::min(head.object_bytes, kHeadBytes)));
-  PENSTOCK_TRY((*object)->read(0, head.bytes.span()));
+  head.object_bytes = answer.object_bytes;
+  head.version = std::move(answer.version);
+  const FetchRequest first{path_, ByteRange::span(0, std::min(head.object_bytes, kHeadBytes)), head.same_as()};
+  answer = fetch_one(store_, first, head.bytes);
+  PENSTOCK_TRY(answer.status);
+  if (answer.absent) return nullptr;
   head_ = std::move(head);
   return &*head_;
 }

@@ -18,8 +18,8 @@ Status check_condition(const Store& store, std::string_view key, const WriteCond
     }
     case WriteCondition::Kind::version: {
       if (!condition.version.known()) return changed_error(store, key, kVersionUnknown);
-      PENSTOCK_ASSIGN(const std::unique_ptr<Object> now, store.open(key));
-      if (now == nullptr || !now->is_version(condition.version)) return changed_error(store, key, kReplaced);
+      PENSTOCK_ASSIGN(const bool current, store.is_current(key, condition.version));
+      if (!current) return changed_error(store, key, kReplaced);
       return {};
     }
   }

@@ -6,6 +6,7 @@
 
 #include "core/checked.hpp"
 #include "store/condition.hpp"
+#include "store/fetch_one.hpp"
 #include "store/key.hpp"
 #include "store/locks.hpp"
 
@@ -26,38 +27,37 @@ Result<Bytes> joined(std::span<const ByteView> parts) {
   return whole;
 }
 
-Status Object::read_many(std::span<const ReadRange> ranges) const {
-  for (const ReadRange& range : ranges) PENSTOCK_TRY(read(range.offset_bytes, range.into));
-  return {};
-}
-
-std::optional<ByteView> Object::view(std::uint64_t, std::uint64_t) const { return std::nullopt; }
-
-bool Object::is_version(const ObjectVersion& wanted) const { return wanted.number != 0 && wanted.number == version(); }
-
 Result<bool> Store::get(std::string_view key, Bytes& out) const {
-  PENSTOCK_ASSIGN(const std::unique_ptr<Object> object, open(key));
-  if (object == nullptr) return false;
-  PENSTOCK_TRY(out.resize_discard(object->size_bytes()));
-  PENSTOCK_TRY(object->read(0, out.span()));
-  return true;
+  const FetchAnswer answer = fetch_one(*this, {key, {}, nullptr}, out);
+  PENSTOCK_TRY(answer.status);
+  return !answer.absent;
 }
 
 Result<bool> Store::exists(std::string_view key) const {
-  auto object = open(key);
-  if (!object && object.error().code() == ErrorCode::is_directory) return false;  // a directory is not an object
-  if (!object) return std::move(object).error();
-  return *object != nullptr;
+  const FetchAnswer answer = probe(*this, key);
+  if (!answer.status && answer.status.error().code() == ErrorCode::is_directory) return false;  // is not an object
+  PENSTOCK_TRY(answer.status);
+  return !answer.absent;
 }
 
-Result<bool> Store::get_suffix(std::string_view key, std::uint64_t count, Bytes& out) const {
-  PENSTOCK_ASSIGN(const std::unique_ptr<Object> object, open(key));
-  if (object == nullptr) return false;
-  const std::uint64_t size = object->size_bytes();
-  const std::uint64_t take = std::min(size, count);
-  PENSTOCK_TRY(out.resize_discard(take));
-  PENSTOCK_TRY(object->read(size - take, out.span()));
-  return true;
+Result<std::optional<std::uint64_t>> Store::size_bytes(std::string_view key) const {
+  const FetchAnswer answer = probe(*this, key);
+  PENSTOCK_TRY(answer.status);
+  if (answer.absent) return std::optional<std::uint64_t>();
+  if (answer.object_bytes != kNotTold) return std::optional(answer.object_bytes);
+  return Error(ErrorCode::unsupported, join_key(url(), key) + ": the store does not tell how large it is");
+}
+
+Result<bool> Store::is_current(std::string_view key, const ObjectVersion& version) const {
+  const FetchAnswer answer = probe(*this, key);
+  PENSTOCK_TRY(answer.status);
+  return !answer.absent && version.number != 0 && answer.version.number == version.number;
+}
+
+StoreTraits Store::traits(std::string_view) const {
+  StoreTraits traits;
+  traits.reason = "nothing is known of this store: only ranges that touch are read as one";
+  return traits;
 }
 
 Result<std::vector<std::string>> Store::list(std::string_view prefix) const {

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "penstock/store.hpp"
+#include "store/blocking_store.hpp"
 
 namespace penstock::test {
 
@@ -29,11 +29,6 @@ class SlowStore final : public Store {
   std::string url() const override { return inner_->url(); }
   std::string path_taken() const override { return "slow"; }
   bool writable() const override { return true; }
-  Result<std::unique_ptr<Object>> open(std::string_view key) const override {
-    const std::scoped_lock lock(mutex_);
-    ++opens_;
-    return inner_->open(key);
-  }
   Result<std::vector<StoreEntry>> list_dir(std::string_view prefix) const override { return inner_->list_dir(prefix); }
   Status set(std::string_view key, ByteView value) override {
     const std::scoped_lock lock(mutex_);
@@ -71,10 +66,6 @@ class SlowStore final : public Store {
     const std::scoped_lock lock(mutex_);
     return most_;
   }
-  int opens() const {
-    const std::scoped_lock lock(mutex_);
-    return opens_;
-  }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -107,7 +98,7 @@ class SlowStore final : public Store {
       answer.status = std::move(error);
       return answer;
     };
-    auto object = inner_->open(question.request.key);
+    auto object = dynamic_cast<const BlockingStore&>(*inner_).open(question.request.key);
     if (!object) return fail(std::move(object).error());
     if (!*object) {
       answer.absent = true;
@@ -143,7 +134,6 @@ class SlowStore final : public Store {
   mutable std::deque<Waiting> waiting_;
   mutable std::vector<std::string> log_;
   mutable std::size_t most_ = 0, answering_ = 0;
-  mutable int opens_ = 0;
   std::uint64_t version_ = 1;
   bool stop_ = false;
   std::thread answers_;  // last: it begins when all else is there

@@ -45,7 +45,6 @@ TEST(Window, AThousandChunksTakeAFewRoundTrips) {
   EXPECT_EQ(test::read(array, whole(s.d.shape)).value(), s.model.data);
   EXPECT_LT(seconds_since(start), 1.5) << "one after another they take 25 s with two threads";
   EXPECT_EQ(s.store->take_log().size(), 1000u) << "no request but those for the chunks";
-  EXPECT_EQ(s.store->opens(), 0);
   EXPECT_LE(s.store->most_under_way(), 256u);
   EXPECT_GT(s.store->most_under_way(), 100u);
 }
@@ -66,7 +65,41 @@ TEST(Window, IndexesOfManyShardsAreReadTogether) {
   EXPECT_EQ(s.store->take_log().size(), 200u) << "an index and a chunk of each shard";
   ASSERT_TRUE(read_many(items, test::threads(2)));
   EXPECT_EQ(s.store->take_log().size(), 100u) << "the indexes are known";
-  EXPECT_EQ(s.store->opens(), 0);
+}
+
+TEST(Window, AShardOfWhichHalfIsWantedIsOneRequest) {
+  Slow s(dataset({64, 32}, {32, 32}, {test::sharding("[8,8]")}), milliseconds(1), 16);
+  s.store->set_merge_gap(4096);
+  struct Case {
+    Region region;
+    std::size_t requests;
+    const char* why;
+  };
+  const Case cases[] = {{whole(s.d.shape), 2, "two shards"},
+                        {{{16, 16, 1}, {0, 32, 1}}, 1, "half of one"},
+                        {{{16, 8, 1}, {0, 32, 1}}, 2, "a quarter: its index, and chunks that lie together"},
+                        {{{0, 0, 1}, {0, 32, 1}}, 0, "nothing"}};
+  for (const Case& c : cases) {
+    const Array array = s.open();
+    EXPECT_EQ(test::read(array, c.region).value(), s.model.read(c.region)) << c.why;
+    EXPECT_EQ(s.store->take_log().size(), c.requests) << c.why;
+  }
+  Options small = test::threads(1);
+  small.budget_bytes = s.open().plan(whole(s.d.shape), {}, small).value().need_bytes + 1024;
+  EXPECT_EQ(test::read(s.open(), whole(s.d.shape), small).value(), s.model.data);
+  EXPECT_GT(s.store->take_log().size(), 2u) << "a shard does not fit";
+  s.store->set_merge_gap(0);
+  EXPECT_EQ(test::read(s.open(), whole(s.d.shape)).value(), s.model.data);
+  EXPECT_EQ(s.store->take_log().size(), 2u + 32u) << "a store that says that it is not worth it";
+}
+
+TEST(Window, ShardsWithinShardsComeWithTheOneAround) {
+  const CodecSpec inner = test::sharding("[32,32]");
+  const std::string codecs = R"([{"name":"sharding_indexed","configuration":)" + inner.configuration + "}]";
+  Slow s(dataset({128, 128}, {128, 128}, {test::sharding("[64,64]", "start", codecs)}), milliseconds(1), 16);
+  s.store->set_merge_gap(4096);
+  EXPECT_EQ(test::read(s.open(), whole(s.d.shape)).value(), s.model.data);
+  EXPECT_EQ(s.store->take_log().size(), 1u);
 }
 
 TEST(Window, ManyRegionsWithinASmallBudget) {
@@ -161,7 +194,7 @@ TEST(Window, FeedsTheDevicePathToo) {
       unsetenv("PENSTOCK_DECODE");
       ASSERT_TRUE(report) << report.error().message();
       EXPECT_TRUE(out == s.model.data) << place;
-      EXPECT_EQ(report->requests, gap == 0 ? 6 + 80u : 6 + 6u) << "the indexes, and chunks or runs of them";
+      EXPECT_EQ(report->requests, gap == 0 ? 6 + 80u : 6u) << "the indexes and chunks, or shards";
     }
   }
 }

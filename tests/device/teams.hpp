@@ -2,6 +2,7 @@
 #pragma once
 #include <ucontext.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -271,6 +272,14 @@ struct FiberTeam {
     for (std::uint32_t lane = 0; lane <= warp->lane(); ++lane) sum = static_cast<T>(sum + get<T>(lane));
     warp->meet(place, 0);
     return sum;
+  }
+  std::uint32_t largest(std::uint32_t value, Place place = Place::current()) const {
+    put(value);
+    warp->meet(place, 0);
+    std::uint32_t most = 0;
+    for (std::uint32_t lane = 0; lane < lanes; ++lane) most = std::max(most, get<std::uint32_t>(lane));
+    warp->meet(place, most);
+    return most;
   }
 
  private:

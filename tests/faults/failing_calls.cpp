@@ -93,7 +93,7 @@ int openat(int directory, const char* path, int flags, ...) {
 
 ssize_t pwritev(int fd, const iovec* parts, int count, off_t offset) {
   static auto* const real = next<decltype(pwritev)>("pwritev");
-  if (is_interrupted() || (is_being_written(fd) && fails(Call::write))) return -1;
+  if (is_interrupted() || (is_being_written(fd) && fails(Call::write)) || fails(Call::any_write)) return -1;
   if (!interrupting || count == 0 || parts[0].iov_len < 2) return real(fd, parts, count, offset);
   const iovec half{parts[0].iov_base, parts[0].iov_len / 2};
   return real(fd, &half, 1, offset);

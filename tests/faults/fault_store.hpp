@@ -12,11 +12,11 @@
 #include <string>
 #include <thread>
 
-#include "penstock/store.hpp"
+#include "store/blocking_store.hpp"
 
 namespace penstock::test {
 
-/// Members of Store at which a fault can happen; `read` is a read of an opened object (get opens and reads).
+/// Members of Store at which a fault can happen; `read` is a read of an opened object (fetch and get open and read).
 enum class StoreOp : std::uint8_t { open, read, set, erase, list, flush };
 inline constexpr std::size_t kStoreOps = 6;
 
@@ -33,7 +33,7 @@ struct Fault {
   std::chrono::microseconds delay{0};            ///< the call lingers first
 };
 
-class FaultStore final : public Store {
+class FaultStore final : public BlockingStore {
  public:
   explicit FaultStore(std::shared_ptr<Store> inner) : inner_(std::move(inner)) {}
 
@@ -67,7 +67,7 @@ class FaultStore final : public Store {
     const Fault fault = due(StoreOp::open, key);
     if (fault.error) return failure(*fault.error, "open", key);
     if (fault.vanishes) return std::unique_ptr<Object>();
-    PENSTOCK_ASSIGN(std::unique_ptr<Object> object, inner_->open(key));
+    PENSTOCK_ASSIGN(std::unique_ptr<Object> object, dynamic_cast<const BlockingStore&>(*inner_).open(key));
     if (object == nullptr) return object;
     return std::unique_ptr<Object>(new FaultObject(*this, std::string(key), std::move(object), fault.only_bytes));
   }

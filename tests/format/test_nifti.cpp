@@ -187,8 +187,6 @@ TEST(Nifti, HeadersThatLieAreRefusedByField) {
 
 TEST(Foreign, FilesAreNamedByTheirFirstBytes) {
   const auto name = [](std::string_view text) { return foreign_name(as_bytes(text)); };
-  EXPECT_EQ(name(std::string_view("II*\0....", 8)), "a TIFF file");
-  EXPECT_EQ(name(std::string_view("MM\0+....", 8)), "a BigTIFF file");
   EXPECT_EQ(name("\x89HDF\r\n\x1a\n"), "an HDF5 file");
   EXPECT_EQ(name("ZISRAWFILE"), "a CZI file");
   EXPECT_EQ(name(std::string(128, '\0') + "DICM"), "a DICOM file");

@@ -16,10 +16,9 @@ std::shared_ptr<Store> memory() { return open_store("memory://", StoreMode::crea
 void put(Store& store, std::string_view key, std::string_view text) { store.set(key, as_bytes(text)).value(); }
 
 std::string get(const Store& store, std::string_view key) {
-  const auto object = store.open(key).value();
-  std::string text(object->size_bytes(), '\0');
-  object->read(0, std::as_writable_bytes(std::span(text.data(), text.size()))).value();
-  return text;
+  Bytes bytes;
+  EXPECT_TRUE(store.get(key, bytes).value()) << key;
+  return std::string(as_text(bytes));
 }
 
 Dataset array_of(int zarr_format) {
@@ -180,7 +179,9 @@ class Stops final : public Store {
   std::string url() const override { return inner_->url(); }
   std::string path_taken() const override { return inner_->path_taken(); }
   bool writable() const override { return true; }
-  Result<std::unique_ptr<Object>> open(std::string_view key) const override { return inner_->open(key); }
+  void fetch(std::span<const FetchRequest> requests, FetchSink& sink, const FetchOptions& options) const override {
+    inner_->fetch(requests, sink, options);
+  }
   Result<std::vector<StoreEntry>> list_dir(std::string_view prefix) const override { return inner_->list_dir(prefix); }
   Status set(std::string_view key, ByteView value) override {
     if (key == key_) return Error(ErrorCode::io_error, "stopped");

@@ -7,6 +7,7 @@ import threading
 import time
 from typing import Any
 
+import numpy as np
 import pytest
 import zarr
 from zarr.abc.store import RangeByteRequest, SuffixByteRequest
@@ -14,10 +15,15 @@ from zarr.core.buffer import cpu, default_buffer_prototype
 from zarr.core.sync import sync
 from zarr.storage import MemoryStore, WrapperStore
 
+import penstock.zarr
 from penstock import _core
 from penstock._zarr_store import native_store
 
 TEXT = b"0123456789"
+OURS = {
+    "codec_pipeline.path": f"{penstock.zarr.__name__}.CodecPipeline",
+    "codec_pipeline.strict": True,
+}
 
 
 class Late(WrapperStore[MemoryStore]):
@@ -65,12 +71,11 @@ def late(delay_s: float = 0.0, **objects: bytes) -> Late:
     return store
 
 
-def fetch(store: Any, requests: list[tuple[str, str, int, int]], *, ranged: bool = True) -> list[bytes | None]:
-    return _core.fetch(native_store(store, writable=False, ranged=ranged), requests)
+def fetch(store: Any, requests: list[tuple[str, str, int, int]]) -> list[bytes | None]:
+    return _core.fetch(native_store(store, writable=False), requests)
 
 
-@pytest.mark.parametrize("ranged", [True, False])
-def test_every_range(ranged: bool) -> None:
+def test_every_range() -> None:
     store = late(k=TEXT, empty=b"")
     cases: list[tuple[tuple[str, str, int, int], bytes | None]] = [
         (("k", "whole", 0, 0), TEXT),
@@ -85,21 +90,19 @@ def test_every_range(ranged: bool) -> None:
         (("absent", "last", 0, 4), None),
         (("absent", "span", 0, 0), None),
     ]
-    assert fetch(store, [case for case, _ in cases], ranged=ranged) == [expected for _, expected in cases]
+    assert fetch(store, [case for case, _ in cases]) == [expected for _, expected in cases]
+    assert ("k", SuffixByteRequest(4)) in store.asked
     for case, expected in cases:
-        store.sizes.clear()
-        assert fetch(store, [case], ranged=ranged) == [expected], case
-        assert bool(store.sizes) == (ranged and case[1] != "whole" and case[1] != "from" and case[3] == 0)
-    assert (("k", SuffixByteRequest(4)) in store.asked) == ranged
-    assert all(byte_range is None for _, byte_range in store.asked) == (not ranged)
+        store.asked.clear()
+        assert fetch(store, [case]) == [expected], case
+        assert len(store.asked) == 1, "nobody asks for a size first"
+        assert (store.asked[0][1] is None) == (case[1] == "whole" or (case[1] != "from" and case[3] == 0))
+    assert store.sizes == []
 
 
 def test_a_range_past_the_end_is_corrupt_data() -> None:
     with pytest.raises(ValueError, match="k: the store gave 2 bytes for 4 bytes from byte 8"):
         fetch(late(k=TEXT), [("k", "span", 8, 4)])
-    for request in (("k", "span", 8, 4), ("k", "span", 11, 0), ("k", "from", 11, 0)):
-        with pytest.raises(ValueError, match="k: the object has 10 bytes, wanted"):
-            fetch(late(k=TEXT), [request], ranged=False)
     with pytest.raises(ValueError, match="k: the object has 10 bytes, wanted"):
         fetch(late(k=TEXT), [("k", "span", 11, 0)])
 
@@ -158,12 +161,12 @@ def test_an_error_names_the_key_and_holds_no_secret() -> None:
     with pytest.raises(OSError, match="bad: the store could not read it: ConnectionError") as raised:
         fetch(store, [("k", "whole", 0, 0), ("bad", "whole", 0, 0)])
     assert "secret" not in str(raised.value)
-    assert "secret" not in native_store(store, writable=False, ranged=False).url
+    assert "secret" not in native_store(store, writable=False).url
 
 
 def test_requests_that_nobody_will_answer_fail() -> None:
     class Forgetful:
-        url, writable, ranged, in_flight = "toy://", False, False, 4
+        url, writable, in_flight = "toy://", False, 4
 
         def fetch(self, batch: Any) -> None:
             batch.answer([1], [b"x"])  # and drops it
@@ -174,7 +177,7 @@ def test_requests_that_nobody_will_answer_fail() -> None:
 
 def test_what_cannot_be_asked_fails_all() -> None:
     class Closed:
-        url, writable, ranged, in_flight = "toy://", False, False, 4
+        url, writable, in_flight = "toy://", False, 4
 
         def fetch(self, batch: Any) -> None:
             raise RuntimeError("the loop is closed")
@@ -184,7 +187,7 @@ def test_what_cannot_be_asked_fails_all() -> None:
 
 
 def test_many_threads_at_once() -> None:
-    store = native_store(late(0.001, k=TEXT), writable=False, ranged=True)
+    store = native_store(late(0.001, k=TEXT), writable=False)
     wrong: list[Any] = []
 
     def ask() -> None:
@@ -213,8 +216,48 @@ def test_a_store_with_an_interface_that_waits_answers_in_the_thread_that_asks() 
 
     store = Direct()
     sync(store.set("k", cpu.Buffer.from_bytes(TEXT)))
-    source = _zarr_store._Source(store, writable=False, ranged=True)
+    source = _zarr_store._Source(store, writable=False)
     source._get_sync, source.in_flight = store.get_sync, 0
     requests = [("k", "last", 0, 4), ("absent", "whole", 0, 0), ("k", "span", 3, 0), ("k", "whole", 0, 0)]
     assert _core.fetch(_core.python_store(source), requests) == [b"6789", None, b"", TEXT]
     assert store.asked_in == {threading.get_ident()}
+
+
+def sharded(values: np.ndarray[Any, Any]) -> MemoryStore:
+    store = MemoryStore()
+    array = zarr.create_array(store, shape=values.shape, dtype=values.dtype, chunks=(8, 32), shards=(64, 32))
+    array[...] = values
+    return store
+
+
+def test_a_shard_that_is_replaced_between_its_requests_is_located_again() -> None:
+    rng = np.random.default_rng(5)
+    old, new = (rng.integers(0, most, (64, 32)).astype("u2") for most in (4, 4096))
+    replacement = sync(sharded(new).get("c/0/0", default_buffer_prototype()))
+
+    class Replaced(Late):
+        async def get(self, key: str, prototype: Any, byte_range: Any = None) -> Any:
+            if isinstance(byte_range, RangeByteRequest):  # the index is known
+                await self._store.set("c/0/0", replacement)
+            return await super().get(key, prototype, byte_range)
+
+    store = Replaced(sharded(old))
+    with zarr.config.set(OURS):
+        got = zarr.open_array(store, mode="r+")[16:24]
+    assert np.array_equal(got, new[16:24])
+    assert [type(wanted).__name__ for key, wanted in store.asked if key == "c/0/0"] == [
+        "SuffixByteRequest",
+        "RangeByteRequest",
+        "SuffixByteRequest",
+        "RangeByteRequest",
+    ]
+
+
+def test_a_shard_of_which_all_is_wanted_is_one_request() -> None:
+    values = np.arange(64 * 32, dtype="u2").reshape(64, 32)
+    store = Late(sharded(values))
+    with zarr.config.set(OURS):
+        array = zarr.open_array(store, mode="r+")
+        store.asked.clear()
+        assert np.array_equal(array[...], values)
+    assert store.asked == [("c/0/0", None)]

@@ -41,7 +41,7 @@ class SlowStore final : public Store {
   /// What traits() says; to be set before anybody asks.
   StoreTraits traits_;
 
-  /// Requests so far: those of fetch, and each open, exists and list, which are answered as slowly.
+  /// Requests so far: those of fetch, and each exists and list, which are answered as slowly.
   [[nodiscard]] std::uint64_t requests() const { return requests_; }
   /// Bytes that were fetched.
   [[nodiscard]] std::uint64_t bytes_fetched() const { return bytes_fetched_; }
@@ -65,10 +65,6 @@ class SlowStore final : public Store {
     changed_.notify_all();
   }
 
-  Result<std::unique_ptr<Object>> open(std::string_view key) const override {
-    const Waited waited(*this);
-    return inner_->open(key);
-  }
   Result<bool> exists(std::string_view key) const override {
     const Waited waited(*this);
     return inner_->exists(key);

@@ -8,24 +8,26 @@
 #include <thread>
 
 #include "collect.hpp"
+#include "open_object.hpp"
 #include "store_kinds.hpp"
 
 using namespace penstock;
 using penstock::test::fetch_text;
+using penstock::test::open_object;
 using penstock::test::StoreCase;
 using penstock::test::TemporaryDirectory;
 
 namespace {
 
 /// A store that knows no versions, as some across a network.
-class Unversioned final : public Store {
+class Unversioned final : public BlockingStore {
  public:
   explicit Unversioned(std::shared_ptr<Store> inner) : inner_(std::move(inner)) {}
   std::string url() const override { return inner_->url(); }
   std::string path_taken() const override { return inner_->path_taken(); }
   bool writable() const override { return true; }
   Result<std::unique_ptr<Object>> open(std::string_view key) const override {
-    PENSTOCK_ASSIGN(std::unique_ptr<Object> object, inner_->open(key));
+    PENSTOCK_ASSIGN(std::unique_ptr<Object> object, open_object(*inner_, key));
     if (object == nullptr) return object;
     return std::unique_ptr<Object>(std::make_unique<Plain>(std::move(object)));
   }

@@ -4,9 +4,12 @@
 #include <atomic>
 #include <thread>
 
+#include "collect.hpp"
 #include "store_kinds.hpp"
 
 using namespace penstock;
+using penstock::test::Collect;
+using penstock::test::fetch_text;
 using penstock::test::StoreCase;
 using penstock::test::TemporaryDirectory;
 
@@ -42,6 +45,12 @@ class StoreContract : public testing::TestWithParam<StoreCase> {
     return out;
   }
 
+  std::uint64_t number() {
+    ObjectVersion version;
+    fetch_text(*store_, {"k", {}}, &version);
+    return version.number;
+  }
+
   TemporaryDirectory scratch_;
   std::string url_;
   std::shared_ptr<Store> store_;
@@ -56,9 +65,7 @@ TEST_P(StoreContract, WhatIsSetIsRead) {
   EXPECT_EQ(text_of("empty"), "");
   EXPECT_TRUE(store_->exists("a/b/c").value());
   EXPECT_TRUE(store_->exists("empty").value());
-  const auto object = store_->open("a/b/c").value();
-  ASSERT_NE(object, nullptr);
-  EXPECT_EQ(object->size_bytes(), 5u);
+  EXPECT_EQ(store_->size_bytes("a/b/c").value(), 5u);
 }
 
 TEST_P(StoreContract, AbsentKeysAreValues) {
@@ -68,58 +75,49 @@ TEST_P(StoreContract, AbsentKeysAreValues) {
     EXPECT_FALSE(store_->exists(key).value()) << key;
   }
   EXPECT_FALSE(store_->exists("a").value()) << "a prefix is not an object";
-  Bytes out;
-  EXPECT_FALSE(store_->get_suffix("nothing", 4, out).value());
-  EXPECT_EQ(store_->open("nothing").value(), nullptr);
+  EXPECT_EQ(fetch_text(*store_, {"nothing", ByteRange::last(4)}), "absent");
+  EXPECT_EQ(store_->size_bytes("nothing").value(), std::nullopt);
+  EXPECT_FALSE(store_->is_current("nothing", {}).value());
 }
 
 TEST_P(StoreContract, RangesAndSuffixes) {
   put("k", "0123456789");
-  const auto object = store_->open("k").value();
-  std::string a(3, '-'), b(2, '-'), none;
-  const ReadRange ranges[] = {{7, std::as_writable_bytes(std::span(a))},
-                              {0, std::as_writable_bytes(std::span(b))},
-                              {10, std::as_writable_bytes(std::span(none))}};
-  const Status status = object->read_many(ranges);
-  ASSERT_TRUE(status) << status.error().message();
-  EXPECT_EQ(a, "789");
-  EXPECT_EQ(b, "01");
-  Bytes out;
-  EXPECT_TRUE(store_->get_suffix("k", 4, out).value());
-  EXPECT_EQ(as_text(out), "6789");
-  EXPECT_TRUE(store_->get_suffix("k", 400, out).value());
-  EXPECT_EQ(as_text(out), "0123456789");
-  EXPECT_TRUE(store_->get_suffix("k", 0, out).value());
-  EXPECT_EQ(out.size(), 0u);
-  const auto view = object->view(2, 3);
-  EXPECT_EQ(as_text(view.value_or(as_bytes("234"))), "234");
+  const auto text = [&](ByteRange range) { return fetch_text(*store_, {"k", range}); };
+  EXPECT_EQ(text(ByteRange::span(7, 3)), "789");
+  EXPECT_EQ(text(ByteRange::span(0, 2)), "01");
+  EXPECT_EQ(text(ByteRange::span(10, 0)), "");
+  EXPECT_EQ(text(ByteRange::from(8)), "89");
+  EXPECT_EQ(text(ByteRange::last(4)), "6789");
+  EXPECT_EQ(text(ByteRange::last(400)), "0123456789");
+  EXPECT_EQ(text(ByteRange::last(0)), "");
 }
 
 TEST_P(StoreContract, ReadingPastTheEndIsCorruptDataThatNamesTheKeyAndSize) {
   put("k/chunk", "0123456789");
-  const auto object = store_->open("k/chunk").value();
-  std::string into(4, '-');
   for (const std::uint64_t offset : {std::uint64_t{7}, std::uint64_t{11}, ~std::uint64_t{0}, ~std::uint64_t{0} - 3}) {
-    const Status status = object->read(offset, std::as_writable_bytes(std::span(into)));
-    ASSERT_FALSE(status) << offset;
-    EXPECT_EQ(status.error().code(), ErrorCode::corrupt_data);
-    EXPECT_NE(status.error().message().find("k/chunk"), std::string::npos) << status.error().message();
-    EXPECT_NE(status.error().message().find("10"), std::string::npos) << status.error().message();
-    EXPECT_EQ(object->view(offset, 4), std::nullopt);
+    const FetchRequest request{"k/chunk", ByteRange::span(offset, 4)};
+    Collect sink;
+    store_->fetch({&request, 1}, sink, {});
+    ASSERT_TRUE(sink.wait(1));
+    ASSERT_FALSE(sink[0].status) << offset;
+    const Error& error = sink[0].status.error();
+    EXPECT_EQ(error.code(), ErrorCode::corrupt_data);
+    EXPECT_NE(error.message().find("k/chunk"), std::string::npos) << error.message();
+    EXPECT_NE(error.message().find("10"), std::string::npos) << error.message();
   }
 }
 
-TEST_P(StoreContract, AnOpenObjectIsOneVersion) {
+TEST_P(StoreContract, AVersionIsReadAfterItWasReplaced) {
   put("k", "old content");
-  const auto object = store_->open("k").value();
+  ObjectVersion old;
+  EXPECT_EQ(fetch_text(*store_, {"k", ByteRange::last(3)}, &old), "ent");
+  EXPECT_TRUE(store_->is_current("k", old).value());
   put("k", "new");
   EXPECT_EQ(text_of("k"), "new");
-  std::string into(11, '-');
-  const Status status = object->read(0, std::as_writable_bytes(std::span(into)));
-  ASSERT_TRUE(status) << status.error().message();
-  EXPECT_EQ(into, "old content");
+  EXPECT_FALSE(store_->is_current("k", old).value());
+  EXPECT_EQ(fetch_text(*store_, {"k", {}, &old}), "old content");
   ASSERT_TRUE(store_->erase("k"));
-  EXPECT_TRUE(object->read(0, std::as_writable_bytes(std::span(into))));
+  EXPECT_EQ(fetch_text(*store_, {"k", {}, &old}), "old content");
 }
 
 TEST_P(StoreContract, PartsAreWrittenOneAfterTheOther) {
@@ -140,10 +138,10 @@ TEST_P(StoreContract, PartsAreWrittenOneAfterTheOther) {
 TEST_P(StoreContract, AReplacedObjectNeverHasTheVersionOfTheOld) {
   for (int i = 0; i < 200; ++i) {
     put("k", "same size");
-    const std::uint64_t before = store_->open("k").value()->version();
+    const std::uint64_t before = number();
     put("other", "x");
     put("k", "SAME SIZE");
-    const std::uint64_t after = store_->open("k").value()->version();
+    const std::uint64_t after = number();
     ASSERT_TRUE(before != after || after == 0) << i;
   }
 }
@@ -193,9 +191,10 @@ TEST_P(StoreContract, BadNamesAreRefusedByEveryMember) {
       ASSERT_FALSE(result) << member << ' ' << key;
       EXPECT_EQ(result.error().code(), ErrorCode::invalid_argument) << member << ' ' << key;
     };
-    refused(store_->open(key), "open");
     refused(store_->get(key, out), "get");
-    refused(store_->get_suffix(key, 1, out), "get_suffix");
+    refused(store_->size_bytes(key), "size_bytes");
+    refused(store_->is_current(key, {}), "is_current");
+    refused(store_->check(key), "check");
     refused(store_->exists(key), "exists");
     refused(store_->set(key, {}), "set");
     refused(store_->erase(key), "erase");

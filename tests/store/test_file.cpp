@@ -8,11 +8,13 @@
 #include <fstream>
 
 #include "in_child.hpp"
+#include "open_object.hpp"
 #include "store/posix.hpp"
 #include "store_kinds.hpp"
 
 using namespace penstock;
 using penstock::test::in_child;
+using penstock::test::open_object;
 using penstock::test::TemporaryDirectory;
 namespace fs = std::filesystem;
 
@@ -52,8 +54,8 @@ std::string describe(const Error& error) { return std::string(error_name(error.c
 TEST_F(FileStore, ADirectoryAtAKeyIsAnErrorThatNamesIt) {
   write("c/0/0", "chunk");
   Bytes out;
-  for (const Error& error : {store_->open("c/0").error(), store_->get("c/0", out).error(),
-                             store_->set("c/0", as_bytes("x")).error(), store_->get_suffix("c/0", 1, out).error()}) {
+  for (const Error& error : {open_object(*store_, "c/0").error(), store_->get("c/0", out).error(),
+                             store_->set("c/0", as_bytes("x")).error(), store_->size_bytes("c/0").error()}) {
     EXPECT_EQ(error.code(), ErrorCode::is_directory);
     EXPECT_EQ(error.message(), root() + "/c/0: is a directory (errno 21)");
     EXPECT_EQ(error.system_errno(), EISDIR);
@@ -71,7 +73,7 @@ TEST_F(FileStore, AFileInTheWayOfADirectoryIsAnError) {
 
 TEST_F(FileStore, AFileThatGotShorterIsCorruptData) {
   write("k", "0123456789");
-  const auto object = store_->open("k").value();
+  const auto object = open_object(*store_, "k").value();
   fs::resize_file(root() + "/k", 4);
   std::string into(8, '-');
   const Status status = object->read(0, std::as_writable_bytes(std::span(into)));
@@ -112,7 +114,7 @@ TEST_F(FileStore, UnreadableFilesAndDirectoriesAreErrors) {
 
 TEST_F(FileStore, APipeInThePlaceOfAChunkDoesNotHang) {
   ASSERT_EQ(::mkfifo((root() + "/pipe").c_str(), 0600), 0);
-  const auto object = store_->open("pipe");
+  const auto object = open_object(*store_, "pipe");
   ASSERT_FALSE(object);
   EXPECT_EQ(object.error().message(), root() + "/pipe: not a regular file");
 }
@@ -160,7 +162,7 @@ TEST_F(FileStore, DeepTreesAreListedAndRemoved) {
   EXPECT_EQ(store_->list("").value(), (std::vector<std::string>{key}));
   ASSERT_TRUE(store_->erase_prefix(""));
   EXPECT_TRUE(fs::is_empty(root()));
-  EXPECT_EQ(store_->open(std::string(300, 'n')).error().code(), ErrorCode::invalid_argument)
+  EXPECT_EQ(open_object(*store_, std::string(300, 'n')).error().code(), ErrorCode::invalid_argument)
       << "longer than a name may be";
 }
 

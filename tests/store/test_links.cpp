@@ -6,11 +6,13 @@
 
 #include "forbid.hpp"
 #include "in_child.hpp"
+#include "open_object.hpp"
 #include "penstock/array.hpp"
 #include "store_kinds.hpp"
 
 using namespace penstock;
 using penstock::test::in_child;
+using penstock::test::open_object;
 using penstock::test::TemporaryDirectory;
 namespace fs = std::filesystem;
 
@@ -109,7 +111,7 @@ TEST_F(LinkedStore, InsideRefusesToReadOutside) {
   expect_refused(store->get("chunk/c/0", out));
   expect_refused(store->get("node/c/1", out));
   expect_refused(store->exists("chunk/c/0"));
-  expect_refused(store->open("chunks/c/0"));
+  expect_refused(open_object(*store, "chunks/c/0"));
 }
 
 TEST_F(LinkedStore, InsideRefusesToWriteOutside) {

@@ -23,7 +23,9 @@ class Plain final : public Store {
   std::string url() const override { return inner_->url(); }
   std::string path_taken() const override { return inner_->path_taken(); }
   bool writable() const override { return inner_->writable(); }
-  Result<std::unique_ptr<Object>> open(std::string_view key) const override { return inner_->open(key); }
+  void fetch(std::span<const FetchRequest> requests, FetchSink& sink, const FetchOptions& options) const override {
+    inner_->fetch(requests, sink, options);
+  }
   Result<std::vector<StoreEntry>> list_dir(std::string_view prefix) const override { return inner_->list_dir(prefix); }
   Status set(std::string_view key, ByteView value) override { return inner_->set(key, value); }
   Status erase(std::string_view key) override { return inner_->erase(key); }

@@ -9,11 +9,13 @@
 
 #include "forbid.hpp"
 #include "in_child.hpp"
+#include "open_object.hpp"
 #include "store/zip/directory.hpp"
 #include "store/zip/writer.hpp"
 #include "store_kinds.hpp"
 
 using namespace penstock;
+using penstock::test::open_object;
 using penstock::test::TemporaryDirectory;
 
 namespace {
@@ -90,7 +92,7 @@ TEST_F(PythonZip, StoredAndDeflatedMembersAreRead) {
 TEST_F(PythonZip, RangesOfStoredAndDeflatedMembers) {
   const auto store = open("plain");
   for (const auto& [key, whole] : {std::pair("a/c/0/0", deflated_text()), std::pair("a/c/0/1", all_bytes())}) {
-    const auto object = store->open(key).value();
+    const auto object = open_object(*store, key).value();
     ASSERT_EQ(object->size_bytes(), whole.size());
     std::string part(7, '-');
     ASSERT_TRUE(object->read(100, std::as_writable_bytes(std::span(part))));
@@ -109,7 +111,7 @@ TEST_F(PythonZip, OddArchives) {
   EXPECT_EQ(text_of(*open("zip64"), "deflated"), deflated_text());
   EXPECT_TRUE(open("empty")->list("").value().empty());
   EXPECT_EQ(text_of(*open("bzip2"), "s"), "fine") << "other members of an archive with one that we cannot read";
-  const auto bzip2 = open("bzip2")->open("b");
+  const auto bzip2 = open_object(*open("bzip2"), "b");
   ASSERT_FALSE(bzip2);
   EXPECT_EQ(bzip2.error().code(), ErrorCode::unsupported);
   EXPECT_NE(bzip2.error().message().find("member 'b': has compression method 12"), std::string::npos)
@@ -128,7 +130,7 @@ TEST_F(PythonZip, ManyMembersAndFarOnes) {
 
 TEST_F(PythonZip, ManyThreadsReadOneObjectAndOneStore) {
   const auto store = open("plain");
-  const std::shared_ptr<Object> deflated = store->open("a/c/0/0").value();
+  const std::shared_ptr<Object> deflated = open_object(*store, "a/c/0/0").value();
   std::atomic<int> bad{0};
   {
     std::vector<std::jthread> threads;

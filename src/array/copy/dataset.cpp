@@ -1,7 +1,10 @@
 // The dataset that a copy writes: source metadata with the changes applied.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "codec/chain.hpp"
+#include "codec/list.hpp"
 #include "codec/sharding/sharding_spec.hpp"
 #include "core/json.hpp"
 #include "format/xarray.hpp"
@@ -52,6 +55,14 @@ Status take_one_byte_order(std::vector<CodecSpec>& codecs) {
   return {};
 }
 
+/// A chain with codecs that only files of another format have is not taken along.
+void take_codecs_of_zarr(std::vector<CodecSpec>& codecs, const DType& dtype) {
+  if (std::ranges::none_of(codecs, [](const CodecSpec& codec) { return find_file_codec(codec.name) != nullptr; }))
+    return;
+  codecs = {{"bytes", dtype.swap_unit() > 1 ? R"({"endian":"little"})" : "{}"},
+            {"zstd", R"({"level":3,"checksum":false})"}};
+}
+
 /// Filters are written with types of little-endian order.  In zarr v3 so are their elements: zarr-python hands them to
 /// a filter in the order in which they are stored, and would take big-endian ones for others.
 Status take_order_of_filters(std::vector<CodecSpec>& codecs, int zarr_format) {
@@ -84,6 +95,7 @@ Result<Dataset> changed_dataset(const Dataset& from, const CopyChanges& changes)
   }
   PENSTOCK_ASSIGN(Layers layers, take_apart(from));
   if (!zarr_format(from.format)) {
+    take_codecs_of_zarr(layers.codecs, from.dtype);
     to.format = {"zarr", 3, ""};
     to.placement = KeyEncoding();
   }

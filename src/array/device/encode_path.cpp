@@ -119,8 +119,7 @@ Result<EncodePath> encode_path(const RegionWriter& writer, const DeviceSource& s
   std::string reason = wanted.by;
   if (wanted.place == CodecPlace::automatic) {
     if (source.device.type == Device::Type::cpu) return on_cpu("the device is the CPU");
-    const ShardingCodec* sharding = writer.view().chain.sharding();
-    const std::uint64_t chunks = writer.objects() * (sharding != nullptr ? sharding->inner_count() : 1);
+    const std::uint64_t chunks = writer.objects() * writer.chunks_of_object();
     const std::uint64_t threads = job.worker_count();
     const double on_device = able->device_seconds(chunks);
     double by_cpu = able->cpu_seconds(chunks, threads);

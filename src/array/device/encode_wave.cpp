@@ -49,37 +49,22 @@ PlaceItem fill_item(std::byte* to, const std::vector<std::byte>& fill, const Ran
 Status ChunkWalk::open_next() {
   open_.reset();
   while (next_object_ < writer_->objects()) {
-    auto object = std::make_shared<OpenObject>();
-    object->piece = writer_->piece(next_object_++);
-    if (!object->piece.covered) continue;
-    next_inner_ = 0;
-    if (const ShardingCodec* sharding = writer_->view().chain.sharding()) {
-      PENSTOCK_ASSIGN(inner_, writer_->cut_shard({object->piece.segments.data(), sharding->inner_shape().size()}));
-      object->chunks.resize(sharding->inner_count());
-      object->left = inner_.size();
-    }
-    open_ = std::move(object);
-    return {};
+    PENSTOCK_ASSIGN(RegionWriter::Piece piece, writer_->piece(next_object_++));
+    if (!piece.covered) continue;
+    open_ = std::make_shared<OpenObject>();
+    open_->left = writer_->parts(piece);
+    if (writer_->is_sharded()) open_->chunks.resize(writer_->chunks_of_object());
+    open_->piece = std::move(piece);
+    next_part_ = 0;
+    break;
   }
   return {};
 }
 
 Result<bool> ChunkWalk::next(Chunk& out) {
-  const ShardingCodec* sharding = writer_->view().chain.sharding();
-  if (!open_ || next_inner_ == (sharding ? inner_.size() : 1)) PENSTOCK_TRY(open_next());
+  if (!open_ || next_part_ == writer_->parts(open_->piece)) PENSTOCK_TRY(open_next());
   if (!open_) return false;
-  out.object = open_;
-  out.linear = 0;
-  out.segments = open_->piece.segments;
-  out.from = open_->piece.from;
-  if (sharding != nullptr) {
-    const auto inner =
-        writer_->inner_piece(inner_, next_inner_, {open_->piece.segments.data(), inner_.rank()}, open_->piece.from);
-    out.linear = inner.linear;
-    out.segments = inner.segments;
-    out.from = inner.from;
-  }
-  ++next_inner_;
+  out = {writer_->part(open_->piece, next_part_++), open_};
   return true;
 }
 

@@ -17,11 +17,8 @@ struct OpenObject {
 };
 
 /// One chunk to encode: its part of the region.
-struct Chunk {
+struct Chunk : RegionWriter::Part {
   std::shared_ptr<OpenObject> object;
-  std::uint64_t linear = 0;  ///< in its shard
-  std::array<ChunkSlice, kMaxRank> segments;
-  const std::byte* from = nullptr;
 };
 
 /// The chunks of all objects that the region covers, in order.
@@ -41,8 +38,7 @@ class ChunkWalk {
   const RegionWriter* writer_;
   std::uint64_t next_object_ = 0;
   std::shared_ptr<OpenObject> open_;
-  GridPartition inner_;  // of a shard
-  std::uint64_t next_inner_ = 0;
+  std::uint64_t next_part_ = 0;
 };
 
 /// Memory of a wave of `count` chunks.

@@ -63,7 +63,7 @@ Status WavePipeline::store_one(const Wave& wave, std::uint32_t chunk) {
   Worker& worker = job.worker();
   worker.chunks += 1;
   worker.absent += encoded.empty() ? 1 : 0;
-  if (writer.view().chain.sharding() != nullptr) {
+  if (writer.is_sharded()) {
     const StageClock clock(worker, Stage::assemble);
     PENSTOCK_TRY(object.chunks[wave.chunks[chunk].linear].append(encoded));
   } else {
@@ -117,8 +117,7 @@ WaveLimits wave_limits(const DeviceSource& source, std::uint64_t budget_bytes) {
 
 Status run_encode_waves(const RegionWriter& writer, const DeviceSource& source, const EncodeChain& chain,
                         const WaveLimits& limits, Job& job) {
-  const bool sharded = writer.view().chain.sharding() != nullptr;
-  const bool skip_fill = sharded || !job.options().store_fill_chunks;
+  const bool skip_fill = writer.is_sharded() || !job.options().store_fill_chunks;
   WavePipeline flight{writer, source, chain, job, chunks_of_wave(chain, limits), skip_fill, ChunkWalk(writer), {}};
   Status done = guarded([&] { return flight.run(); });
   // Before slabs and memory of unfinished waves are used again, the device must be done with them.

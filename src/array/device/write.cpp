@@ -246,7 +246,7 @@ Result<Report> write_from_device(const Array& array, const Region& region, const
   PENSTOCK_ASSIGN(const BoxGrid boxes, BoxGrid::make(region, dataset.chunk_shape, s.item_bytes, most));
   const std::uint64_t box_bytes = boxes.largest_bytes();
   const std::uint64_t held_bytes = box_bytes > s.slab_bytes ? box_bytes + s.slab_bytes : box_bytes;
-  const bool sharded = whole.view().chain.sharding() != nullptr;
+  const bool sharded = whole.is_sharded();
   WriteNeed need = whole.need();  // a shard is encoded by all threads, its box held once; a thread has a box else
   std::uint64_t& held_by = sharded ? need.object_bytes : need.thread_bytes;
   held_by = saturating_add(held_by, held_bytes);
@@ -272,7 +272,10 @@ Result<Report> write_from_device(const Array& array, const Region& region, const
   const Status written = job.run([&]() -> Status {
     if (path.chain) PENSTOCK_TRY(device_write::run_encode_waves(whole, s, *path.chain, limits, job));
     return job.for_each_within(left.size(), allowed.objects, [&](std::uint64_t i) -> Status {
-      if (path.chain && whole.piece(i).covered) return {};
+      if (path.chain) {
+        PENSTOCK_ASSIGN(const RegionWriter::Piece piece, whole.piece(i));
+        if (piece.covered) return {};
+      }
       return write_box(left, i);
     });
   });

@@ -8,8 +8,12 @@ namespace {
 /// Keeps answers until all are there.
 class Gather final : public FetchSink {
  public:
-  explicit Gather(std::size_t count) : answers_(count), left_(count) {}
+  Gather(std::span<const FetchRequest> requests, std::uint64_t max_whole_bytes)
+      : requests_(requests), max_whole_bytes_(max_whole_bytes), answers_(requests.size()), left_(requests.size()) {}
   Result<ByteSpan> room(std::size_t request, std::uint64_t bytes) override {
+    // Encoders may add a little to what they cannot make smaller.
+    if (requests_[request].range.kind == ByteRange::Kind::whole && bytes > max_whole_bytes_ + max_whole_bytes_ / 8)
+      return Error(ErrorCode::out_of_range, "larger than objects that are read whole");
     PENSTOCK_TRY(answers_[request].memory.resize_discard(bytes));
     return answers_[request].memory.span();
   }
@@ -25,52 +29,20 @@ class Gather final : public FetchSink {
   }
 
  private:
+  std::span<const FetchRequest> requests_;
+  std::uint64_t max_whole_bytes_;
   std::vector<Fetched> answers_;
   std::mutex mutex_;
   std::condition_variable all_done_;
   std::size_t left_;
 };
 
-/// Waits for one answer.
-class One final : public FetchSink {
- public:
-  explicit One(ByteSpan into) : into_(into) {}
-  Result<ByteSpan> room(std::size_t /*request*/, std::uint64_t bytes) override {
-    if (bytes == into_.size()) return into_;
-    return Error(ErrorCode::internal, "the store gives another number of bytes than it was asked for");
-  }
-  void done(std::size_t /*request*/, FetchAnswer answer) override {
-    const std::scoped_lock lock(mutex_);
-    answer_ = std::move(answer);
-    done_ = true;
-    changed_.notify_all();
-  }
-  FetchAnswer take() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return done_; });
-    return std::move(answer_);
-  }
-
- private:
-  ByteSpan into_;
-  FetchAnswer answer_;
-  bool done_ = false;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-};
-
 }  // namespace
-
-FetchAnswer fetch_one(const Store& store, const FetchRequest& request, ByteSpan into, const CancelToken& cancel) {
-  One one(into);
-  store.fetch({&request, 1}, one, {cancel});
-  return one.take();
-}
 
 std::vector<Fetched> Fetcher::fetch(std::span<const FetchRequest> requests) {
   if (requests.empty()) return {};
   const StageClock clock(worker_, Stage::fetch);
-  Gather gather(requests.size());
+  Gather gather(requests, whole_.max_bytes);
   store_.fetch(requests, gather, {cancel_});
   std::vector<Fetched> answers = gather.take();
   for (const Fetched& fetched : answers) {

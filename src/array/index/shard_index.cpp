@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
+
+#include "core/checked.hpp"
 
 namespace penstock {
 
@@ -13,15 +16,27 @@ std::string cache_name(const ChunkHolder& holder) {
   return holder.path.empty() ? holder.key : holder.key + " " + holder.path;
 }
 
-ChunkHolder inside(const ChunkRef& shard) { return {shard.holder->key, shard.path(), shard.holder->version}; }
+ChunkHolder inside(const ChunkRef& shard) {
+  return {shard.holder->key, shard.path(), shard.holder->version, shard.holder->whole};
+}
+
+/// The part of an object whose bytes are there.
+Fetched part_of(const std::shared_ptr<const HeldObject>& whole, const ByteRange& range) {
+  Fetched part{whole->answer(), {}};
+  part.answer.offset_bytes = range.offset_bytes;
+  part.answer.bytes = whole->answer().bytes.subspan(range.offset_bytes, range.count);
+  part.answer.owner = whole;
+  return part;
+}
 
 }  // namespace
 
 /// One shard on the way to its index.
 struct ShardIndex::Shard {
-  enum class Step : std::uint8_t { done, open, read };
+  enum class Step : std::uint8_t { done, open, whole, read };
   ChunkRef ref;
-  ChunkHolder holder{};  // of its inner chunks
+  std::uint64_t wanted = 0;  // of its chunks
+  ChunkHolder holder{};      // of its inner chunks
   ShardIndexCache::Index index{};
   Step step = Step::done;
 };
@@ -35,7 +50,7 @@ ByteRange ShardIndex::index_range(const ChunkRef& shard) const {
 
 /// What the cache knows is used at once where the requests for the chunks will say whether it still holds, else once
 /// the object is open.
-void ShardIndex::look_up(Shard& shard, bool blocks) const {
+void ShardIndex::look_up(Shard& shard, const Fetcher& fetcher) const {
   if (shard.ref.error || shard.ref.state == ChunkRef::State::absent) return;
   shard.holder = inside(shard.ref);
   const std::uint64_t bytes = sharding_.index_bytes();
@@ -44,11 +59,11 @@ void ShardIndex::look_up(Shard& shard, bool blocks) const {
                                                                  shard.ref.size_bytes, bytes));
     return;
   }
-  shard.step = Shard::Step::read;
+  shard.step = is_worth_all(shard, fetcher.whole()) ? Shard::Step::whole : Shard::Step::read;
   const auto known = cache_.find(cache_name(shard.holder));
   if (!known.index) return;
   const bool looked_at = shard.holder.same_as() != nullptr;
-  if (looked_at ? shard.holder.version.number == known.version : !blocks) {
+  if (looked_at ? shard.holder.version.number == known.version : !fetcher.blocks()) {
     shard.index = known.index;
     shard.holder.version.number = known.version;
     shard.step = Shard::Step::done;
@@ -57,10 +72,23 @@ void ShardIndex::look_up(Shard& shard, bool blocks) const {
   }
 }
 
-void ShardIndex::take_index(Shard& shard, Fetched fetched) const {
-  const bool opened = shard.step == Shard::Step::open;
-  shard.step = Shard::Step::done;
+/// Whether one request for the whole shard costs less than one for its index and more for its chunks.
+bool ShardIndex::is_worth_all(const Shard& shard, const WholeObjects& whole) const {
+  if (shard.ref.state != ChunkRef::State::whole_object || shard.wanted < sharding_.inner_count() - shard.wanted ||
+      sharding_.inner().decoded().dtype.is_vlen())
+    return false;
+  const std::uint64_t chunks = saturating_mul(sharding_.inner_count(), sharding_.inner().decoded_size());
+  return saturating_add(chunks, sharding_.index_bytes()) <= whole.max_bytes;
+}
+
+void ShardIndex::take_index(Shard& shard, Fetched fetched, const WholeObjects& whole_objects) const {
+  const Shard::Step asked = std::exchange(shard.step, Shard::Step::done);
+  const bool opened = asked == Shard::Step::open;
   FetchAnswer& answer = fetched.answer;
+  if (asked == Shard::Step::whole && !answer.status && answer.status.error().code() == ErrorCode::out_of_range) {
+    shard.step = Shard::Step::read;  // larger than it could be by its decoded chunks
+    return;
+  }
   if (!answer.status) {
     shard.ref.error = std::move(answer.status).error();
     return;
@@ -84,13 +112,20 @@ void ShardIndex::take_index(Shard& shard, Fetched fetched) const {
                                                                  shard_bytes, sharding_.index_bytes()));
     return;
   }
-  auto entries = sharding_.decode_index(answer.bytes, shard_bytes);
+  ByteView index = answer.bytes;
+  if (asked == Shard::Step::whole) {
+    const bool at_end = sharding_.index_location() == ShardingCodec::IndexLocation::end;
+    index = at_end ? index.last(sharding_.index_bytes()) : index.first(sharding_.index_bytes());
+  }
+  auto entries = sharding_.decode_index(index, shard_bytes);
   if (!entries) {
     shard.ref.error = std::move(entries).error();
     return;
   }
   shard.index = std::make_shared<const std::vector<ShardEntry>>(*std::move(entries));
   cache_.insert(name, version, shard.index);
+  if (asked == Shard::Step::whole)
+    shard.holder.whole = std::make_shared<const HeldObject>(std::move(fetched), *whole_objects.held_bytes);
 }
 
 Status ShardIndex::locate(const ChunkIds& chunks, Fetcher& fetcher, std::span<ChunkRef> out) const {
@@ -116,22 +151,26 @@ Status ShardIndex::locate(const ChunkIds& chunks, Fetcher& fetcher, std::span<Ch
   PENSTOCK_TRY(shards_->locate(shard_ids, fetcher, refs));
   std::vector<Shard> shards;
   shards.reserve(refs.size());
-  for (ChunkRef& ref : refs) {
-    shards.push_back({std::move(ref)});
-    look_up(shards.back(), fetcher.blocks());
-  }
-  for (int round = 0; round < 2; ++round) {  // the first may only open objects
+  for (ChunkRef& ref : refs) shards.push_back({std::move(ref)});
+  for (const std::size_t shard : shard_of) ++shards[shard].wanted;
+  for (Shard& shard : shards) look_up(shard, fetcher);
+  for (int round = 0; round < 2; ++round) {  // the first may only open objects, or find them too large
     std::vector<FetchRequest> requests;
     std::vector<Shard*> asked;
     for (Shard& shard : shards) {
       if (shard.step == Shard::Step::done) continue;
-      requests.push_back({shard.holder.key,
-                          shard.step == Shard::Step::open ? ByteRange::span(0, 0) : index_range(shard.ref),
-                          shard.holder.same_as()});
+      if (shard.holder.whole) {  // of the shard around it
+        take_index(shard, part_of(shard.holder.whole, index_range(shard.ref)), fetcher.whole());
+        continue;
+      }
+      const ByteRange range = shard.step == Shard::Step::open    ? ByteRange::span(0, 0)
+                              : shard.step == Shard::Step::whole ? ByteRange()
+                                                                 : index_range(shard.ref);
+      requests.push_back({shard.holder.key, range, shard.holder.same_as()});
       asked.push_back(&shard);
     }
     std::vector<Fetched> answers = fetcher.fetch(requests);
-    for (std::size_t i = 0; i < answers.size(); ++i) take_index(*asked[i], std::move(answers[i]));
+    for (std::size_t i = 0; i < answers.size(); ++i) take_index(*asked[i], std::move(answers[i]), fetcher.whole());
   }
 
   std::vector<std::shared_ptr<const ChunkHolder>> holders;

@@ -15,8 +15,9 @@ class ShardIndex final : public ChunkIndex {
 
  private:
   struct Shard;
-  void look_up(Shard& shard, bool blocks) const;
-  void take_index(Shard& shard, Fetched fetched) const;
+  [[nodiscard]] bool is_worth_all(const Shard& shard, const WholeObjects& whole) const;
+  void look_up(Shard& shard, const Fetcher& fetcher) const;
+  void take_index(Shard& shard, Fetched fetched, const WholeObjects& whole) const;
   [[nodiscard]] ByteRange index_range(const ChunkRef& shard) const;
 
   std::unique_ptr<const ChunkIndex> shards_;

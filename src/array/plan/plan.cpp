@@ -46,6 +46,14 @@ void count(ReadPlan& plan) {
   }
 }
 
+/// Bytes of a shard that may be read whole; 0: it is too large, or there are none.
+std::uint64_t whole_shard(const BoundRegion& region, std::uint64_t max_bytes) {
+  const ShardingCodec* const sharding = region.view->chain.sharding();
+  if (sharding == nullptr || region.view->dataset.dtype.is_vlen()) return 0;
+  const std::uint64_t bytes = saturating_add(region.view->chain.decoded_size(), sharding->index_bytes());
+  return bytes <= max_bytes ? bytes : 0;
+}
+
 Status plan_host(ReadPlan& plan, const Options& options) {
   std::uint64_t encoded = 0;
   for (const BoundRegion& r : plan.regions) {
@@ -104,13 +112,18 @@ Result<ReadPlan> make_plan(std::vector<BoundRegion> regions, ReadWay way, Device
   const Array::State& state = *plan.regions.front().state;
   plan.traits = state.store->traits(state.path);
   plan.merge_max_bytes = std::min(plan.traits.merge_max_bytes, plan.allowed.spare_bytes);
+  if (plan.traits.requests_in_flight > 0 && plan.traits.merge_gap_bytes > 0)
+    for (const BoundRegion& r : plan.regions)
+      plan.whole_shard_bytes = std::max(plan.whole_shard_bytes, whole_shard(r, plan.merge_max_bytes));
   return plan;
 }
 
 std::vector<StageReport> ReadPlan::stages() const {
   if (regions.empty()) return {};
   const CodecChain& chain = *regions.front().chain;
-  std::vector<StageReport> stages = {{"fetch", regions.front().state->store->path_taken(), traits.reason, 0, 0}};
+  std::string why_fetched = traits.reason;
+  if (whole_shard_bytes > 0) why_fetched += "; a shard is one request where half of it or more is wanted";
+  std::vector<StageReport> stages = {{"fetch", regions.front().state->store->path_taken(), why_fetched, 0, 0}};
   if (way == ReadWay::device) {
     const bool on_device = decode.decode == DevicePath::Decode::on_device;
     stages.push_back({"decode", decode.text, decode.reason, 0, 0});

@@ -36,8 +36,9 @@ struct ReadPlan {
 
   // Fetching.
   StoreTraits traits;
-  std::uint64_t merge_max_bytes = 0;  ///< of a request for several chunks
-  std::uint64_t window_bytes = 0;     ///< of requests that run ahead of the workers; unused where none do
+  std::uint64_t merge_max_bytes = 0;    ///< of a request for several chunks
+  std::uint64_t whole_shard_bytes = 0;  ///< largest shard that is read whole where half of it is wanted; 0: none is
+  std::uint64_t window_bytes = 0;       ///< of requests that run ahead of the workers; unused where none do
 
   // Decoding, on the way to a device.
   DevicePath decode;

@@ -15,8 +15,7 @@ void check_object(const BoundRegion& region, std::span<ChunkRef> refs) {
   const auto found =
       std::ranges::find_if(refs, [](const ChunkRef& ref) { return ref.holder != nullptr && !ref.error; });
   if (found == refs.end()) return;
-  auto object = region.state->store->open(found->holder->key);
-  const Status checked = !object ? Status(std::move(object).error()) : *object ? (*object)->check() : Status();
+  const Status checked = region.state->store->check(found->holder->key);
   if (checked) return;
   const auto holder = std::make_shared<const ChunkHolder>(ChunkHolder{found->holder->key, {}, {}});
   for (ChunkRef& ref : refs) {
@@ -26,7 +25,8 @@ void check_object(const BoundRegion& region, std::span<ChunkRef> refs) {
   }
 }
 
-bool needs_request(const ChunkRef& ref) { return !ref.error && ref.state != ChunkRef::State::absent; }
+bool is_there(const ChunkRef& ref) { return !ref.error && ref.state != ChunkRef::State::absent; }
+bool needs_request(const ChunkRef& ref) { return is_there(ref) && ref.holder->whole == nullptr; }
 
 }  // namespace
 
@@ -66,10 +66,20 @@ void ChunkFeed::stop() {
   changed_.notify_all();
 }
 
+/// How many objects to locate at once.  Shards that come whole with their index take room in the window then.
+std::uint64_t ChunkFeed::objects_ahead() const {
+  if (!runs_ahead()) return 1;
+  const std::uint64_t most = plan_.traits.requests_in_flight, each = plan_.whole_shard_bytes;
+  if (each == 0) return most;
+  const std::uint64_t used = charged_bytes_ + held_bytes_;
+  const std::uint64_t room = (plan_.window_bytes - std::min(plan_.window_bytes, used)) / each;
+  return std::clamp<std::uint64_t>(room, used == 0 ? 1 : 0, most);
+}
+
 /// Takes objects and locates their chunks, with the lock released meanwhile.  False: there are none.
 Result<bool> ChunkFeed::prepare_more(Lock& lock, Share& share) {
   if (!share.stretch) share.stretch = walk_.begin_stretch();
-  const std::uint64_t most = runs_ahead() ? plan_.traits.requests_in_flight : 1;
+  const std::uint64_t most = objects_ahead();
   std::vector<std::vector<Part>> taken;
   while (taken.size() < most) {
     std::vector<Part> parts = walk_.next(*share.stretch);
@@ -90,6 +100,7 @@ Result<bool> ChunkFeed::prepare_more(Lock& lock, Share& share) {
   });
   lock.lock();
   --preparing_;
+  peak_bytes_ = std::max(peak_bytes_, charged_bytes_ + held_bytes_);
   if (done)
     for (ObjectChunks& object : objects) {
       auto shared = std::make_shared<const ObjectChunks>(std::move(object));
@@ -108,7 +119,8 @@ Status ChunkFeed::locate(std::vector<ObjectChunks>& objects) {
     ChunkIds ids(region.rank());
     for (; last < objects.size() && objects[last].region().view == region.view; ++last) objects[last].add_ids(ids);
     std::vector<ChunkRef> refs(ids.size());
-    Fetcher fetcher(*region.state->store, job_.worker(), job_.stop(), plan_.traits.requests_in_flight);
+    Fetcher fetcher(*region.state->store, job_.worker(), job_.stop(), plan_.traits.requests_in_flight,
+                    {plan_.whole_shard_bytes, &held_bytes_});
     PENSTOCK_TRY(locate_chunks(*region.view->index, ids, fetcher, refs));
     std::span<ChunkRef> rest = refs;
     for (std::size_t i = first; i < last; ++i) {
@@ -122,7 +134,11 @@ Status ChunkFeed::locate(std::vector<ObjectChunks>& objects) {
 }
 
 Result<bool> ChunkFeed::locate_again(const Load& load, const ObjectChunks::Chunk& chunk, const Error& error) {
-  if (error.code() != ErrorCode::changed || load.object->tries + 1 >= kLocateTries) return false;
+  // Of a store without versions bytes that cannot be right may be those of another version than the index.
+  const bool may_be_mixed = error.code() == ErrorCode::corrupt_data && chunk.ref.state == ChunkRef::State::stored &&
+                            !chunk.ref.holder->version.known() && !chunk.ref.holder->whole && load.object->tries == 0;
+  if (error.code() != ErrorCode::changed && !may_be_mixed) return false;
+  if (load.object->tries + 1 >= kLocateTries) return false;
   load.region().view->index->forget(*chunk.ref.holder);
   const auto number = static_cast<std::size_t>(&chunk - load.object->chunks().data());
   std::vector<ObjectChunks> again;
@@ -180,12 +196,16 @@ bool ChunkFeed::fetch_more(Lock& lock) {
       if (batch != nullptr && batch->loads.front().region().state->store != object.region().state->store) break;
       if (batch == nullptr) batch = &batches_.emplace_back(*this);
       charged_bytes_ += load.charged;
-      peak_bytes_ = std::max(peak_bytes_, charged_bytes_);
+      peak_bytes_ = std::max(peak_bytes_, charged_bytes_ + held_bytes_);
       in_flight_ += 1;
       const ChunkHolder& holder = *load.chunks().front().ref.holder;
       batch->requests.push_back({holder.key, load.range(), holder.same_as()});
       batch->loads.push_back(std::move(load));
     } else {
+      if (const ChunkRef& ref = load.chunks().front().ref; is_there(ref)) {
+        load.fetched = true;
+        load.answer = ref.holder->whole->answer();
+      }
       arrived_.push_back(std::move(load));
     }
     moved = true;
@@ -227,18 +247,19 @@ Result<bool> ChunkFeed::next(Share& share, Load& load) {
   };
   if (share.next < share.last) return take();
   Lock lock(mutex_);
-  if (load.charged > 0) {
-    charged_bytes_ -= load.charged;
-    changed_.notify_all();
-  }
+  charged_bytes_ -= load.charged;
+  const bool frees = load.fetched;
+  share.object = nullptr;
   load = Load();
+  if (frees) changed_.notify_all();
   const std::uint64_t window = plan_.traits.requests_in_flight;
   for (;;) {
     if (stopped_) return false;
     if (runs_ahead() && fetch_more(lock)) continue;
     if (!runs_ahead() && take_share(share, Whose::own)) return take();
     // Ahead of the workers, one locates before the window runs dry.
-    const bool prepares = !runs_ahead() || (ready_.empty() && preparing_ == 0 && in_flight_ <= window / 2);
+    const bool prepares =
+        !runs_ahead() || (ready_.empty() && preparing_ == 0 && in_flight_ <= window / 2 && objects_ahead() > 0);
     if (prepares) {
       PENSTOCK_ASSIGN(const bool more, prepare_more(lock, share));
       if (more) continue;
@@ -247,7 +268,7 @@ Result<bool> ChunkFeed::next(Share& share, Load& load) {
     if (!arrived_.empty()) {
       load = std::move(arrived_.front());
       arrived_.pop_front();
-      if (load.fetched && !load.answer.absent) {
+      if (load.charged > 0 && !load.answer.absent) {
         job_.worker().requests += 1;
         job_.worker().stored_bytes += load.answer.bytes.size();
       }

@@ -46,11 +46,13 @@ class ChunkFeed {
     const ObjectWalk::Stretch* owner = nullptr;  // of the worker that located them
   };
   using Lock = std::unique_lock<std::mutex>;
+  /// Whether requests are made before a worker waits for them.
   [[nodiscard]] bool runs_ahead() const { return plan_.traits.requests_in_flight > 0; }
   Result<bool> prepare_more(Lock& lock, Share& share);
   Status locate(std::vector<ObjectChunks>& objects);
   enum class Whose : std::uint8_t { own, any };
   bool take_share(Share& share, Whose whose);
+  [[nodiscard]] std::uint64_t objects_ahead() const;
   bool fetch_more(Lock& lock);
   [[nodiscard]] std::uint64_t charge_of(const ObjectChunks& object, std::size_t run) const;
   void arrive(Batch& batch, std::size_t request, FetchAnswer answer);
@@ -58,7 +60,8 @@ class ChunkFeed {
 
   const ReadPlan& plan_;
   Job& job_;
-  CancelToken cancel_requests_;  // of the requests that run ahead
+  std::atomic<std::uint64_t> held_bytes_ = 0;  // of shards that came whole; what follows may hold some
+  CancelToken cancel_requests_;                // of the requests that run ahead
   std::mutex mutex_;
   std::condition_variable changed_;
   ObjectWalk walk_;

@@ -18,20 +18,14 @@ constexpr std::uint64_t kChunksEach = 32;  // that are written for one that is t
 
 /// The elements of one of `of` chunks that lie spread over the region.
 Result<ByteView> RegionWriter::chunk_to_try(Worker& worker, std::uint64_t i, std::uint64_t of) const {
-  const ShardingCodec* sharding = view_->chain.sharding();
-  const std::uint64_t inner = sharding != nullptr ? sharding->inner_count() : 1;
-  const std::uint64_t chunk = (2 * i + 1) * (objects() * inner / of) / 2;
-  const Piece object = piece(chunk / inner);
-  const std::span<const ChunkSlice> segments(object.segments.data(), cut_.rank());
-  if (sharding == nullptr) return take_chunk(worker, encoder(), segments, object.from, false);
-  PENSTOCK_ASSIGN(const GridPartition cut, cut_shard(segments));
-  const InnerPiece part = inner_piece(cut, chunk % inner * cut.size() / inner, segments, object.from);
-  return take_chunk(worker, encoder(), {part.segments.data(), segments.size()}, part.from, false);
+  const std::uint64_t chunk = (2 * i + 1) * (objects() * chunks_of_object() / of) / 2;
+  PENSTOCK_ASSIGN(const Piece object, piece(chunk / chunks_of_object()));
+  const Part one = part(object, chunk % chunks_of_object() * parts(object) / chunks_of_object());
+  return take_chunk(worker, encoder(), one, false);
 }
 
 Status RegionWriter::choose_encoder(Job& job) {
-  const ShardingCodec* sharding = view_->chain.sharding();
-  const std::uint64_t chunks = objects() * (sharding != nullptr ? sharding->inner_count() : 1);
+  const std::uint64_t chunks = objects() * chunks_of_object();
   const std::uint64_t tried = std::min(kTried, chunks / kChunksEach);
   if (tried == 0) return {};
   PENSTOCK_ASSIGN(std::optional<CodecChain> quick, encoder().quicker());

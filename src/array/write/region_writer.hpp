@@ -5,8 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "array/grid.hpp"
-#include "array/state.hpp"
+#include "array/read/bound_region.hpp"
 #include "exec/budget.hpp"
 #include "exec/job.hpp"
 
@@ -18,21 +17,35 @@ class RegionWriter {
   /// Errors: out_of_range (region), permission_denied (read-only store).
   static Result<RegionWriter> make(const Array& array, const Region& region, const Target& source);
 
-  [[nodiscard]] std::uint64_t objects() const { return cut_.size(); }
-  [[nodiscard]] const ArrayView& view() const { return *view_; }
-  [[nodiscard]] const Array::State& state() const { return *state_; }
-  [[nodiscard]] const Strides& strides() const { return strides_; }             ///< bytes, of the source
-  [[nodiscard]] ByteView fill() const { return {fill_.data(), fill_.size()}; }  ///< one element
-  /// One object and what of the region lies in it.
-  struct Piece {
-    std::string key;
+  [[nodiscard]] std::uint64_t objects() const { return region_.objects.size(); }
+  [[nodiscard]] const ArrayView& view() const { return *region_.view; }
+  [[nodiscard]] const Array::State& state() const { return *region_.state; }
+  [[nodiscard]] const Strides& strides() const { return region_.strides; }  ///< bytes, of the source
+  [[nodiscard]] ByteView fill() const { return region_.fill; }              ///< one element
+  [[nodiscard]] bool is_sharded() const { return view().chain.sharding() != nullptr; }
+  /// Chunks that an object is made of: 1, or those of a shard.
+  [[nodiscard]] std::uint64_t chunks_of_object() const {
+    return is_sharded() ? view().chain.sharding()->inner_count() : 1;
+  }
+  /// A chunk, and what of the region lies in it.
+  struct Part {
     std::array<ChunkSlice, kMaxRank> segments;
     std::array<std::uint64_t, kMaxRank> origin{};  ///< its first element, in the array
-    std::uint64_t elements = 1;                    ///< of the region
-    const std::byte* from = nullptr;               ///< the first of them in the source
-    bool covered = false;                          ///< the region has all that the array has of this object
+    std::uint64_t linear = 0;                      ///< in its shard
+    const std::byte* from = nullptr;               ///< the first of the region's elements in the source
   };
-  [[nodiscard]] Piece piece(std::uint64_t i) const;
+  /// One object, as if it were a chunk.
+  struct Piece : Part {
+    std::string key;
+    std::uint64_t elements = 1;  ///< of the region
+    bool covered = false;        ///< the region has all that the array has of this object
+    GridPartition inner;         ///< of a shard: its part of the region, cut along the inner chunks
+  };
+  /// Errors: out_of_range (more inner chunks than can be counted).
+  [[nodiscard]] Result<Piece> piece(std::uint64_t i) const;
+  /// The chunks of an object that the region touches: the object, or inner chunks of the shard that it is.
+  [[nodiscard]] std::uint64_t parts(const Piece& piece) const;
+  [[nodiscard]] Part part(const Piece& piece, std::uint64_t i) const;
   /// What encodes chunks, of shards the inner ones.
   [[nodiscard]] const CodecChain& encoder() const;
   /// Tries on some chunks whether quicker encoders make no more bytes, and takes them if so (encode_trial.cpp).  To be
@@ -52,53 +65,28 @@ class RegionWriter {
   /// Working memory: of a thread that encodes a chunk, and of a shard under way, which all threads may work on.
   [[nodiscard]] WriteNeed need() const;
 
-  /// An inner chunk of a shard and what of the region lies in it.
-  struct InnerPiece {
-    std::array<ChunkSlice, kMaxRank> segments;
-    std::array<std::uint64_t, kMaxRank> origin{};  ///< its first element, in the array
-    std::uint64_t linear = 0;                      ///< in the inner grid
-    const std::byte* from = nullptr;
-  };
-  /// A shard's part of the region, cut along the inner chunks.
-  [[nodiscard]] Result<GridPartition> cut_shard(std::span<const ChunkSlice> segments) const;
-  [[nodiscard]] InnerPiece inner_piece(const GridPartition& cut, std::uint64_t i, std::span<const ChunkSlice> segments,
-                                       const std::byte* from) const;
-
  private:
   [[nodiscard]] Result<std::unique_ptr<ObjectLock>> lock_object(Job& job, const std::string& key, LockUse use) const;
   // As store_chunk and store_shard, the object's lock held by the caller.
   [[nodiscard]] Status put_chunk(Job& job, const std::string& key, ByteView encoded) const;
   [[nodiscard]] Status put_shard(Job& job, const std::string& key, const ShardingCodec& sharding,
                                  std::span<const Bytes> chunks) const;
-  struct OldShard;
+  struct OldChunks;
   Result<ByteView> chunk_to_try(Worker& worker, std::uint64_t i, std::uint64_t of) const;
-  Status write_chunk(Job& job, const std::string& key, std::span<const ChunkSlice> segments, const std::byte* from,
-                     bool covered) const;
-  Status write_shard(Job& job, const Piece& piece) const;
-  /// Encodes one inner chunk into `out`; an empty result is an absent chunk.
-  Status encode_inner(Job& job, const OldShard& old, std::uint64_t linear, std::span<const ChunkSlice> segments,
-                      const std::byte* from, std::span<const std::uint64_t> origin, Bytes& out) const;
-  Status gather(std::span<const ChunkSlice> segments, const CodecChain& chain, const std::byte* from,
-                ByteSpan chunk) const;
+  Status write_chunk(Job& job, const Piece& piece, const OldChunks& old) const;
+  Status write_shard(Job& job, const Piece& piece, const OldChunks& old) const;
+  [[nodiscard]] bool covers(const Part& part, const Shape& chunk_shape) const;
+  Result<std::optional<ByteView>> encode_part(Job& job, const OldChunks& old, const Part& part, bool keep_fill) const;
+  Status gather(const Part& source, const CodecChain& chain, ByteSpan chunk) const;
   Status fill_chunk(ByteSpan chunk) const;
-  [[nodiscard]] bool lies_whole(const CodecChain& chain, std::span<const ChunkSlice> segments,
-                                const std::byte* from) const;
-  Result<ByteView> take_chunk(Worker& worker, const CodecChain& chain, std::span<const ChunkSlice> segments,
-                              const std::byte* from, bool have_old) const;
-  Result<std::optional<ByteView>> encode_chunk(Worker& worker, const CodecChain& chain,
-                                               std::span<const ChunkSlice> segments, const std::byte* from,
-                                               bool have_old, bool keep_fill) const;
-  Result<bool> encode_pieces(Worker& worker, const CodecChain& chain, std::span<const ChunkSlice> segments,
-                             const std::byte* from) const;
+  [[nodiscard]] bool lies_whole(const CodecChain& chain, const Part& part) const;
+  Result<ByteView> take_chunk(Worker& worker, const CodecChain& chain, const Part& part, bool have_old) const;
+  Result<std::optional<ByteView>> encode_chunk(Worker& worker, const CodecChain& chain, const Part& part, bool have_old,
+                                               bool keep_fill) const;
+  Result<bool> encode_pieces(Worker& worker, const CodecChain& chain, const Part& part) const;
   [[nodiscard]] bool is_all_fill(ByteView chunk) const;
-  [[nodiscard]] const std::byte* source_of(std::span<const ChunkSlice> segments, const std::byte* base) const;
 
-  std::shared_ptr<Array::State> state_;
-  std::shared_ptr<const ArrayView> view_;
-  GridPartition cut_;
-  const std::byte* data_ = nullptr;
-  Strides strides_;
-  std::vector<std::byte> fill_;
+  BoundRegion region_;  // its target is the source of the write
   std::shared_ptr<Arena> fill_arena_;
   std::optional<CodecChain> quick_;  // the encoder, where the trial took it
   std::string encoder_reason_;

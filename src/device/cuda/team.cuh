@@ -78,6 +78,7 @@ struct CudaTeam : CudaLanes<CudaTeam, 32> {
     }
     return value;
   }
+  __device__ __forceinline__ std::uint32_t largest(std::uint32_t value) const { return __reduce_max_sync(~0u, value); }
 };
 
 /// All N threads of a block, which must be alive.  Without the collectives of a warp.

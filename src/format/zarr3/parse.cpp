@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "codec/list.hpp"
 #include "codec/sharding/sharding_spec.hpp"
 #include "core/json.hpp"
 #include "format/members.hpp"
@@ -97,6 +98,7 @@ Result<std::vector<CodecSpec>> parse_codecs(const Json& document, const DType& d
     PENSTOCK_ASSIGN(Named named, parse_named(item, fmt::format("codecs[{}]", codecs.size())));
     if (const auto place = find_listed_order(named.name, named.configuration, fmt::format("codecs[{}]", codecs.size())))
       return invalid(*place, "must be \"little\" or \"big\"; a list is only for zarr v2");
+    if (find_file_codec(named.name) != nullptr) return unknown_codec(named.name);
     if (dtype.kind == Kind::structure) complete_endian(named.name, named.configuration);
     codecs.push_back({named.name, dump_json(named.configuration)});
   }

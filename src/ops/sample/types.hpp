@@ -15,11 +15,16 @@ void with_types(const DType& dtype, bool in_double, const F& f) {
   });
 }
 
-#define PENSTOCK_SAMPLE_TYPES(M)                                                                              \
-  M(bool, float)                                                                                              \
-  M(bool, double) M(std::uint8_t, float) M(std::uint8_t, double) M(std::int8_t, float) M(std::int8_t, double) \
-      M(std::uint16_t, float) M(std::uint16_t, double) M(std::int16_t, float) M(std::int16_t, double)         \
-          M(std::uint32_t, double) M(std::int32_t, double) M(std::uint64_t, double) M(std::int64_t, double)   \
-              M(float, float) M(float, double) M(double, double)
+// clang-format off: it moves the rows further each time
+#define PENSTOCK_SAMPLE_TYPES(M) \
+  M(bool, float) M(bool, double) \
+  M(std::uint8_t, float) M(std::uint8_t, double) \
+  M(std::int8_t, float) M(std::int8_t, double) \
+  M(std::uint16_t, float) M(std::uint16_t, double) \
+  M(std::int16_t, float) M(std::int16_t, double) \
+  M(std::uint32_t, double) M(std::int32_t, double) \
+  M(std::uint64_t, double) M(std::int64_t, double) \
+  M(float, float) M(float, double) M(double, double)
+// clang-format on
 
 }  // namespace penstock::sample

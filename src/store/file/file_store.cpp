@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "store/blocking_store.hpp"
 #include "store/condition.hpp"
 #include "store/file/below.hpp"
 #include "store/file/directory_lock.hpp"
@@ -101,7 +102,7 @@ class FileObject final : public Object {
   std::uint64_t version_;
 };
 
-class FileStore final : public Store {
+class FileStore final : public BlockingStore {
  public:
   FileStore(std::shared_ptr<const Directory> root, bool writable, bool locks, Durable durable)
       : root_(std::move(root)), writable_(writable), locks_(locks), disk_(durable) {}
@@ -118,18 +119,6 @@ class FileStore final : public Store {
     if (!fd) return std::unique_ptr<Object>();
     PENSTOCK_ASSIGN(const struct stat info, look_at(fd.get(), {root_->name, name}));
     return std::unique_ptr<Object>(std::make_unique<FileObject>(root_, std::move(name), std::move(fd), info));
-  }
-
-  // Four system calls and no allocation beyond the key: chunks are many and small.
-  Result<bool> get(std::string_view key, Bytes& out) const override {
-    PENSTOCK_TRY(check_key(key));
-    const std::string name(key);
-    PENSTOCK_ASSIGN(const FileDescriptor fd, open_for_reading(name));
-    if (!fd) return false;
-    PENSTOCK_ASSIGN(const struct stat info, look_at(fd.get(), {root_->name, name}));
-    PENSTOCK_TRY_IN(out.resize_discard(size_of(info)), path_of(name));
-    PENSTOCK_TRY(read_at(fd.get(), 0, out.span(), {root_->name, name}));
-    return true;
   }
 
   Result<bool> exists(std::string_view key) const override {

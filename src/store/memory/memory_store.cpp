@@ -7,6 +7,7 @@
 #include <mutex>
 #include <shared_mutex>
 
+#include "store/blocking_store.hpp"
 #include "store/condition.hpp"
 #include "store/key.hpp"
 #include "store/object_writer.hpp"
@@ -53,7 +54,7 @@ class MemoryObject final : public Object {
   std::string where_;
 };
 
-class MemoryStore final : public Store {
+class MemoryStore final : public BlockingStore {
  public:
   MemoryStore(std::shared_ptr<Objects> objects, std::string url, bool writable)
       : objects_(std::move(objects)), url_(std::move(url)), writable_(writable) {}

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <shared_mutex>
 
+#include "store/blocking_store.hpp"
 #include "store/condition.hpp"
 #include "store/file/to_disk.hpp"
 #include "store/file/walk.hpp"
@@ -101,7 +102,7 @@ class DeflatedObject final : public ZipObject {
 /// An archive is never changed in its place: a killed writer would leave one without a central directory.  The first
 /// change after opening or flush() begins a new file, with the living members copied (what was replaced is dropped);
 /// flush() writes its directory and renames.  So many changes want few flushes.
-class ZipStore final : public Store {
+class ZipStore final : public BlockingStore {
  public:
   ZipStore(std::string url, std::string path, bool writable, Durable durable)
       : url_(std::move(url)), path_(std::move(path)), writable_(writable), durable_(durable) {}
@@ -131,15 +132,6 @@ class ZipStore final : public Store {
     const bool stored = found->member.method == zip::kStored;
     if (stored) return std::unique_ptr<Object>(new StoredObject(*std::move(found), std::string(key), data));
     return std::unique_ptr<Object>(new DeflatedObject(*std::move(found), std::string(key), data));
-  }
-
-  Result<bool> get(std::string_view key, Bytes& out) const override {
-    PENSTOCK_TRY(check_key(key));
-    const auto found = find(key);
-    if (!found) return false;
-    PENSTOCK_ASSIGN(const std::uint64_t data, zip::find_data(*found->source, key, found->member));
-    PENSTOCK_TRY(zip::read_member(*found->source, key, found->member, data, out));
-    return true;
   }
 
   Result<bool> exists(std::string_view key) const override {

@@ -1,4 +1,4 @@
-#include "store/posix.hpp"
+#include "io/posix.hpp"
 
 #include <fcntl.h>
 #include <sys/uio.h>
@@ -9,8 +9,6 @@
 #include <cerrno>
 #include <system_error>
 #include <vector>
-
-#include "store/key.hpp"
 
 namespace penstock {
 namespace {
@@ -58,7 +56,11 @@ int FileDescriptor::close() {
   return errno;
 }
 
-std::string FileName::text() const { return join_key(directory, name); }
+std::string FileName::text() const {
+  std::string text(directory);
+  if (!directory.empty() && !name.empty()) text += '/';
+  return text += name;
+}
 
 Error errno_error(int errno_value, FileName file) {
   std::string text = std::generic_category().message(errno_value);

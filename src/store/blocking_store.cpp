@@ -1,4 +1,5 @@
-// Fetching by way of open objects: what a store does that waits in the thread of whoever asks.
+#include "store/blocking_store.hpp"
+
 #include <algorithm>
 #include <numeric>
 #include <tuple>
@@ -6,7 +7,6 @@
 #include <vector>
 
 #include "core/guard.hpp"
-#include "penstock/store.hpp"
 #include "store/condition.hpp"
 #include "store/key.hpp"
 
@@ -41,7 +41,7 @@ Result<std::pair<std::uint64_t, std::uint64_t>> part_of(const FetchRequest& requ
 /// The requests of one call, object by object: each is opened once for those that follow each other.
 class Fetch {
  public:
-  Fetch(const Store& store, std::span<const FetchRequest> requests, FetchSink& sink)
+  Fetch(const BlockingStore& store, std::span<const FetchRequest> requests, FetchSink& sink)
       : store_(store), requests_(requests), sink_(sink) {}
 
   Result<FetchAnswer> answer(std::size_t number) {
@@ -93,7 +93,7 @@ class Fetch {
     return opened_;
   }
 
-  const Store& store_;
+  const BlockingStore& store_;
   std::span<const FetchRequest> requests_;
   FetchSink& sink_;
   std::shared_ptr<const Object> opened_;
@@ -127,7 +127,7 @@ FetchAnswer failed(Error error) {
 
 }  // namespace
 
-void Store::fetch(std::span<const FetchRequest> requests, FetchSink& sink, const FetchOptions& options) const {
+void BlockingStore::fetch(std::span<const FetchRequest> requests, FetchSink& sink, const FetchOptions& options) const {
   const auto order = guarded([&]() -> Result<std::vector<std::size_t>> { return object_by_object(requests); });
   if (!order) {
     for (std::size_t i = 0; i < requests.size(); ++i) sink.done(i, failed(order.error()));
@@ -145,10 +145,14 @@ void Store::fetch(std::span<const FetchRequest> requests, FetchSink& sink, const
   }
 }
 
-StoreTraits Store::traits(std::string_view) const {
-  StoreTraits traits;
-  traits.reason = "nothing is known of this store: only ranges that touch are read as one";
-  return traits;
+Result<bool> BlockingStore::is_current(std::string_view key, const ObjectVersion& version) const {
+  PENSTOCK_ASSIGN(const std::unique_ptr<Object> now, open(key));
+  return now != nullptr && now->is_version(version);
+}
+
+Status BlockingStore::check(std::string_view key) const {
+  PENSTOCK_ASSIGN(const std::unique_ptr<Object> object, open(key));
+  return object == nullptr ? Status() : object->check();
 }
 
 }  // namespace penstock

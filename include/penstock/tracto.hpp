@@ -1,0 +1,98 @@
+// Tractography: raw diffusion MRI to streamlines.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "penstock/device.hpp"
+#include "penstock/options.hpp"
+#include "penstock/report.hpp"
+
+namespace penstock {
+
+/// What is fitted to a voxel.
+enum class DwiModel : std::uint8_t {
+  dti,  ///< the tensor, by weighted least squares: fa, md, evals, evecs
+  csd,  ///< the fibre orientation distribution, by constrained spherical deconvolution: sh; and fa, response.json
+};
+
+/// How the next direction is found.
+enum class TrackMethod : std::uint8_t {
+  prob,     ///< drawn from the amplitudes within the angle
+  det,      ///< the strongest within the angle
+  closest,  ///< the peak that is closest to the last direction
+};
+
+/// How streamlines are made.  The defaults are those of `penstock track`; what is not set is chosen and reported.
+struct TrackOptions {
+  std::string bval, bvec;       ///< files of the gradients; empty: beside the volume, NAME.bval and NAME.bvec
+  double b0_threshold = 50;     ///< volumes of at most this b value (s/mm2) are unweighted
+  std::optional<double> shell;  ///< b value (s/mm2) of the shell that is deconvolved; default: that of most volumes
+  std::uint32_t sh_order = 8;   ///< even, 2 to 12; lowered when there are too few directions
+  double response_fa = 0.7;     ///< voxels of the response have a higher fractional anisotropy
+  std::uint32_t response_radius = 10;  ///< voxels: half width of the box about the centre that they lie in
+  std::uint32_t sphere = 362;          ///< directions of the half sphere, 16 to 1024
+
+  TrackMethod method = TrackMethod::prob;
+  std::uint64_t seeds = 0;  ///< in all, at random voxels; 0: seeds_per_voxel
+  std::uint32_t seeds_per_voxel = 1;
+  std::uint64_t first_seed = 0;  ///< number of the first seed; each seed gives the same whatever comes before it
+  std::uint64_t random_seed = 0;
+  std::uint32_t max_peaks = 8;  ///< streamlines from one seed, strongest direction first; 1 to 8
+  double relative_peak = 0.25;  ///< a peak is at least this part of the strongest
+  double separation_deg = 45;   ///< least angle between two peaks
+
+  std::string mask;         ///< image: where it is not above 0 nothing is fitted, and tracking stops; empty: everywhere
+  std::string stop;         ///< image that `stop_below` is compared with; empty: the fractional anisotropy
+  std::string seed_image;   ///< image: seeds lie where it is above 0; empty: where the stop image is above stop_below
+  double stop_below = 0.1;  ///< tracking goes on while the fractional anisotropy is above
+  std::optional<double> step_mm;  ///< default: half the smallest voxel size
+  double max_angle_deg = 60;      ///< between two steps
+  double pmf_threshold = 0.05;    ///< directions below this part of the strongest are left out
+  double min_length_mm = 5;
+  double max_length_mm = 500;
+
+  std::uint64_t chunk_seeds = 25000;  ///< seeds in memory at a time
+  bool force = false;                 ///< replace an existing file
+};
+
+/// "prob", "det", "closest".
+std::string_view track_method_name(TrackMethod method);
+/// Errors: invalid_argument, with the nearest name.
+Result<TrackMethod> parse_track_method(std::string_view name);
+
+/// What tracking gave.
+struct TrackSummary {
+  std::uint64_t voxels = 0;         ///< of the volume
+  std::uint64_t fitted_voxels = 0;  ///< deconvolved
+  std::uint64_t seeds = 0;
+  std::uint64_t streamlines = 0, points = 0;
+  std::uint64_t too_short = 0;  ///< streamlines left out for min_length_mm
+  double mean_length_mm = 0;
+  double response_evals[3] = {};  ///< mm2/s
+  double response_s0 = 0;
+  std::uint64_t response_voxels = 0;
+  double fit_seconds = 0, track_seconds = 0;
+  std::uint64_t peak_bytes = 0;  ///< most memory that the process held
+  Report report;                 ///< stages
+};
+
+/// Tracks a diffusion volume.  `dwi`: shape (x, y, z, volumes), NIfTI (.nii, .nii.gz) or Zarr, any real data type.
+/// `out`: becomes a TRX (zip), TRK or TCK file, by its ending: points as float32, streamlines in the order of their
+/// seeds.  TRX and TCK hold millimetres of the world.  The file's bytes depend on the input and on `how`, not on
+/// device, chunks or threads. Errors: invalid_argument (an option), not_found, invalid_metadata and corrupt_data (a
+/// file, named), no_device, already_exists (unless `force`), out_of_memory, cancelled.  Memory: the volume as float32,
+/// the field, one chunk.
+Result<TrackSummary> track(const std::string& dwi, const std::string& out, const TrackOptions& how, Device device,
+                           const Options& options);
+
+/// Fits a diffusion volume and writes maps into the folder `out`, which is made if absent: NAME.nii.gz, float32, with
+/// the transformation of `dwi`.  dti: fa, md (mm2/s), evals (x, y, z, 3), evecs (x, y, z, 9: of the largest first);
+/// csd: fa, sh (x, y, z, coefficients of the legacy basis of Descoteaux), response.json {evals, s0}; voxels whose FA is
+/// not above how.stop_below hold 0 in sh.  Of `how` the gradients, shell, order, response and stop_below count. Errors:
+/// as track.  Memory: the volume as float32 and the maps.
+Result<TrackSummary> fit_dwi(const std::string& dwi, const std::string& out, DwiModel model, const TrackOptions& how,
+                             const Options& options);
+
+}  // namespace penstock

@@ -1,0 +1,65 @@
+"""Errors in KvikIO's words, which are also what Python's own functions raise."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+
+
+class IOFailure(OSError, RuntimeError):
+    """What failed, with its ``errno``."""
+
+
+class NoSuchFile(FileNotFoundError, RuntimeError):
+    """There is no such file."""
+
+
+class NotPermitted(PermissionError, RuntimeError):
+    """The file may not be used so, or was opened for something else."""
+
+
+class IsDirectory(IsADirectoryError, RuntimeError):
+    """A directory has no bytes."""
+
+
+class ClosedFile(ValueError, RuntimeError):
+    """The file is closed."""
+
+
+class WrongFlags(ValueError, RuntimeError):
+    """The flags are none of those of ``open``."""
+
+
+def _of(error: OSError) -> type[OSError]:
+    if isinstance(error, FileNotFoundError):
+        return NoSuchFile
+    if isinstance(error, PermissionError):
+        return NotPermitted
+    if isinstance(error, IsADirectoryError):
+        return IsDirectory
+    return IOFailure
+
+
+@contextlib.contextmanager
+def opening(path: object) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = os.strerror(error.errno or 0)
+        raise _of(error)(error.errno, f"Unable to open file: {path}: {reason}") from error
+    except ValueError as error:
+        raise WrongFlags(f"Unknown file open flag: {error}") from error
+
+
+@contextlib.contextmanager
+def moving() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        words = f"Operation not permitted: {error}" if isinstance(error, PermissionError) else str(error)
+        raise _of(error)(error.errno, words) from error
+    except ValueError as error:
+        if getattr(error, "code", "") != "closed":
+            raise
+        raise ClosedFile(f"Operation not permitted: {error}") from error

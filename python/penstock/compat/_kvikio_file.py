@@ -1,0 +1,28 @@
+"""CuFile as a program written for KvikIO expects it: the same calls, errors in KvikIO's words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import _cufile, _io_future
+from . import _errors
+
+
+class IOFuture(_io_future.IOFuture):
+    """As ``penstock.IOFuture``; errors are also RuntimeError."""
+
+    def get(self) -> int:
+        with _errors.moving():
+            return super().get()
+
+
+class CuFile(_cufile.CuFile):
+    """As ``penstock.CuFile``; errors are also RuntimeError."""
+
+    def __init__(self, file: Any, flags: str = "r") -> None:
+        with _errors.opening(file):
+            super().__init__(file, flags)
+
+    def _start(self, *args: Any, **kwargs: Any) -> IOFuture:
+        with _errors.moving():
+            return IOFuture(super()._start(*args, **kwargs)._core)

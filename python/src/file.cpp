@@ -1,0 +1,219 @@
+#include "file.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "errors.hpp"
+#include "jobs.hpp"
+#include "penstock/io.hpp"
+
+namespace penstock::python {
+
+namespace nb = nanobind;
+
+namespace {
+
+/// Memory as the buffer protocol shows it: the exporter can neither move nor free it as long as this lives.
+class HeldBuffer {
+ public:
+  HeldBuffer(nb::handle object, int flags) {
+    if (PyObject_GetBuffer(object.ptr(), &view_, flags) != 0) throw nb::python_error();
+  }
+  HeldBuffer(const HeldBuffer&) = delete;
+  HeldBuffer& operator=(const HeldBuffer&) = delete;
+  ~HeldBuffer() {
+    if (!Py_IsInitialized()) return;  // at the end of the process, together with all there is
+    nb::gil_scoped_acquire gil;
+    PyBuffer_Release(&view_);
+  }
+  [[nodiscard]] std::byte* data() const { return static_cast<std::byte*>(view_.buf); }
+  [[nodiscard]] std::uint64_t bytes() const { return static_cast<std::uint64_t>(view_.len); }
+
+ private:
+  Py_buffer view_{};
+};
+
+/// Holds a Python object; may be let go by any thread.
+std::shared_ptr<const void> held(nb::object object) {
+  return {new nb::object(std::move(object)), [](nb::object* one) {
+            if (!Py_IsInitialized()) return;
+            nb::gil_scoped_acquire gil;
+            delete one;
+          }};
+}
+
+/// The part of a memory of `all` bytes that a request is for.
+std::uint64_t part_of(std::uint64_t all, std::optional<std::uint64_t> bytes, std::uint64_t begin) {
+  if (begin > all || (bytes && *bytes > all - begin)) {
+    const std::string wanted = bytes ? std::to_string(*bytes) + " bytes" : std::string("the bytes");
+    throw nb::value_error(
+        (wanted + " from byte " + std::to_string(begin) + " are more than the buffer's " + std::to_string(all))
+            .c_str());
+  }
+  return bytes ? *bytes : all - begin;
+}
+
+struct PyFile {
+  File file;
+
+  [[nodiscard]] IoFuture start(bool reading, void* memory, std::uint64_t bytes, std::uint64_t offset,
+                               IoOptions options) const {
+    return without_gil(CallGuard::Threads::starts, [&, kept = std::move(options)]() mutable {
+      const IoOptions given = std::move(kept);
+      return reading ? file.start_read(memory, bytes, offset, given) : file.start_write(memory, bytes, offset, given);
+    });
+  }
+};
+
+IoOptions options_of(std::uint64_t threads, std::uint64_t piece_bytes, const Stream& stream,
+                     std::shared_ptr<const void> keep) {
+  IoOptions options;
+  options.threads = threads;
+  options.piece_bytes = piece_bytes;
+  options.stream = stream;
+  options.keep = std::move(keep);
+  return options;
+}
+
+IoFuture start_host(const PyFile& self, bool reading, nb::handle buffer, std::optional<std::uint64_t> bytes,
+                    std::uint64_t offset, std::uint64_t begin, std::uint64_t threads, std::uint64_t piece_bytes) {
+  const int flags = PyBUF_ANY_CONTIGUOUS | (reading ? PyBUF_WRITABLE : 0);
+  auto held = std::make_shared<HeldBuffer>(buffer, flags);
+  const std::uint64_t wanted = part_of(held->bytes(), bytes, begin);
+  std::byte* const memory = held->data() + begin;
+  return self.start(reading, memory, wanted, offset, options_of(threads, piece_bytes, Stream(), std::move(held)));
+}
+
+IoFuture start_device(const PyFile& self, bool reading, std::uintptr_t address, std::uint64_t all,
+                      std::optional<std::uint64_t> bytes, std::uint64_t offset, std::uint64_t begin,
+                      std::uint64_t threads, std::uint64_t piece_bytes, const Stream& stream, nb::object keep) {
+  const std::uint64_t wanted = part_of(all, bytes, begin);
+  return self.start(reading, reinterpret_cast<std::byte*>(address) + begin, wanted, offset,
+                    options_of(threads, piece_bytes, stream, held(std::move(keep))));
+}
+
+/// Waits without the GIL; a signal handler that raises ends the waiting, not the request.
+Result<Report> waited(const IoFuture& future) {
+  CallGuard guard(CallGuard::Threads::none);
+  for (;;) {
+    {
+      nb::gil_scoped_release release;
+      if (future.wait_for(std::chrono::milliseconds(50))) return future.get();
+    }
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  }
+}
+
+IoEngine engine_of(const std::string& name) {
+  if (name == "auto") return IoEngine::automatic;
+  if (name == "buffered") return IoEngine::buffered;
+  if (name == "direct") return IoEngine::direct;
+  throw nb::value_error(("engine '" + name + "': it is 'auto', 'buffered' or 'direct'").c_str());
+}
+
+FileOptions options_of(const std::string& reads, const std::string& writes) {
+  FileOptions options;
+  options.reads = engine_of(reads);
+  options.writes = engine_of(writes);
+  return options;
+}
+
+}  // namespace
+
+void bind_file(nb::module_& m) {
+  nb::class_<IoFuture>(m, "IoFuture", "A request that has been started.")
+      .def("done", &IoFuture::done)
+      .def(
+          "wait",
+          [](const IoFuture& f, double seconds) {
+            nb::gil_scoped_release release;
+            return f.wait_for(std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9)));
+          },
+          nb::arg("seconds"))
+      .def("report", [](const IoFuture& f) { return unwrap(waited(f)); })
+      .def("get", [](const IoFuture& f) { return unwrap(waited(f)).stored_bytes; })
+      .def(
+          "then",
+          [](const IoFuture& f, nb::object call) {
+            auto kept = held(std::move(call));
+            f.then([kept](const Result<Report>&) {
+              if (!Py_IsInitialized()) return;
+              nb::gil_scoped_acquire gil;
+              try {
+                (*static_cast<const nb::object*>(kept.get()))();
+              } catch (nb::python_error& error) {
+                error.discard_as_unraisable("penstock: a callback of a request");
+              }
+            });
+          },
+          nb::arg("call"), "Calls `call()` once the request has ended, at once or from another thread.");
+  nb::class_<PyFile>(m, "File", "An open file.")
+      .def_static(
+          "open",
+          [](const std::string& path, const std::string& flags, const std::string& reads, const std::string& writes) {
+            const FileOptions options = options_of(reads, writes);
+            auto file = without_gil(CallGuard::Threads::none, [&] { return File::open(path, flags, options); });
+            return PyFile{unwrap(std::move(file), path)};
+          },
+          nb::arg("path"), nb::arg("flags"), nb::arg("reads"), nb::arg("writes"))
+      .def_static(
+          "from_descriptor",
+          [](int fd, const std::string& reads, const std::string& writes) {
+            return PyFile{unwrap(File::from_descriptor(fd, options_of(reads, writes)))};
+          },
+          nb::arg("fd"), nb::arg("reads"), nb::arg("writes"))
+      .def("start_host", &start_host, nb::arg("reading"), nb::arg("buffer"), nb::arg("bytes").none(), nb::arg("offset"),
+           nb::arg("begin"), nb::arg("threads"), nb::arg("piece_bytes"),
+           "Into or out of a contiguous buffer from its byte `begin` on.")
+      .def("start_device", &start_device, nb::arg("reading"), nb::arg("address"), nb::arg("all"),
+           nb::arg("bytes").none(), nb::arg("offset"), nb::arg("begin"), nb::arg("threads"), nb::arg("piece_bytes"),
+           nb::arg("stream"), nb::arg("keep"), "The same for `all` bytes of device memory at `address`.")
+      .def("close",
+           [](const PyFile& f) { unwrap(without_gil(CallGuard::Threads::none, [&] { return f.file.close(); })); })
+      .def("flush",
+           [](const PyFile& f) { unwrap(without_gil(CallGuard::Threads::none, [&] { return f.file.flush(); })); })
+      .def_prop_ro("closed", [](const PyFile& f) { return f.file.closed(); })
+      .def_prop_ro("path", [](const PyFile& f) { return f.file.path(); })
+      .def("descriptor", [](const PyFile& f) { return f.file.descriptor(); })
+      .def("open_flags", [](const PyFile& f) { return f.file.open_flags(); })
+      .def("size_bytes", [](const PyFile& f) { return unwrap(f.file.size_bytes()); })
+      .def("engines",
+           [](const PyFile& f) {
+             std::vector<std::tuple<std::string, bool, std::string>> rows;
+             for (const EngineAnswer& answer : f.file.engines())
+               rows.emplace_back(answer.engine, answer.serves, answer.why);
+             return rows;
+           })
+      .def(
+          "page_cache",
+          [](const PyFile& f, std::uint64_t offset, std::uint64_t bytes) {
+            const PageCount count = unwrap(f.file.page_cache(offset, bytes));
+            return std::tuple<std::uint64_t, std::uint64_t>(count.cached, count.all);
+          },
+          nb::arg("offset"), nb::arg("bytes"))
+      .def(
+          "drop_page_cache",
+          [](const PyFile& f, std::uint64_t offset, std::uint64_t bytes) {
+            unwrap(f.file.drop_page_cache(offset, bytes));
+          },
+          nb::arg("offset"), nb::arg("bytes"));
+  m.def(
+      "wait_for_io",
+      [] {
+        nb::gil_scoped_release release;
+        wait_for_io();
+      },
+      "Waits until no request of the process is under way.");
+}
+
+}  // namespace penstock::python

@@ -1,0 +1,7 @@
+// The codec "tiff.packbits".
+#pragma once
+#include "codec/entry.hpp"
+
+namespace penstock {
+extern const CodecEntry kTiffPackbitsCodec;
+}  // namespace penstock

@@ -1,0 +1,293 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "codec/tiff_lzw/tiff_lzw.hpp"
+#include "core/checked.hpp"
+#include "core/json.hpp"
+#include "format/format.hpp"
+#include "format/members.hpp"
+#include "format/tiff/tiff.hpp"
+
+namespace penstock::tiff {
+namespace {
+
+using metadata::invalid;
+using metadata::unsupported;
+
+constexpr std::size_t kMaxImages = 4096;
+constexpr std::uint64_t kMaxSamples = 65535;
+/// A chunk may be larger than the image, but not by much: what it decodes to is bounded by what the image needs.
+constexpr std::uint64_t kMinChunkBound = std::uint64_t{64} << 20;
+
+/// Compression, as far as its name goes.
+struct Compression {
+  std::uint64_t code;
+  std::string_view name;
+  std::string_view codec;  ///< of the chain; "": none
+  bool read, predicts;
+};
+constexpr Compression kCompressions[] = {
+    {1, "none", "", true, false},
+    {5, "LZW", "tiff.lzw", true, true},
+    {8, "deflate", "numcodecs.zlib", true, true},
+    {32946, "deflate", "numcodecs.zlib", true, true},
+    {32773, "PackBits", "tiff.packbits", true, false},
+    {50000, "zstd", "zstd", true, true},
+    {2, "CCITT RLE", "", false, false},
+    {3, "CCITT group 3", "", false, false},
+    {4, "CCITT group 4", "", false, false},
+    {6, "old-style JPEG", "", false, false},
+    {7, "JPEG", "", false, false},
+    {34712, "JPEG 2000", "", false, false},
+    {33003, "JPEG 2000", "", false, false},
+    {33005, "JPEG 2000", "", false, false},
+    {34887, "LERC", "", false, false},
+    {34925, "LZMA", "", false, false},
+    {50001, "WebP", "", false, false},
+    {50002, "JPEG XL", "", false, false},
+    {52546, "JPEG XL", "", false, false},
+};
+
+Result<Compression> compression_of(std::uint64_t code, const std::string& where) {
+  const auto* const found = std::ranges::find(kCompressions, code, &Compression::code);
+  if (found == std::end(kCompressions)) return unsupported(where, fmt::format("compression {}", code));
+  if (!found->read) return unsupported(where, fmt::format("compression by {}", found->name));
+  return *found;
+}
+
+/// The fields that say how an image lies in the file.
+struct Image {
+  std::uint64_t width = 0, height = 0, samples = 1, bits = 1, sample_format = 1, predictor = 1;
+  bool planar = false, tiled = false;
+  std::uint64_t chunk_width = 0, chunk_height = 0;
+  Compression compression{};
+  const Field* offsets = nullptr;
+  const Field* sizes = nullptr;
+};
+
+/// A value that all samples of a pixel have alike.
+Result<std::uint64_t> common_value(ByteSource& file, const Directory& directory, Tag tag, std::uint64_t fallback) {
+  const Field* const field = directory.find(tag);
+  if (field == nullptr) return fallback;
+  PENSTOCK_ASSIGN(const auto values, whole_numbers(file, directory, *field, kMaxSamples));
+  if (values.empty()) return fallback;
+  if (std::ranges::any_of(values, [&](std::uint64_t v) { return v != values.front(); }))
+    return unsupported(where(directory, field->tag), "samples that differ");
+  return values.front();
+}
+
+Result<DType> dtype_of(const Image& image, const Directory& directory) {
+  const std::uint64_t bytes = image.bits / 8;
+  const bool whole = image.bits % 8 == 0 && (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8);
+  switch (image.sample_format) {
+    case 1:
+    case 4:
+      if (whole) return DType::integer(static_cast<std::uint32_t>(bytes), Kind::unsigned_int);
+      break;
+    case 2:
+      if (whole) return DType::integer(static_cast<std::uint32_t>(bytes), Kind::signed_int);
+      break;
+    case 3:
+      if (image.bits == 16) return DType::float16();
+      if (image.bits == 32) return DType::float32();
+      if (image.bits == 64) return DType::float64();
+      break;
+    case 5: return unsupported(where(directory, 339), "complex whole numbers");
+    case 6:
+      if (image.bits == 64) return DType::complex64();
+      if (image.bits == 128) return DType::complex128();
+      break;
+    default: break;
+  }
+  return unsupported(where(directory, 258),
+                     fmt::format("samples of {} bits, of format {}", image.bits, image.sample_format));
+}
+
+Status read_layout(ByteSource& file, const Directory& directory, Image& image) {
+  image.tiled = directory.find(Tag::TileWidth) != nullptr;
+  if (image.tiled) {
+    PENSTOCK_ASSIGN(image.chunk_width, number_or(file, directory, Tag::TileWidth, 0));
+    PENSTOCK_ASSIGN(image.chunk_height, number_or(file, directory, Tag::TileLength, 0));
+    image.offsets = directory.find(Tag::TileOffsets);
+    image.sizes = directory.find(Tag::TileByteCounts);
+  } else {
+    image.chunk_width = image.width;
+    PENSTOCK_ASSIGN(image.chunk_height, number_or(file, directory, Tag::RowsPerStrip, image.height));
+    image.chunk_height = std::min(image.chunk_height, image.height);
+  }
+  // Some writers put tiles into the tags of strips.
+  if (image.offsets == nullptr) image.offsets = directory.find(Tag::StripOffsets);
+  if (image.sizes == nullptr) image.sizes = directory.find(Tag::StripByteCounts);
+  if (image.chunk_width == 0 || image.chunk_height == 0)
+    return invalid(where(directory, image.tiled ? 322 : 278), "tiles or strips of no elements");
+  if (image.offsets == nullptr) return invalid(where(directory, image.tiled ? 324 : 273), "missing");
+  return {};
+}
+
+Result<Image> read_image(ByteSource& file, const Directory& directory) {
+  Image image;
+  PENSTOCK_ASSIGN(image.width, number_or(file, directory, Tag::ImageWidth, 0));
+  PENSTOCK_ASSIGN(image.height, number_or(file, directory, Tag::ImageLength, 0));
+  if (image.width == 0 || image.height == 0)
+    return invalid(where(directory, image.width == 0 ? 256 : 257), "an image of no elements");
+  PENSTOCK_ASSIGN(image.samples, number_or(file, directory, Tag::SamplesPerPixel, 1));
+  if (image.samples == 0 || image.samples > kMaxSamples)
+    return invalid(where(directory, 277), fmt::format("{} samples a pixel", image.samples));
+  PENSTOCK_ASSIGN(image.bits, common_value(file, directory, Tag::BitsPerSample, 1));
+  PENSTOCK_ASSIGN(image.sample_format, common_value(file, directory, Tag::SampleFormat, 1));
+  PENSTOCK_ASSIGN(const std::uint64_t planes, number_or(file, directory, Tag::PlanarConfiguration, 1));
+  if (planes != 1 && planes != 2) return invalid(where(directory, 284), fmt::format("is {}", planes));
+  image.planar = planes == 2 && image.samples > 1;
+  PENSTOCK_ASSIGN(const std::uint64_t code, number_or(file, directory, Tag::Compression, 1));
+  PENSTOCK_ASSIGN(image.compression, compression_of(code, where(directory, 259)));
+  PENSTOCK_ASSIGN(const std::uint64_t fill_order, number_or(file, directory, Tag::FillOrder, 1));
+  if (fill_order == 2 && image.compression.code == 5)
+    return unsupported(where(directory, 266), "LZW whose bytes are stored lowest bit first");
+  PENSTOCK_ASSIGN(const std::uint64_t photometric, number_or(file, directory, Tag::PhotometricInterpretation, 1));
+  if (photometric == 6) return unsupported(where(directory, 262), "YCbCr without JPEG");
+  if (image.compression.predicts) {
+    PENSTOCK_ASSIGN(image.predictor, number_or(file, directory, Tag::Predictor, 1));
+    if (image.predictor < 1 || image.predictor > 3)
+      return unsupported(where(directory, 317), fmt::format("predictor {}", image.predictor));
+  }
+  PENSTOCK_TRY(read_layout(file, directory, image));
+  return image;
+}
+
+/// Decided once a file: a single strip that begins so may be broken.
+Result<bool> has_old_style_lzw(ByteSource& file, const Directory& directory, const Image& image) {
+  Field first = *image.offsets;
+  first.count = std::min<std::uint64_t>(first.count, 16);
+  PENSTOCK_ASSIGN(const auto offsets, whole_numbers(file, directory, first, first.count));
+  for (const std::uint64_t offset : offsets) {
+    if (offset == 0) continue;
+    if (offset > file.size() || file.size() - offset < 2) return false;  // said when the strip is read
+    PENSTOCK_ASSIGN(const ByteView bytes, file.get(offset, 2));
+    return is_old_style_lzw(bytes);
+  }
+  return false;
+}
+
+Result<std::vector<CodecSpec>> codecs_of(ByteSource& file, const Directory& directory, const Image& image,
+                                         const DType& dtype) {
+  std::vector<CodecSpec> codecs;
+  const bool interleaved = image.samples > 1 && !image.planar;
+  if (interleaved) codecs.push_back({"transpose", R"({"order":[1,2,0]})"});
+  const std::string_view endian = directory.byte_order == std::endian::little ? "little" : "big";
+  if (image.predictor > 1)
+    codecs.push_back({"tiff.predictor", fmt::format(R"({{"predictor":{},"samples":{},"endian":"{}"}})", image.predictor,
+                                                    interleaved ? image.samples : 1, endian)});
+  else
+    codecs.push_back({"bytes", dtype.swap_unit() > 1 ? fmt::format(R"({{"endian":"{}"}})", endian) : "{}"});
+  if (image.compression.codec.empty()) return codecs;
+  CodecSpec compressor{std::string(image.compression.codec), "{}"};
+  if (image.compression.code == 5) {
+    PENSTOCK_ASSIGN(const bool old_style, has_old_style_lzw(file, directory, image));
+    if (old_style) compressor.configuration = R"({"variant":"old_style"})";
+  }
+  codecs.push_back(std::move(compressor));
+  return codecs;
+}
+
+Result<TableColumn> column_of(const Directory& directory, const Field& field, std::uint64_t chunks) {
+  if (field.type != 3 && field.type != 4 && field.type != 16)
+    return invalid(where(directory, field.tag), fmt::format("is of type {}, no whole numbers", field.type));
+  if (field.count < chunks)
+    return invalid(where(directory, field.tag), fmt::format("{} values for {} tiles or strips", field.count, chunks));
+  return TableColumn{field.offset_bytes, type_bytes(field.type), {}};
+}
+
+Result<ChunkTable> table_of(const Directory& directory, const Image& image, const Dataset& dataset,
+                            std::string_view key) {
+  ChunkTable table;
+  table.key = key;
+  table.byte_order = directory.byte_order;
+  table.cropped_at_edges = {false, !image.tiled, false};
+  PENSTOCK_ASSIGN_IN(const std::uint64_t elements, element_count(dataset.shape), "image");
+  PENSTOCK_ASSIGN_IN(const std::uint64_t bytes, checked_mul(elements, dataset.dtype.size_bytes), "image");
+  table.max_chunk_bytes = std::max(saturating_mul(2, bytes), kMinChunkBound);
+  PENSTOCK_ASSIGN(const std::uint64_t chunks, element_count(dataset.grid_shape()));
+  PENSTOCK_ASSIGN(table.offsets, column_of(directory, *image.offsets, chunks));
+  if (image.sizes == nullptr) return invalid(where(directory, image.tiled ? 325 : 279), "missing");
+  PENSTOCK_ASSIGN(table.sizes, column_of(directory, *image.sizes, chunks));
+  return table;
+}
+
+/// The value that was not measured, as an element; nullopt: none, or none of this type.
+std::optional<std::vector<std::byte>> nodata_of(const std::string& text, const DType& dtype) {
+  double value = 0;
+  std::string_view number = text;
+  while (number.starts_with(' ')) number.remove_prefix(1);
+  while (number.ends_with(' ')) number.remove_suffix(1);
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+  if (error != std::errc() || end != number.data() + number.size()) return std::nullopt;
+  std::string json(number);
+  if (dtype.kind == Kind::floating)
+    json = std::isnan(value)   ? "\"NaN\""
+           : std::isinf(value) ? (value > 0 ? "\"Infinity\"" : "\"-Infinity\"")
+                               : fmt::format("{}", value);
+  else if (dtype.kind != Kind::signed_int && dtype.kind != Kind::unsigned_int)
+    return std::nullopt;
+  else if (value == std::floor(value) && std::abs(value) < 0x1p53)
+    json = fmt::format("{:.0f}", value);
+  auto element = fill_from_json(dtype, json);
+  if (!element) return std::nullopt;
+  return *std::move(element);
+}
+
+Json about(ByteSource& file, const std::vector<Directory>& directories, const Image& image) {
+  Json out = Json::object();
+  out["compression"] = image.compression.name;
+  if (image.predictor > 1) out["predictor"] = image.predictor;
+  out["layout"] = image.tiled ? "tiles" : "strips";
+  out["interleave"] = image.planar ? "band" : "pixel";
+  Json overviews = Json::array();
+  std::uint64_t masks = 0, others = 0;
+  for (std::size_t i = 1; i < directories.size(); ++i) {
+    const auto kind = number_or(file, directories[i], Tag::NewSubfileType, 0);
+    const auto width = number_or(file, directories[i], Tag::ImageWidth, 0);
+    const auto height = number_or(file, directories[i], Tag::ImageLength, 0);
+    if (!kind || !width || !height) continue;  // that directory is not what is read
+    if ((*kind & 4) != 0)
+      ++masks;
+    else if ((*kind & 1) != 0)
+      overviews.push_back({*height, *width});
+    else
+      ++others;
+  }
+  if (!overviews.empty()) out["overviews"] = std::move(overviews);
+  if (masks > 0) out["masks"] = masks;
+  if (others > 0) out["other_images"] = others;
+  return out;
+}
+
+}  // namespace
+
+Result<Dataset> parse(ByteSource& file, std::string_view key) {
+  PENSTOCK_ASSIGN(const std::vector<Directory> directories, read_directories(file, kMaxImages));
+  const Directory& directory = directories.front();
+  PENSTOCK_ASSIGN(const Image image, read_image(file, directory));
+  Dataset dataset;
+  dataset.format = {"tiff", directory.big ? 43 : 42};
+  PENSTOCK_ASSIGN(dataset.dtype, dtype_of(image, directory));
+  dataset.shape = {image.samples, image.height, image.width};
+  dataset.chunk_shape = {image.planar ? 1 : image.samples, image.chunk_height, image.chunk_width};
+  PENSTOCK_ASSIGN(dataset.codecs, codecs_of(file, directory, image, dataset.dtype));
+  PENSTOCK_ASSIGN(dataset.placement, table_of(directory, image, dataset, key));
+  dataset.fill.assign(dataset.dtype.size_bytes, std::byte{0});
+  if (const Field* const field = directory.find(Tag::GDAL_NODATA); field != nullptr) {
+    PENSTOCK_ASSIGN(const std::string nodata, text(file, *field, 64));
+    dataset.nodata = nodata_of(nodata, dataset.dtype);
+    if (dataset.nodata) dataset.fill = *dataset.nodata;
+  }
+  dataset.attributes = dump_json(Json{{"tiff", about(file, directories, image)}});
+  dataset.dims = named_dimensions(std::array<std::optional<std::string>, 3>{"band", "y", "x"});
+  PENSTOCK_TRY(add_place(file, directory, dataset));
+  return dataset;
+}
+
+}  // namespace penstock::tiff

@@ -1,0 +1,224 @@
+// File's face: what was asked for becomes a request.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "core/guard.hpp"
+#include "core/settings.hpp"
+#include "device/backend.hpp"
+#include "io/choose.hpp"
+#include "io/page_cache.hpp"
+#include "io/pool.hpp"
+#include "penstock/io.hpp"
+
+namespace penstock {
+namespace {
+
+using io::Direction;
+using io::Order;
+using io::Request;
+
+/// A request that one core is done with in the time that it takes to wake another.
+constexpr std::uint64_t kSmallBytes = std::uint64_t{1} << 18;
+constexpr std::uint64_t kMaxHostPieceBytes = std::uint64_t{1} << 30;
+
+struct Asked {
+  void* memory;
+  std::uint64_t bytes;
+  std::uint64_t offset;
+  const IoOptions& options;
+};
+
+/// Where the memory is.
+Device device_of(const Asked& asked) {
+  if (asked.options.stream) return asked.options.stream->device();
+  Backend* const cuda = find_backend(Device::Type::cuda);
+  if (cuda == nullptr || asked.bytes == 0 || cuda->count() == 0) return {};
+  const Result<int> index = cuda->index_of(asked.memory);
+  return index ? Device{Device::Type::cuda, *index} : Device{};
+}
+
+Status check(const io::OpenFile& file, Direction direction, const Asked& asked) {
+  const bool reading = direction == Direction::read;
+  if (reading ? !file.may_read() : !file.may_write())
+    return Error(ErrorCode::permission_denied,
+                 file.path + ": opened for " + (reading ? "writing only" : "reading only"));
+  const std::uint64_t most = std::numeric_limits<std::int64_t>::max();
+  if (asked.bytes > most || asked.offset > most - asked.bytes || file.append_from > most - asked.bytes - asked.offset)
+    return Error(ErrorCode::out_of_range, file.path + ": " + std::to_string(asked.bytes) + " bytes from byte " +
+                                              std::to_string(asked.offset) + " are past what a file can hold");
+  if (asked.memory == nullptr && asked.bytes > 0)
+    return Error(ErrorCode::invalid_argument, file.path + ": no memory was given");
+  return {};
+}
+
+/// Pieces so large that a copy takes far longer than it takes to start, and so many that every thread has some.
+Status cut(Order& order, const IoOptions& options) {
+  std::uint64_t threads = options.threads;
+  if (threads == 0) {
+    PENSTOCK_ASSIGN(threads, default_threads());
+    threads = std::max(threads, order.choice.engine->min_pieces);
+  }
+  order.at_once = threads;
+  const bool on_device = order.device.type != Device::Type::cpu;
+  const bool is_staged = on_device || order.choice.offer.offset_align > 1;
+  std::uint64_t most = is_staged ? io::kMaxStagedBytes : kMaxHostPieceBytes;
+  if (on_device) {
+    PENSTOCK_ASSIGN(most, io::staged_piece_bytes(order.device.type, threads));
+  }
+  order.piece_bytes = options.piece_bytes;
+  if (order.piece_bytes == 0)
+    order.piece_bytes = std::clamp(order.bytes / (2 * threads) / 4096 * 4096, kSmallBytes, io::kMaxStagedBytes);
+  order.piece_bytes = std::min(order.piece_bytes, most);
+  return {};
+}
+
+Result<Order> order_of(const std::shared_ptr<io::OpenFile>& file, Direction direction, const Asked& asked) {
+  PENSTOCK_TRY(check(*file, direction, asked));
+  Order order;
+  order.file = file;
+  order.direction = direction;
+  order.memory = static_cast<std::byte*>(asked.memory);
+  order.bytes = asked.bytes;
+  order.offset = asked.offset + (direction == Direction::write ? file->append_from : 0);
+  order.device = device_of(asked);
+  order.keep = asked.options.keep;
+  order.stop = asked.options.cancel;
+  PENSTOCK_ASSIGN(order.choice, io::choose(*file, direction, order.offset, order.bytes));
+  PENSTOCK_TRY(cut(order, asked.options));
+  if (order.device.type != Device::Type::cpu) {
+    Stream stream;
+    if (asked.options.stream) {
+      stream = *asked.options.stream;
+    } else {
+      PENSTOCK_ASSIGN(stream, Stream::wrap(order.device, nullptr));
+    }
+    PENSTOCK_ASSIGN(order.after, Event::record(stream));
+  }
+  return order;
+}
+
+enum class Wait : std::uint8_t { no, yes };
+
+std::shared_ptr<Request> start(const std::shared_ptr<io::OpenFile>& file, Direction direction, const Asked& asked,
+                               Wait wait) {
+  if (!file->begin()) return Request::failed(Error(ErrorCode::closed, file->path + ": the file is closed"));
+  auto order = guarded([&] { return order_of(file, direction, asked); });
+  if (!order) {
+    file->end();
+    return Request::failed(std::move(order).error());
+  }
+  auto request = std::make_shared<Request>(*std::move(order));
+  const Order& made = request->order();
+  const bool is_host = made.device.type == Device::Type::cpu;
+  if (made.bytes == 0)
+    request->conclude();
+  else if (is_host && wait == Wait::yes && (request->pieces() == 1 || made.at_once == 1))
+    io::Pool::run_here(request);
+  else
+    io::Pool::get().submit(request);
+  return request;
+}
+
+}  // namespace
+
+bool IoFuture::done() const { return request_->done(); }
+bool IoFuture::wait_for(std::chrono::nanoseconds time) const { return request_->wait_for(time); }
+Result<Report> IoFuture::get() const { return request_->result(); }
+void IoFuture::then(std::function<void(const Result<Report>&)> call) const { request_->then(std::move(call)); }
+
+Result<File> File::open(const std::string& path, std::string_view flags, const FileOptions& options) {
+  PENSTOCK_ASSIGN(auto file, io::open_path(path, flags, options));
+  return File(std::move(file));
+}
+
+Result<File> File::from_descriptor(int fd, const FileOptions& options) {
+  PENSTOCK_ASSIGN(auto file, io::adopt(fd, options));
+  return File(std::move(file));
+}
+
+IoFuture File::start_read(void* to, std::uint64_t bytes, std::uint64_t offset, const IoOptions& options) const {
+  return IoFuture(start(file_, Direction::read, {to, bytes, offset, options}, Wait::no));
+}
+
+IoFuture File::start_write(const void* from, std::uint64_t bytes, std::uint64_t offset,
+                           const IoOptions& options) const {
+  // A write does not write through the pointer; the request is shared with reading.
+  return IoFuture(start(file_, Direction::write, {const_cast<void*>(from), bytes, offset, options}, Wait::no));
+}
+
+Result<Report> File::read(void* to, std::uint64_t bytes, std::uint64_t offset, const IoOptions& options) const {
+  return start(file_, Direction::read, {to, bytes, offset, options}, Wait::yes)->result();
+}
+
+Result<Report> File::write(const void* from, std::uint64_t bytes, std::uint64_t offset,
+                           const IoOptions& options) const {
+  return start(file_, Direction::write, {const_cast<void*>(from), bytes, offset, options}, Wait::yes)->result();
+}
+
+namespace {
+
+/// Does `work` while the file is kept open.
+template <class Work>
+auto while_open(io::OpenFile& file, const Work& work) -> decltype(work()) {
+  if (!file.begin()) return Error(ErrorCode::closed, file.path + ": the file is closed");
+  auto result = guarded(work);
+  file.end();
+  return result;
+}
+
+}  // namespace
+
+Status File::flush() const {
+  return while_open(*file_, [&]() -> Status {
+    if (uninterrupted([&] { return ::fdatasync(file_->fd.get()); }) != 0) return errno_error(errno, file_->path);
+    return {};
+  });
+}
+
+Status File::close() const { return file_->close(); }
+
+bool File::closed() const {
+  const std::scoped_lock lock(file_->mutex);
+  return file_->closed;
+}
+
+int File::descriptor() const { return closed() ? -1 : file_->fd.get(); }
+int File::open_flags() const { return closed() ? -1 : file_->flags; }
+const std::string& File::path() const { return file_->path; }
+
+Result<std::uint64_t> File::size_bytes() const {
+  return while_open(*file_, [&]() -> Result<std::uint64_t> {
+    struct stat info{};
+    if (uninterrupted([&] { return ::fstat(file_->fd.get(), &info); }) != 0) return errno_error(errno, file_->path);
+    return static_cast<std::uint64_t>(info.st_size);
+  });
+}
+
+std::vector<EngineAnswer> File::engines() const {
+  std::vector<EngineAnswer> answers;
+  const bool is_open = file_->begin();
+  for (const io::Engine& engine : io::engines()) {
+    io::Offer offer{false, "the file is closed"};
+    if (is_open) offer = engine.offer(*file_);
+    const std::string unasked = offer.serves ? engine.unasked(*file_) : std::string();
+    answers.push_back({std::string(engine.name), offer.serves, unasked.empty() ? offer.why : unasked});
+  }
+  if (is_open) file_->end();
+  return answers;
+}
+
+Result<PageCount> File::page_cache(std::uint64_t offset, std::uint64_t bytes) const {
+  return while_open(*file_, [&] { return io::count_pages(*file_, offset, bytes); });
+}
+
+Status File::drop_page_cache(std::uint64_t offset, std::uint64_t bytes) const {
+  return while_open(*file_, [&] { return io::drop_pages(*file_, offset, bytes); });
+}
+
+void wait_for_io() { io::Pool::get().wait_idle(); }
+
+}  // namespace penstock

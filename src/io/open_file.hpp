@@ -1,0 +1,63 @@
+// A file that is open, and what is known of it.
+#pragma once
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "io/posix.hpp"
+#include "penstock/io.hpp"
+
+namespace penstock::io {
+
+/// What O_DIRECT needs of a file, found out when it is first asked for.
+struct DirectFacts {
+  FileDescriptor fd;               ///< of the same file, opened with O_DIRECT; none: not to be had
+  std::uint64_t offset_align = 0;  ///< of offsets and lengths in the file
+  std::uint64_t memory_align = 0;  ///< of addresses
+  std::string why;                 ///< how that is known, or why it is not to be had
+};
+
+struct OpenFile {
+  std::string path;
+  FileDescriptor fd;
+  int flags = 0;
+  FileOptions options;
+  std::uint64_t append_from = 0;  ///< writes count from here
+  std::string network;            ///< the kind of file system where it is one over a network
+
+  [[nodiscard]] bool may_read() const { return (flags & 3) != 1; }   // O_ACCMODE, O_WRONLY
+  [[nodiscard]] bool may_write() const { return (flags & 3) != 0; }  // O_RDONLY
+  /// Looks once, at the first call.
+  const DirectFacts& direct();
+  /// The system refused O_DIRECT after all: from now on it is not offered.
+  void refuse_direct(std::string why);
+  [[nodiscard]] bool direct_refused() const { return refused.load(std::memory_order_acquire); }
+  [[nodiscard]] std::string refusal();
+
+  /// Counts a request; false: closed.  Every `begin` that gave true has its `end`.
+  bool begin();
+  void end();
+  Status close();
+
+  std::mutex mutex;  // guards what follows
+  std::condition_variable idle;
+  std::uint64_t under_way = 0;
+  bool closed = false;
+
+ private:
+  std::once_flag looked;
+  DirectFacts facts;
+  std::atomic<bool> refused{false};
+  std::string refused_why;
+};
+
+/// Errors: those of File::open and File::from_descriptor.
+Result<std::shared_ptr<OpenFile>> open_path(const std::string& path, std::string_view flags,
+                                            const FileOptions& options);
+Result<std::shared_ptr<OpenFile>> adopt(int fd, const FileOptions& options);
+
+}  // namespace penstock::io

@@ -1,0 +1,112 @@
+#include "io/request.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace penstock::io {
+
+std::uint64_t Piece::offset() const { return request->order().offset + at; }
+std::byte* Piece::memory() const { return request->order().memory + at; }
+
+Request::Request(Order order) : order_(std::move(order)), process_(::getpid()) {}
+
+std::shared_ptr<Request> Request::failed(Error error) {
+  auto request = std::make_shared<Request>(Order{});
+  request->result_ = std::move(error);
+  return request;
+}
+
+std::uint64_t Request::pieces() const {
+  const std::uint64_t first = order_.offset / order_.piece_bytes;
+  return (order_.offset + std::max<std::uint64_t>(order_.bytes, 1) - 1) / order_.piece_bytes - first + 1;
+}
+
+Piece Request::claim(const std::shared_ptr<Request>& self) {
+  Piece piece{self, next_, 0};
+  const std::uint64_t in_piece = piece.offset() % order_.piece_bytes;
+  piece.bytes = std::min(order_.piece_bytes - in_piece, order_.bytes - next_);
+  next_ += piece.bytes;
+  ++active_;
+  ++claimed_;
+  return piece;
+}
+
+bool Request::ended(Status status, double seconds) {
+  --active_;
+  seconds_ += seconds;
+  if (!status && !error_) error_ = std::move(status).error();
+  return active_ == 0 && !has_more();
+}
+
+void Request::conclude() {
+  Result<Report> result = error_ ? Result<Report>(*error_) : Result<Report>(report());
+  order_.keep.reset();
+  std::vector<std::function<void(const Result<Report>&)>> calls;
+  {
+    const std::scoped_lock lock(mutex_);
+    result_ = std::move(result);
+    calls.swap(calls_);
+    ended_.notify_all();
+  }
+  order_.file->end();  // who waits to close the file finds its requests done; a callback may close it
+  for (const auto& call : calls) call(*result_);
+}
+
+Report Request::report() const {
+  const bool reading = order_.direction == Direction::read;
+  Report report;
+  report.operation = reading ? "read" : "write";
+  report.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  report.decoded_bytes = report.stored_bytes = order_.bytes;
+  report.requests = claimed_;
+  report.threads = std::min(order_.at_once, claimed_);
+  StageReport stage;
+  stage.stage = reading ? "fetch" : "store";
+  stage.path = std::string("file, ") + std::string(order_.choice.engine->name) + ", " + order_.device.name();
+  stage.reason = order_.choice.why;
+  const bool was_direct = order_.choice.engine->kind == IoEngine::direct;
+  if (was_direct && order_.file->direct_refused()) stage.reason += "; then buffered: " + order_.file->refusal();
+  stage.bytes = order_.bytes;
+  stage.seconds = seconds_;
+  stage.counts.push_back({"pieces", claimed_});
+  report.stages.push_back(std::move(stage));
+  return report;
+}
+
+bool Request::done() const {
+  const std::scoped_lock lock(mutex_);
+  return result_.has_value();
+}
+
+bool Request::wait_for(std::optional<std::chrono::nanoseconds> time) const {
+  std::unique_lock lock(mutex_);
+  const auto there = [&] { return result_.has_value(); };
+  if (there()) return true;
+  if (process_ != ::getpid()) return true;  // it never comes here: `result` says so
+  if (time) return ended_.wait_for(lock, *time, there);
+  ended_.wait(lock, there);
+  return true;
+}
+
+Result<Report> Request::result() const {
+  (void)wait_for(std::nullopt);
+  const std::scoped_lock lock(mutex_);
+  if (result_) return *result_;
+  return Error(ErrorCode::internal, "this process was forked while the request was under way: its threads are not here")
+      .set_hint("Wait for it in the process that started it, or fork before.");
+}
+
+void Request::then(std::function<void(const Result<Report>&)> call) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!result_) {
+      calls_.push_back(std::move(call));
+      return;
+    }
+  }
+  call(*result_);
+}
+
+}  // namespace penstock::io

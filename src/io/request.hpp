@@ -1,0 +1,86 @@
+// One request for bytes of a file, on its way.
+#pragma once
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "io/choose.hpp"
+#include "penstock/io.hpp"
+
+namespace penstock::io {
+
+/// A part of a request that one thread moves.
+struct Piece {
+  std::shared_ptr<Request> request;
+  std::uint64_t at = 0;  ///< in the request
+  std::uint64_t bytes = 0;
+  [[nodiscard]] std::uint64_t offset() const;
+  [[nodiscard]] std::byte* memory() const;
+};
+
+/// What a request is; does not change while it runs.
+struct Order {
+  std::shared_ptr<OpenFile> file;
+  Direction direction = Direction::read;
+  std::byte* memory = nullptr;
+  std::uint64_t bytes = 0;
+  std::uint64_t offset = 0;
+  Device device;
+  std::optional<Event> after;  ///< on a device: what comes before
+  std::shared_ptr<const void> keep;
+  CancelToken stop;
+  Choice choice;
+  std::uint64_t piece_bytes = 0;
+  std::uint64_t at_once = 1;
+};
+
+class Request {
+ public:
+  /// The file counts it until it has ended.
+  explicit Request(Order order);
+  ~Request() = default;
+  Request(const Request&) = delete;
+  Request& operator=(const Request&) = delete;
+  /// One that has ended before it began.
+  static std::shared_ptr<Request> failed(Error error);
+
+  [[nodiscard]] const Order& order() const { return order_; }
+  [[nodiscard]] std::uint64_t pieces() const;
+
+  /// The next piece; not called once has_more is false.  After a piece has failed there is none.  The caller sees to it
+  /// that one thread at a time calls these (Pool: its mutex).
+  [[nodiscard]] bool has_more() const { return next_ < order_.bytes && !error_; }
+  [[nodiscard]] std::uint64_t active() const { return active_; }
+  Piece claim(const std::shared_ptr<Request>& self);
+  /// A piece has ended; true: it was the last, and `conclude` is to be called.
+  bool ended(Status status, double seconds);
+  /// Ends the request, outside of any lock.
+  void conclude();
+
+  [[nodiscard]] bool done() const;
+  [[nodiscard]] bool wait_for(std::optional<std::chrono::nanoseconds> time) const;
+  [[nodiscard]] Result<Report> result() const;
+  void then(std::function<void(const Result<Report>&)> call);
+
+ private:
+  [[nodiscard]] Report report() const;
+
+  Order order_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::uint64_t next_ = 0, active_ = 0, claimed_ = 0;
+  double seconds_ = 0;
+  std::optional<Error> error_;
+
+  mutable std::mutex mutex_;  // guards what follows
+  mutable std::condition_variable ended_;
+  std::optional<Result<Report>> result_;
+  std::vector<std::function<void(const Result<Report>&)>> calls_;
+  int process_;  ///< that has the threads
+};
+
+}  // namespace penstock::io

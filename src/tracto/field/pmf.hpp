@@ -1,0 +1,146 @@
+// The field that probabilistic tracking samples: amplitudes in the directions of a half sphere, 16 bits each, a scale
+// for each voxel; only voxels that were fitted have amplitudes.
+#pragma once
+#include <cstdint>
+
+#include "device/portable.hpp"
+#include "device/team.hpp"
+#include "tracto/math.hpp"
+
+namespace penstock::tracto {
+
+inline constexpr std::uint32_t kMaxAmplitudes = 1024;
+inline constexpr std::uint32_t kNoNeighbour = 0xffff;
+inline constexpr std::uint32_t kNeighbourSlots = 16;
+
+/// Everything that tracking is told, one flat block.  Voxel coordinates: whole numbers are centres.
+struct TrackParams {
+  std::uint32_t dims[3];
+  std::uint32_t directions;  ///< of the half sphere
+  std::uint32_t stride;      ///< elements of a voxel's amplitudes
+  float step_voxel[3];       ///< one step along each axis, in voxels
+  float cos_max_angle;
+  float pmf_threshold;  ///< part of the largest amplitude
+  float stop_below;
+  float relative_peak;
+  float cos_separation;
+  std::uint32_t max_peaks;
+  std::uint32_t max_points;  ///< of a streamline
+  std::uint32_t random_seed[2];
+  float world_from_voxel[12];
+};
+
+/// The buffers of a launch, as a list of bindings; each is flat.
+struct TrackBuffers {
+  const std::int32_t* row;         ///< (z, y, x): row of the voxel in `pmf` and `scale`, negative: none
+  const std::uint16_t* pmf;        ///< (rows, stride)
+  const float* scale;              ///< (rows): amplitude = pmf * scale
+  const float* stop;               ///< (z, y, x): what `stop_below` is compared with
+  const float* vertex;             ///< (3, stride): x of all directions, then y, then z
+  const std::uint16_t* neighbour;  ///< (directions, kNeighbourSlots), filled up with kNoNeighbour
+};
+
+/// The eight voxels about a point, and their parts.  Beyond the outermost centres the nearest voxel counts.
+struct Corners {
+  std::uint32_t voxel[8];
+  float part[8];
+};
+
+/// Whether a point lies in the volume: no further than half a voxel beyond a centre.
+PENSTOCK_HD bool inside(const TrackParams& t, const Vec3& p) {
+  return p.x >= -0.5f && p.x < static_cast<float>(t.dims[0]) - 0.5f && p.y >= -0.5f &&
+         p.y < static_cast<float>(t.dims[1]) - 0.5f && p.z >= -0.5f && p.z < static_cast<float>(t.dims[2]) - 0.5f;
+}
+
+/// Of a point inside.
+PENSTOCK_HD Corners corners_of(const TrackParams& t, const Vec3& p) {
+  const float at[3] = {p.x, p.y, p.z};
+  std::uint32_t low[3], high[3];
+  float w[3];
+  for (int d = 0; d < 3; ++d) {
+    const std::int32_t floor = floor_int(at[d]), last = static_cast<std::int32_t>(t.dims[d]) - 1;
+    w[d] = at[d] - static_cast<float>(floor);
+    low[d] = static_cast<std::uint32_t>(floor < 0 ? 0 : floor);
+    high[d] = static_cast<std::uint32_t>(floor + 1 > last ? last : floor + 1);
+  }
+  Corners c;
+  for (int k = 0; k < 8; ++k) {
+    const std::uint32_t x = (k & 1) != 0 ? high[0] : low[0], y = (k & 2) != 0 ? high[1] : low[1],
+                        z = (k & 4) != 0 ? high[2] : low[2];
+    c.voxel[k] = (z * t.dims[1] + y) * t.dims[0] + x;
+    c.part[k] = ((k & 1) != 0 ? w[0] : 1 - w[0]) * ((k & 2) != 0 ? w[1] : 1 - w[1]) * ((k & 4) != 0 ? w[2] : 1 - w[2]);
+  }
+  return c;
+}
+
+/// A map at a point inside.
+PENSTOCK_HD float sample_map(const float* map, const Corners& c) {
+  float sum = 0;
+  for (int k = 0; k < 8; ++k) sum += c.part[k] * map[c.voxel[k]];
+  return sum;
+}
+
+/// The amplitudes of one corner, and what they are multiplied with; 0 where the voxel has none.
+struct CornerRow {
+  const std::uint16_t* pmf;
+  float part;
+};
+PENSTOCK_HD CornerRow corner_row(const TrackParams& t, const TrackBuffers& in, const Corners& c, int k) {
+  const std::int32_t row = in.row[c.voxel[k]];
+  return {in.pmf + static_cast<std::uint64_t>(row < 0 ? 0 : row) * t.stride, row < 0 ? 0 : c.part[k] * in.scale[row]};
+}
+
+/// The amplitudes at a point inside, into `out` (shared by the team).  They are not negative, so that their bits as
+/// whole numbers are in the same order.
+template <class Team>
+PENSTOCK_HD void sample_pmf(const Team& team, const TrackParams& t, const TrackBuffers& in, const Corners& c,
+                            float* out) {
+  const CornerRow a = corner_row(t, in, c, 0), b = corner_row(t, in, c, 1), d = corner_row(t, in, c, 2),
+                  e = corner_row(t, in, c, 3), f = corner_row(t, in, c, 4), g = corner_row(t, in, c, 5),
+                  h = corner_row(t, in, c, 6), j = corner_row(t, in, c, 7);
+  team.for_each(t.directions, [=](std::uint32_t i) {  // by value: a compiler then sees that nothing overlaps
+    out[i] = a.part * static_cast<float>(a.pmf[i]) + b.part * static_cast<float>(b.pmf[i]) +
+             d.part * static_cast<float>(d.pmf[i]) + e.part * static_cast<float>(e.pmf[i]) +
+             f.part * static_cast<float>(f.pmf[i]) + g.part * static_cast<float>(g.pmf[i]) +
+             h.part * static_cast<float>(h.pmf[i]) + j.part * static_cast<float>(j.pmf[i]);
+  });
+}
+
+/// Largest of `n` numbers that are not negative; uniform.
+template <class Team>
+PENSTOCK_HD float team_largest(const Team& team, const float* values, std::uint32_t n) {
+  auto most = team.map([&](std::uint32_t lane) {
+    std::uint32_t bits = 0;
+    for (std::uint32_t i = lane; i < n; i += Team::lanes) {
+      const std::uint32_t b = float_bits(values[i]);
+      bits = b > bits ? b : bits;
+    }
+    return bits;
+  });
+  return bits_float(team.largest(most));
+}
+
+/// The same without lanes, for a compiler to make vectors of.
+template <int N>
+float team_largest(const HostTeam<N>&, const float* values, std::uint32_t n) {
+  std::int32_t most = 0;
+  for (std::uint32_t i = 0; i < n; ++i) {
+    const auto bits = static_cast<std::int32_t>(float_bits(values[i]));
+    most = bits > most ? bits : most;
+  }
+  return bits_float(static_cast<std::uint32_t>(most));
+}
+
+/// The lowest number below `n` whose value is `wanted`, which one has; uniform.
+template <class Team>
+PENSTOCK_HD std::uint32_t lowest_equal(const Team& team, const float* values, std::uint32_t n, float wanted) {
+  auto lowest = team.map([&](std::uint32_t lane) {
+    std::uint32_t found = 0;  // counted from the end, so that the largest is the lowest number
+    for (std::uint32_t i = lane; i < n && found == 0; i += Team::lanes)
+      if (values[i] == wanted) found = n - i;
+    return found;
+  });
+  return n - team.largest(lowest);
+}
+
+}  // namespace penstock::tracto

@@ -1,0 +1,25 @@
+#include "tracto/file/tractogram.hpp"
+
+#include <filesystem>
+
+#include "tracto/file/tck.hpp"
+#include "tracto/file/trk.hpp"
+#include "tracto/file/trx.hpp"
+
+namespace penstock::tracto {
+
+Result<std::unique_ptr<TractogramWriter>> begin_tractogram(const std::string& path, const ImageGrid& grid,
+                                                           bool replace) {
+  const std::string ending = std::filesystem::path(path).extension().string();
+  if (ending != ".trx" && ending != ".trk" && ending != ".tck")
+    return Error(ErrorCode::invalid_argument, path + ": the name must end in .trx, .trk or .tck");
+  std::error_code code;
+  if (std::filesystem::is_directory(path, code)) return Error(ErrorCode::is_directory, path + ": is a directory");
+  if (!replace && std::filesystem::exists(path, code))
+    return Error(ErrorCode::already_exists, path + ": is there already").set_hint("--force replaces it.");
+  if (ending == ".trk") return begin_trk(path, grid);
+  if (ending == ".tck") return begin_tck(path);
+  return begin_trx(path, grid);
+}
+
+}  // namespace penstock::tracto

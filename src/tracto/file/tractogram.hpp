@@ -1,0 +1,50 @@
+// What a file of streamlines takes, whatever its format.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "penstock/dataset.hpp"
+#include "penstock/error.hpp"
+
+namespace penstock::tracto {
+
+/// The image that the points of a file belong to.
+struct ImageGrid {
+  std::array<std::uint64_t, 3> dims = {};
+  Affine world_from_voxel;
+};
+
+/// Streamlines, one behind the other.
+struct StreamlineBatch {
+  std::span<const std::array<float, 3>> points;  ///< world, mm
+  std::span<const std::uint32_t> lengths;        ///< points of each streamline
+  // What is said of each streamline.
+  std::span<const std::array<float, 3>> seed_points;  ///< world, mm
+  std::span<const std::uint64_t> seed_numbers;
+  std::span<const float> lengths_mm;
+  std::span<const std::array<std::uint8_t, 2>> reasons;  ///< EndReason of the backward and of the forward half
+};
+
+/// A file that is written batch by batch and appears whole when it is finished, or not at all.
+class TractogramWriter {
+ public:
+  virtual ~TractogramWriter() = default;
+  /// Errors: no_space, io_error.
+  virtual Status append(const StreamlineBatch& batch) = 0;
+  /// `check` is asked now and then; its error ends the work.  Errors: no_space, io_error.
+  virtual Status finish(const std::function<Status()>& check) = 0;
+  /// What it is, for the report: "TRX".
+  [[nodiscard]] virtual std::string_view format() const = 0;
+};
+
+/// By the name's ending: .trx, .trk or .tck.  `replace`: a file that is there.
+/// Errors: invalid_argument (another ending, a grid that the format cannot say), already_exists, permission_denied,
+/// io_error.
+Result<std::unique_ptr<TractogramWriter>> begin_tractogram(const std::string& path, const ImageGrid& grid,
+                                                           bool replace);
+
+}  // namespace penstock::tracto

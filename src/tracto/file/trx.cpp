@@ -1,0 +1,119 @@
+#include "tracto/file/trx.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <vector>
+
+#include "core/json.hpp"
+#include "store/posix.hpp"
+#include "store/zip/writer.hpp"
+
+namespace penstock::tracto {
+namespace {
+
+/// A member that grows.
+struct Spool {
+  std::string name;
+  std::FILE* file = nullptr;
+  std::uint64_t bytes = 0;
+
+  ~Spool() {
+    if (file != nullptr) std::fclose(file);
+  }
+  Status begin() {
+    file = std::tmpfile();
+    if (file == nullptr) return errno_error(errno, "a temporary file for " + name);
+    return {};
+  }
+  Status write(ByteView more) {
+    if (std::fwrite(more.data(), 1, more.size(), file) != more.size())
+      return errno_error(errno, "the temporary file of " + name);
+    bytes += more.size();
+    return {};
+  }
+};
+
+class TrxWriter final : public TractogramWriter {
+ public:
+  TrxWriter(std::string path, const ImageGrid& grid) : path_(std::move(path)), grid_(grid) {}
+
+  Status begin() {
+    std::error_code code;
+    if (std::filesystem::exists(path_, code)) {
+      PENSTOCK_ASSIGN(replaced_, zip::open_source(path_));
+    }
+    PENSTOCK_ASSIGN(zip_, zip::Writer::begin(path_));
+    for (const char* name : {"positions.3.float32", "offsets.uint64", "dps/seed.3.float32", "dps/seed_index.uint64",
+                             "dps/length_mm.float32", "dps/reason.2.uint8"}) {
+      members_.push_back(std::make_unique<Spool>());
+      members_.back()->name = name;
+      PENSTOCK_TRY(members_.back()->begin());
+    }
+    return {};
+  }
+
+  Status append(const StreamlineBatch& batch) override {
+    std::vector<std::uint64_t> offsets(batch.lengths.size());
+    for (std::size_t i = 0; i < batch.lengths.size(); ++i) {
+      offsets[i] = points_;
+      points_ += batch.lengths[i];
+    }
+    streamlines_ += batch.lengths.size();
+    const ByteView parts[] = {std::as_bytes(batch.points),      std::as_bytes(std::span(offsets)),
+                              std::as_bytes(batch.seed_points), std::as_bytes(batch.seed_numbers),
+                              std::as_bytes(batch.lengths_mm),  std::as_bytes(batch.reasons)};
+    for (std::size_t i = 0; i < members_.size(); ++i) PENSTOCK_TRY_IN(members_[i]->write(parts[i]), path_);
+    return {};
+  }
+
+  Status finish(const std::function<Status()>& check) override {
+    Json affine = Json::array();
+    for (std::size_t i = 0; i < 3; ++i) {
+      Json row = Json::array();
+      for (std::size_t k = 0; k < 4; ++k) row.push_back(grid_.world_from_voxel.rows[4 * i + k]);
+      affine.push_back(std::move(row));
+    }
+    affine.push_back(Json::array({0.0, 0.0, 0.0, 1.0}));
+    Json header = Json::object();
+    header["VOXEL_TO_RASMM"] = std::move(affine);
+    header["DIMENSIONS"] = Json::array({grid_.dims[0], grid_.dims[1], grid_.dims[2]});
+    header["NB_STREAMLINES"] = streamlines_;
+    header["NB_VERTICES"] = points_;
+    const std::uint64_t last = points_;
+    PENSTOCK_TRY_IN(members_[1]->write(std::as_bytes(std::span(&last, 1))), path_);
+    zip::Members members;
+    const std::string text = dump_json(header);
+    const ByteView bytes = as_bytes(text);
+    PENSTOCK_ASSIGN(zip::Member member, zip_->append("header.json", {&bytes, 1}));
+    members.emplace("header.json", member);
+    for (const auto& spool : members_) {
+      if (std::fflush(spool->file) != 0) return errno_error(errno, path_ + ": the temporary file of " + spool->name);
+      PENSTOCK_ASSIGN(member, zip_->append_file(spool->name, fileno(spool->file), spool->bytes, check));
+      members.emplace(spool->name, member);
+    }
+    return zip_->finish(members, replaced_.get(), Durable::none);
+  }
+
+  [[nodiscard]] std::string_view format() const override { return "TRX"; }
+
+ private:
+  std::string path_;
+  ImageGrid grid_;
+  std::unique_ptr<zip::Writer> zip_;
+  std::shared_ptr<const zip::FileSource> replaced_;
+  std::vector<std::unique_ptr<Spool>> members_;
+  std::uint64_t streamlines_ = 0, points_ = 0;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<TractogramWriter>> begin_trx(const std::string& path, const ImageGrid& grid) {
+  auto writer = std::make_unique<TrxWriter>(path, grid);
+  PENSTOCK_TRY(writer->begin());
+  return std::unique_ptr<TractogramWriter>(std::move(writer));
+}
+
+}  // namespace penstock::tracto

@@ -1,0 +1,35 @@
+// The diffusion tensor of a voxel by weighted least squares.
+#pragma once
+#include <Eigen/Core>
+#include <array>
+#include <span>
+
+#include "tracto/gradients/gradients.hpp"
+
+namespace penstock::tracto {
+
+struct Tensor3 {
+  std::array<double, 3> evals = {};                 ///< mm2/s, largest first, not negative
+  std::array<std::array<double, 3>, 3> evecs = {};  ///< evecs[i] belongs to evals[i]
+  [[nodiscard]] double fa() const;                  ///< fractional anisotropy, 0 to 1
+  [[nodiscard]] double md() const;                  ///< mean diffusivity
+};
+
+/// Fits ln S = X beta with weights exp(2 X beta_ols), as DIPY's TensorModel does ("WLS"; Chung et al. 2006).
+class TensorFit {
+ public:
+  /// What of a fit is asked for.
+  enum class Method : std::uint8_t { ols, wls };
+  explicit TensorFit(const Gradients& gradients, Method method = Method::wls);
+  /// `signal`: one number for each volume; those below 1e-4, and NaN, count as 1e-4.
+  [[nodiscard]] Tensor3 fit(std::span<const float> signal) const;
+
+ private:
+  Method method_;
+  double scale_ = 1;  ///< of b, so that the columns of the design are alike
+  double min_diffusivity_ = 0;
+  Eigen::MatrixXd design_;   // n x 7
+  Eigen::MatrixXd inverse_;  // 7 x n
+};
+
+}  // namespace penstock::tracto

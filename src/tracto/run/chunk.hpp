@@ -1,0 +1,57 @@
+// A chunk of seeds tracked by a processor: the part of tracking that differs between them.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "exec/job.hpp"
+#include "penstock/device.hpp"
+#include "penstock/tracto.hpp"
+#include "tracto/run/follow.hpp"
+#include "tracto/run/seeds.hpp"
+
+namespace penstock::tracto {
+
+/// Streamlines in the order of their seeds, then of their peaks.
+struct Streamlines {
+  std::vector<Vec3> points;            ///< world, mm
+  std::vector<std::uint32_t> lengths;  ///< points of each
+  std::vector<std::uint64_t> seeds;    ///< number of the seed of each
+  std::vector<Vec3> seed_points;       ///< world, mm
+  std::vector<std::uint8_t> reasons;   ///< two for each: of the backward and of the forward half
+  std::uint64_t too_short = 0;
+  void append(const Streamlines& more);
+};
+
+/// The field and what belongs to it, in host memory.
+struct HostField {
+  TrackMethod method = TrackMethod::prob;
+  TrackParams params = {};
+  SeedParams seed_params = {};
+  std::uint32_t min_points = 1;
+  std::vector<std::int32_t> row;
+  std::vector<std::uint16_t> pmf;
+  std::vector<float> scale, stop, vertices;
+  std::vector<std::uint16_t> neighbours;
+  std::vector<std::uint32_t> seed_voxels;
+  [[nodiscard]] TrackBuffers buffers() const {
+    return {row.data(), pmf.data(), scale.data(), stop.data(), vertices.data(), neighbours.data()};
+  }
+};
+
+/// Tracks chunks on one processor.  Not thread-safe.
+class Tracker {
+ public:
+  virtual ~Tracker() = default;
+  /// Seeds `first` to before `first + count`.  Errors: cancelled, out_of_memory, device_error.
+  virtual Result<Streamlines> chunk(Job& job, std::uint64_t first, std::uint64_t count) = 0;
+  [[nodiscard]] virtual std::uint64_t peak_device_bytes() const { return 0; }
+};
+
+/// `field` must outlive it.
+std::unique_ptr<Tracker> cpu_tracker(const HostField& field);
+/// Errors: unsupported (built without CUDA), no_device, out_of_memory, device_error.
+Result<std::unique_ptr<Tracker>> cuda_tracker(const HostField& field, Device device);
+
+}  // namespace penstock::tracto

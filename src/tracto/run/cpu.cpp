@@ -1,0 +1,95 @@
+#include <algorithm>
+
+#include "core/checked.hpp"
+#include "device/team.hpp"
+#include "tracto/run/chunk.hpp"
+#include "tracto/step/list.hpp"
+
+namespace penstock::tracto {
+namespace {
+
+constexpr std::uint64_t kBlockSeeds = 32;  // of one task
+
+/// All streamlines of one seed, behind those of `out`.
+template <class Step>
+void track_seed(const HostField& field, std::uint64_t number, StepScratch<>& scratch, std::vector<Vec3>& slot,
+                Streamlines& out) {
+  const HostTeam<32> team;
+  const TrackParams& t = field.params;
+  const TrackBuffers in = field.buffers();
+  const Vec3 seed = seed_point(field.seed_params, field.seed_voxels.data(), number);
+  Corners corners = {};
+  if (stop_at(t, in, seed, corners) != EndReason::on) return;
+  const Peaks peaks = Step::start(team, t, in, corners, scratch);
+  for (std::uint32_t p = 0; p < peaks.count; ++p) {
+    const DrawKey key = {{t.random_seed[0], t.random_seed[1]}, number, p, 0};
+    const Vec3 direction = vertex(t, in, peaks.direction[p]);
+    const Followed f = follow<Step>(team, t, in, scratch, key, seed, corners, direction, slot.data());
+    const std::uint32_t n = f.forward + f.backward;
+    if (n < field.min_points) {
+      ++out.too_short;
+      continue;
+    }
+    for (std::uint32_t i = 0; i < n; ++i) out.points.push_back(world_point(t, f, slot.data(), i));
+    out.lengths.push_back(n);
+    out.seeds.push_back(number);
+    out.seed_points.push_back(world_point(t, f, slot.data(), f.backward));
+    out.reasons.insert(out.reasons.end(), {f.reason[0], f.reason[1]});
+  }
+}
+
+// Compiled for the vectors of AVX2 too, without its fused multiplication: the bits are the same.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)
+#define PENSTOCK_CLONES __attribute__((flatten, target_clones("avx2", "default")))
+#else
+#define PENSTOCK_CLONES
+#endif
+PENSTOCK_CLONES void track_one(const HostField& field, std::uint64_t number, StepScratch<>& scratch,
+                               std::vector<Vec3>& slot, Streamlines& out) {
+  with_step(field.method, [&]<class Step>(Step) { track_seed<Step>(field, number, scratch, slot, out); });
+}
+
+class CpuTracker final : public Tracker {
+ public:
+  explicit CpuTracker(const HostField& field) : field_(field) {}
+
+  Result<Streamlines> chunk(Job& job, std::uint64_t first, std::uint64_t count) override {
+    const std::uint64_t blocks = div_up(count, kBlockSeeds);
+    std::vector<Streamlines> parts(blocks);
+    PENSTOCK_TRY(job.run([&] {
+      return job.for_each(blocks, true, [&](std::uint64_t block) -> Status {
+        StepScratch<> scratch;
+        std::vector<Vec3> slot(field_.params.max_points);
+        const std::uint64_t end = std::min(count, (block + 1) * kBlockSeeds);
+        for (std::uint64_t i = block * kBlockSeeds; i < end; ++i)
+          track_one(field_, first + i, scratch, slot, parts[block]);
+        return {};
+      });
+    }));
+    Streamlines all;
+    for (Streamlines& part : parts) {
+      all.append(part);
+      part = {};
+    }
+    return all;
+  }
+
+ private:
+  const HostField& field_;
+};
+
+}  // namespace
+
+void Streamlines::append(const Streamlines& more) {
+  points.insert(points.end(), more.points.begin(), more.points.end());
+  lengths.insert(lengths.end(), more.lengths.begin(), more.lengths.end());
+  seeds.insert(seeds.end(), more.seeds.begin(), more.seeds.end());
+  seed_points.insert(seed_points.end(), more.seed_points.begin(), more.seed_points.end());
+  reasons.insert(reasons.end(), more.reasons.begin(), more.reasons.end());
+  too_short += more.too_short;
+}
+
+std::unique_ptr<Tracker> cpu_tracker(const HostField& field) { return std::make_unique<CpuTracker>(field); }
+
+}  // namespace penstock::tracto

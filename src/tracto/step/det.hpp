@@ -1,0 +1,30 @@
+// Deterministic steps: the strongest direction within a cone about the last one.
+#pragma once
+#include "tracto/step/amplitudes.hpp"
+
+namespace penstock::tracto {
+
+struct DetStep {
+  template <class Team, class Scratch>
+  PENSTOCK_HD static Peaks start(const Team& team, const TrackParams& t, const TrackBuffers& in, const Corners& c,
+                                 Scratch& scratch) {
+    return peaks_above(team, t, in, c, scratch);
+  }
+
+  /// The direction after `last` (unit), into it; of equal ones that of the lower number.  false: there is none.
+  template <class Team, class Scratch>
+  PENSTOCK_HD static bool next(const Team& team, const TrackParams& t, const TrackBuffers& in, const Corners& c,
+                               Scratch& scratch, const DrawKey&, std::uint32_t, Vec3& last) {
+    if (!sample_above(team, t, in, c, scratch)) return false;
+    const Vec3 along = last;
+    team.for_each(t.directions, [&](std::uint32_t i) {
+      if (absolute(dot(vertex(t, in, i), along)) < t.cos_max_angle) scratch.amplitude[i] = 0;
+    });
+    const float strongest = team_largest(team, scratch.amplitude, t.directions);
+    if (!(strongest > 0)) return false;
+    go_on(t, in, lowest_equal(team, scratch.amplitude, t.directions, strongest), last);
+    return true;
+  }
+};
+
+}  // namespace penstock::tracto

@@ -1,0 +1,123 @@
+"""TIFF files as GDAL (by rasterio) and tifffile write them, read by penstock: every value equal."""
+
+import itertools
+import pathlib
+import warnings
+
+import numpy as np
+import pytest
+import rasterio
+import tifffile
+import zarr
+from rasterio.transform import Affine, from_origin
+
+import penstock
+
+warnings.filterwarnings("ignore", category=rasterio.errors.NotGeoreferencedWarning)
+
+TYPES = ("uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float32", "float64", "complex64")
+CODECS = [("NONE", 1), ("PACKBITS", 1), *itertools.product(("LZW", "DEFLATE", "ZSTD"), (1, 2, 3))]
+
+
+def values(bands: int, dtype: str, height: int = 70, width: int = 90) -> np.ndarray:
+    walk = np.random.default_rng(bands).normal(0, 3, (bands, height, width)).cumsum(-1) + 50
+    return (np.abs(walk) if dtype.startswith("u") else walk).astype(dtype)
+
+
+def layouts() -> list[dict]:
+    tiles = {"tiled": True, "blockxsize": 32, "blockysize": 16}
+    return [
+        {"bands": 1, **tiles},
+        {"bands": 1, "blockysize": 16, "ENDIANNESS": "BIG"},
+        {"bands": 3, "interleave": "PIXEL", "BIGTIFF": "YES", **tiles},
+        {"bands": 3, "interleave": "PIXEL", "blockysize": 16},
+        {"bands": 3, "interleave": "BAND", "ENDIANNESS": "BIG", "BIGTIFF": "YES", **tiles},
+        {"bands": 2, "interleave": "BAND", "blockysize": 7},
+    ]
+
+
+@pytest.mark.parametrize("codec,predictor", CODECS)
+def test_what_gdal_writes(codec: str, predictor: int, tmp_path: pathlib.Path) -> None:
+    for dtype, layout in itertools.product(TYPES, layouts()):
+        if (predictor == 3 and not dtype.startswith("float")) or (predictor == 2 and dtype.startswith("complex")):
+            continue
+        data = values(layout["bands"], dtype)
+        options = {k: v for k, v in layout.items() if k != "bands"} | {"compress": codec}
+        if predictor > 1:
+            options["predictor"] = predictor
+        with rasterio.open(
+            tmp_path / "x.tif", "w", driver="GTiff", height=70, width=90, count=len(data), dtype=dtype, **options
+        ) as file:
+            file.write(data)
+        array = penstock.open(tmp_path / "x.tif")
+        assert array.shape == data.shape
+        np.testing.assert_array_equal(np.asarray(array[...]), data, str((dtype, layout)))
+        np.testing.assert_array_equal(np.asarray(array[-1, 13:67, 5:50:3]), data[-1, 13:67, 5:50:3])
+
+
+@pytest.mark.parametrize("compression", [None, "lzw", "deflate", "zstd", "packbits"])
+def test_what_tifffile_writes(compression: str | None, tmp_path: pathlib.Path) -> None:
+    for dtype, options in itertools.product(
+        ("uint8", "int16", "float16", "float64"), ({"tile": (32, 16)}, {"rowsperstrip": 9}, {"byteorder": ">"})
+    ):
+        data = values(1, dtype)[0]
+        tifffile.imwrite(tmp_path / "x.tif", data, compression=compression, **options)
+        np.testing.assert_array_equal(np.asarray(penstock.open(tmp_path / "x.tif")[0]), data)
+
+
+def test_absent_tiles_are_nodata(tmp_path: pathlib.Path) -> None:
+    with rasterio.open(
+        tmp_path / "x.tif", "w", driver="GTiff", height=64, width=64, count=1, dtype="int16", nodata=-7,
+        tiled=True, blockxsize=16, blockysize=16, SPARSE_OK=True,
+    ) as file:  # fmt: skip
+        file.write(np.full((16, 16), 3, "i2"), 1, window=rasterio.windows.Window(16, 32, 16, 16))
+    want = np.full((64, 64), -7, "i2")
+    want[32:48, 16:32] = 3
+    array = penstock.open(tmp_path / "x.tif")
+    np.testing.assert_array_equal(np.asarray(array[0]), want)
+    assert array.fill_value == -7
+
+
+def test_the_place_is_told(tmp_path: pathlib.Path) -> None:
+    with rasterio.open(
+        tmp_path / "x.tif", "w", driver="GTiff", height=4, width=5, count=1, dtype="u1", crs="EPSG:32633",
+        transform=from_origin(500000, 5000000, 10, 20),
+    ) as file:  # fmt: skip
+        file.write(np.zeros((1, 4, 5), "u1"))
+        transform = file.transform
+    attributes = penstock.open(tmp_path / "x.tif").attributes
+    assert attributes["proj:code"] == "EPSG:32633"
+    assert Affine(*attributes["spatial:transform"]) == transform
+    assert attributes["spatial:dimensions"] == ["y", "x"]
+
+
+def test_a_copy_is_zarr(tmp_path: pathlib.Path) -> None:
+    data = values(3, "uint16")
+    with rasterio.open(
+        tmp_path / "x.tif", "w", driver="GTiff", height=70, width=90, count=3, dtype="uint16", compress="LZW",
+        predictor=2, interleave="PIXEL", tiled=True, blockxsize=32, blockysize=16,
+    ) as file:  # fmt: skip
+        file.write(data)
+    penstock.copy(penstock.open(tmp_path / "x.tif"), tmp_path / "x.zarr")
+    there = zarr.open_array(str(tmp_path / "x.zarr"))
+    np.testing.assert_array_equal(there[...], data)
+    assert there.metadata.dimension_names == ("band", "y", "x")
+
+
+def test_damage_is_named(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "x.tif"
+    with rasterio.open(path, "w", driver="GTiff", height=64, width=64, count=1, dtype="u1", compress="LZW",
+                       tiled=True, blockxsize=16, blockysize=16) as file:  # fmt: skip
+        file.write(values(1, "uint8", 64, 64))
+    whole = path.read_bytes()
+    with tifffile.TiffFile(path) as tiff:
+        offset = tiff.pages[0].dataoffsets[5]
+    path.write_bytes(whole[: offset + 1] + b"\xff\xff" + whole[offset + 3 :])
+    with pytest.raises(penstock.CorruptDataError, match=r"x\.tif.*inner chunk 5.*tiff\.lzw.*at byte"):
+        penstock.open(path)[...]
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(penstock.CorruptDataError):
+        penstock.open(path)[...]
+    path.write_bytes(whole[:100])
+    with pytest.raises(penstock.CorruptDataError, match="IFD at byte"):
+        penstock.open(path)

@@ -1,0 +1,180 @@
+// From files to a file: the same bytes however the work is cut.
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "penstock/store.hpp"
+#include "penstock/tracto.hpp"
+#include "tracto/phantom.hpp"
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string bytes_of(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream out;
+  out << file.rdbuf();
+  return out.str();
+}
+
+class Track : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::temp_directory_path() / ("penstock_track_" + std::to_string(::getpid()));
+    fs::create_directories(folder_);
+    testing::crossing_phantom().write(folder_ / "dwi");
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  [[nodiscard]] std::string at(const std::string& name) const { return (folder_ / name).string(); }
+  Result<TrackSummary> run(const std::string& out, const TrackOptions& how, std::uint64_t threads = 2) const {
+    Options options;
+    options.threads = threads;
+    return track(at("dwi.nii"), at(out), how, {}, options);
+  }
+  [[nodiscard]] std::string member(const std::string& file, const std::string& name) const {
+    const auto store = open_store(at(file), StoreMode::read).value();
+    Bytes bytes;
+    EXPECT_TRUE(store->get(name, bytes).value()) << name;
+    return std::string(as_text(bytes));
+  }
+  void gzip(const std::string& from, const std::string& to) const {
+    const std::string text = bytes_of(at(from));
+    gzFile file = gzopen(at(to).c_str(), "wb");
+    gzwrite(file, text.data(), static_cast<unsigned>(text.size()));
+    gzclose(file);
+  }
+  TrackOptions quick() const {
+    TrackOptions how;
+    how.seeds = 300;
+    how.sphere = 181;
+    how.min_length_mm = 3;
+    return how;
+  }
+  fs::path folder_;
+};
+
+TEST_F(Track, TheBytesDependOnNeitherChunksNorThreads) {
+  const auto whole = run("a.trx", quick());
+  ASSERT_TRUE(whole) << whole.error().message();
+  EXPECT_GT(whole->streamlines, 200u);
+  const std::string want = bytes_of(at("a.trx"));
+  for (const std::uint64_t chunk : {1u, 7u, 64u}) {
+    TrackOptions how = quick();
+    how.chunk_seeds = chunk;
+    how.force = true;
+    ASSERT_TRUE(run("b.trx", how, chunk == 1 ? 1 : 16));
+    EXPECT_TRUE(bytes_of(at("b.trx")) == want) << chunk;
+  }
+  TrackOptions other = quick();
+  other.random_seed = 1;
+  ASSERT_TRUE(run("c.trx", other));
+  EXPECT_FALSE(bytes_of(at("c.trx")) == want);
+}
+
+TEST_F(Track, ASeedAloneGivesWhatItGaveAmongOthers) {
+  ASSERT_TRUE(run("all.trx", quick()));
+  TrackOptions one = quick();
+  one.first_seed = 123;
+  one.seeds = 1;
+  const auto alone = run("one.trx", one);
+  ASSERT_TRUE(alone) << alone.error().message();
+  ASSERT_GT(alone->streamlines, 0u);
+  const std::string all = member("all.trx", "positions.3.float32"), part = member("one.trx", "positions.3.float32");
+  EXPECT_NE(all.find(part), std::string::npos);
+}
+
+TEST_F(Track, StreamlinesFollowTheBundles) {
+  const auto summary = run("a.trx", quick());
+  ASSERT_TRUE(summary);
+  const std::string text = member("a.trx", "positions.3.float32");
+  std::size_t outside = 0;
+  for (std::size_t i = 0; i + 12 <= text.size(); i += 12) {
+    float p[3];
+    std::memcpy(p, text.data() + i, 12);
+    const double x = (p[0] + 10) / 2, y = (p[1] - 5) / 2;
+    const bool in = (y > 3 && y < 8) || (x > 3 && x < 8);
+    outside += in ? 0 : 1;
+  }
+  EXPECT_EQ(outside, 0u);
+  EXPECT_GT(summary->mean_length_mm, 14);
+}
+
+TEST_F(Track, AGzipFileIsTheSame) {
+  ASSERT_TRUE(run("a.trx", quick()));
+  gzip("dwi.nii", "dwi.nii.gz");
+  const auto packed = track(at("dwi.nii.gz"), at("b.trx"), quick(), {}, {});
+  ASSERT_TRUE(packed) << packed.error().message();
+  EXPECT_TRUE(bytes_of(at("a.trx")) == bytes_of(at("b.trx")));
+}
+
+TEST_F(Track, ACutGzipFileIsRefusedAndLeavesNothing) {
+  gzip("dwi.nii", "dwi.nii.gz");
+  fs::resize_file(at("dwi.nii.gz"), fs::file_size(at("dwi.nii.gz")) / 2);
+  const auto cut = track(at("dwi.nii.gz"), at("b.trx"), quick(), {}, {});
+  ASSERT_FALSE(cut);
+  EXPECT_EQ(cut.error().code(), ErrorCode::corrupt_data);
+  EXPECT_NE(cut.error().message().find("dwi.nii.gz"), std::string::npos) << cut.error().message();
+  EXPECT_FALSE(fs::exists(at("b.trx")));
+}
+
+TEST_F(Track, NothingIsLeftWhereAGradientFileIsMissing) {
+  fs::remove(at("dwi.bvec"));
+  const auto result = run("b.trx", quick());
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code(), ErrorCode::not_found);
+  std::size_t files = 0;
+  for ([[maybe_unused]] const auto& entry : fs::directory_iterator(folder_)) ++files;
+  EXPECT_EQ(files, 2u);  // dwi.nii, dwi.bval
+}
+
+TEST_F(Track, AFileIsReplacedOnlyWhenAsked) {
+  std::ofstream(at("a.trx")) << "mine";
+  const auto refused = run("a.trx", quick());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::already_exists);
+  EXPECT_EQ(bytes_of(at("a.trx")), "mine");
+  TrackOptions how = quick();
+  how.force = true;
+  EXPECT_TRUE(run("a.trx", how));
+}
+
+TEST_F(Track, OptionsOutOfRangeAreNamed) {
+  const auto says = [&](const TrackOptions& how, const char* what) {
+    const auto result = run("a.trx", how);
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code(), ErrorCode::invalid_argument);
+    EXPECT_NE(result.error().message().find(what), std::string::npos) << result.error().message();
+  };
+  TrackOptions how = quick();
+  how.sh_order = 7;
+  says(how, "--sh-order 7");
+  how = quick();
+  how.step_mm = std::nan("");
+  says(how, "--step-mm");
+  how = quick();
+  how.max_angle_deg = 91;
+  says(how, "--max-angle-deg 91");
+  how = quick();
+  how.chunk_seeds = 0;
+  says(how, "--chunk-seeds 0");
+  how = quick();
+  how.max_length_mm = 1;
+  says(how, "--max-length-mm 1");
+}
+
+TEST_F(Track, CancelledItLeavesNothing) {
+  Options options;
+  options.cancel.cancel();
+  const auto result = track(at("dwi.nii"), at("a.trx"), quick(), {}, options);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code(), ErrorCode::cancelled);
+  EXPECT_FALSE(fs::exists(at("a.trx")));
+}
+
+}  // namespace
+}  // namespace penstock
