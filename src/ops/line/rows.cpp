@@ -8,7 +8,6 @@
 #include "ops/common.hpp"
 #include "ops/element/element.hpp"
 #include "ops/line/line.hpp"
-#include "ops/window/rows.hpp"
 
 namespace penstock::line {
 namespace {
@@ -218,14 +217,12 @@ Status add_uniform_filter1d(Chain& chain, Arguments& arguments) {
   return add_sized(chain, arguments, Operation::uniform, true);
 }
 Status add_minimum_filter(Chain& chain, Arguments& arguments) {
-  if (arguments.given("footprint")) return window::add_footprint_minimum(chain, arguments);
   return add_sized(chain, arguments, Operation::minimum, false);
 }
 Status add_minimum_filter1d(Chain& chain, Arguments& arguments) {
   return add_sized(chain, arguments, Operation::minimum, true);
 }
 Status add_maximum_filter(Chain& chain, Arguments& arguments) {
-  if (arguments.given("footprint")) return window::add_footprint_maximum(chain, arguments);
   return add_sized(chain, arguments, Operation::maximum, false);
 }
 Status add_maximum_filter1d(Chain& chain, Arguments& arguments) {

@@ -7,6 +7,7 @@
 #include "ops/common.hpp"
 #include "ops/element/element.hpp"
 #include "ops/line/line.hpp"
+#include "ops/line/rows.hpp"
 #include "ops/window/window.hpp"
 
 namespace penstock::window {
@@ -106,10 +107,12 @@ Status add_percentile_filter(Chain& chain, Arguments& arguments) {
     return percent == 100 ? count - 1 : static_cast<std::uint32_t>(count * percent / 100);
   });
 }
-Status add_footprint_minimum(Chain& chain, Arguments& arguments) {
+Status add_minimum_filter(Chain& chain, Arguments& arguments) {
+  if (!arguments.given("footprint")) return line::add_minimum_filter(chain, arguments);
   return add_rank(chain, arguments, [](Arguments&, std::uint32_t) -> Result<std::uint32_t> { return 0; });
 }
-Status add_footprint_maximum(Chain& chain, Arguments& arguments) {
+Status add_maximum_filter(Chain& chain, Arguments& arguments) {
+  if (!arguments.given("footprint")) return line::add_maximum_filter(chain, arguments);
   return add_rank(chain, arguments, [](Arguments&, std::uint32_t count) -> Result<std::uint32_t> { return count - 1; });
 }
 

@@ -7,8 +7,8 @@ namespace penstock::window {
 Status add_rank_filter(Chain& chain, Arguments& arguments);
 Status add_median_filter(Chain& chain, Arguments& arguments);
 Status add_percentile_filter(Chain& chain, Arguments& arguments);
-/// Of any footprint; of boxes line/ has what is faster.
-Status add_footprint_minimum(Chain& chain, Arguments& arguments);
-Status add_footprint_maximum(Chain& chain, Arguments& arguments);
+/// Of any footprint; a box is left to line/, which takes one axis after the other.
+Status add_minimum_filter(Chain& chain, Arguments& arguments);
+Status add_maximum_filter(Chain& chain, Arguments& arguments);
 
 }  // namespace penstock::window
