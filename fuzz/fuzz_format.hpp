@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "format/format.hpp"
+#include "format/zarr/zarr.hpp"
 #include "fuzz.hpp"
 
 namespace penstock::fuzz {

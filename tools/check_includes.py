@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 """Checks the include rule: a stage of src/ includes only itself, the stages before it, and their public headers.
+Of two rooms of a stage (its folders) only one includes the other.
+The faces, cli/ and python/src/, include public headers and core/ only.
 
 tools/check_includes.py [ROOT]        prints file:line and why for every breach; exit 1 if there is one
 tools/check_includes.py --self-test   proves that each rule can fail
@@ -26,18 +28,34 @@ PUBLIC = {
     "region.hpp": "core",
     "report.hpp": "core",
     "store_options.hpp": "core",
+    "device_memory.hpp": "device",
     "device.hpp": "device",
     "tensor.hpp": "device",
     "options.hpp": "exec",
     "io.hpp": "io",
     "fetch.hpp": "store",
     "store.hpp": "store",
+    "fill.hpp": "format",
     "ngff.hpp": "format",
+    "zarr.hpp": "format",
     "array.hpp": "array",
     "pyramid.hpp": "array",
     "copy.hpp": "array",
     "ops.hpp": "ops",
     "tracto.hpp": "tracto",
+}
+
+# What stands before the library: the command and the Python module.
+FACES = ["cli", "python/src"]
+# Where a face still needs the inside, and what of it; a line that is no longer needed is a breach too.
+INSIDE = {
+    "cli/look/doctor.cpp": {"codec/cost/costs.hpp", "codec/nvcomp/library.hpp"},  # which table, which nvCOMP is in use
+    "cli/measure/codec_times.hpp": {
+        "codec/codec.hpp",
+        "codec/cost/table.hpp",
+        "codec/device_chain.hpp",
+    },  # times decoders
+    "python/src/codecs.cpp": {"codec/batch/decode.hpp", "codec/batch/encode.hpp"},  # single codecs, for zarr-python
 }
 
 # Vendors' headers, and the only folders that may include them.
@@ -88,9 +106,42 @@ def breach(path: Path, stage: str | None, quote: str, target: str, root: Path) -
     return None
 
 
+def face_breach(file: str, target: str, root: Path) -> str | None:
+    """Why `file` (relative to root) of a face may not include `target`; None if it may."""
+    if target.startswith("penstock/"):
+        known = target.removeprefix("penstock/") in PUBLIC
+        return None if known else f"{target}: no public header; add it to PUBLIC in tools/check_includes.py"
+    if not (root / "src" / target).is_file() or target.startswith("core/") or ((root / file).parent / target).is_file():
+        return None
+    if target in INSIDE.get(file, ()):
+        return None
+    return f"{target}: the inside of the library; cli/ and python/ include penstock/*.hpp and core/ only"
+
+
+def check_faces(root: Path) -> list[str]:
+    """Breaches of cli/ and python/src/."""
+    found = []
+    for base in FACES:
+        for path in sorted((root / base).rglob("*")):
+            if path.suffix not in SOURCES or not path.is_file():
+                continue
+            file = path.relative_to(root).as_posix()
+            unused = set(INSIDE.get(file, ()))
+            for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+                match = INCLUDE.match(line)
+                if match is None or match[1] == "<":
+                    continue
+                unused.discard(match[2])
+                why = face_breach(file, match[2], root)
+                if why:
+                    found.append(f"{file}:{number}: {why}")
+            found += [f"{file}:1: {header}: not included; take it out of INSIDE" for header in sorted(unused)]
+    return found
+
+
 def check(root: Path) -> list[str]:
     """All breaches below root, as "file:line: why"."""
-    found = []
+    found = check_faces(root)
     for base in ("src", "include/penstock"):
         for file in sorted((root / base).rglob("*")):
             if file.suffix not in SOURCES or not file.is_file():
@@ -111,6 +162,29 @@ def check(root: Path) -> list[str]:
                 why = match and breach(path, stage, match[1], match[2], root)
                 if why:
                     found.append(f"{file.relative_to(root)}:{number}: {why}")
+    return found + mutual_rooms(root)
+
+
+def mutual_rooms(root: Path) -> list[str]:
+    """Pairs of folders of one stage that include each other, as "file:line: why" of the side with fewer includes.
+
+    Files that stand in the stage itself are in no room: they are its table of contents and may include all."""
+    uses: dict[tuple[str, str, str], list[str]] = {}  # (stage, room, room that it includes) -> where
+    for file in sorted((root / "src").rglob("*")):
+        parts = file.relative_to(root / "src").parts
+        if file.suffix not in SOURCES or len(parts) < 3 or parts[0] not in STAGES:
+            continue
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+            match = INCLUDE.match(line)
+            target = match[2].split("/") if match and match[1] == '"' else []
+            if len(target) < 3 or target[0] != parts[0] or target[1] == parts[1]:
+                continue
+            uses.setdefault((parts[0], parts[1], target[1]), []).append(f"{file.relative_to(root)}:{number}")
+    found = []
+    for stage, room, other in sorted(uses):
+        here, there = uses[stage, room, other], uses.get((stage, other, room), [])
+        if there and (len(here), room) <= (len(there), other):
+            found += [f"{place}: {room}/ and {other}/ include each other ({there[0]})" for place in here]
     return found
 
 
@@ -140,6 +214,15 @@ CASES = [
     ("include/penstock/region.hpp", '#include "penstock/store.hpp"', "stage core comes before store"),
     ("include/penstock/region.hpp", '#include "core/a.hpp"', "public headers only"),
     ("include/penstock/other.hpp", "", "without a stage"),
+    ("src/codec/lz4/a.cpp", '#include "codec/zstd/a.hpp"', "lz4/ and zstd/ include each other"),
+    ("src/codec/gzip/a.cpp", '#include "codec/zstd/a.hpp"', ""),
+    ("src/codec/a.cpp", '#include "codec/zstd/a.hpp"', ""),
+    ("cli/look/a.cpp", '#include "penstock/error.hpp"', ""),
+    ("cli/look/a.cpp", '#include "core/a.hpp"', ""),
+    ("cli/look/a.cpp", '#include "codec/codec.hpp"', "the inside of the library"),
+    ("cli/look/a.cpp", '#include "penstock/unknown.hpp"', "no public header"),
+    ("python/src/a.cpp", '#include "device/cuda/backend.hpp"', "the inside of the library"),
+    ("python/src/codecs.cpp", '#include "codec/batch/decode.hpp"\n#include "codec/batch/encode.hpp"', ""),
 ]
 
 
@@ -157,6 +240,10 @@ def self_test() -> int:
             ):
                 (root / "src" / existing).parent.mkdir(parents=True, exist_ok=True)
                 (root / "src" / existing).touch()
+            (root / "src/codec/zstd").mkdir()
+            (root / "src/codec/lz4").mkdir(exist_ok=True)
+            (root / "src/codec/lz4/a.hpp").touch()
+            (root / "src/codec/zstd/a.hpp").write_text('#include "codec/lz4/a.hpp"\n')
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_text("\n" + text + "\n")
             found = check(root)

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "cli/look/datetime.hpp"
-#include "format/format.hpp"
+#include "penstock/fill.hpp"
 
 namespace penstock::cli {
 namespace {

@@ -11,8 +11,8 @@
 #include "cli/nodes/walk.hpp"
 #include "core/json.hpp"
 #include "core/units.hpp"
-#include "format/documents.hpp"
-#include "format/format.hpp"
+#include "penstock/fill.hpp"
+#include "penstock/ngff.hpp"
 
 namespace penstock::cli {
 namespace {
@@ -104,13 +104,15 @@ class Info : public Command {
   }
 
   Result<std::optional<Stored>> stored(const Array& array) const {
-    auto counted = count_stored(*array.store_ptr(), array.path(), size_ ? kPatient : kQuick);
+    auto counted = count_stored(array, size_ ? kPatient : kQuick);
     const bool does_not_list = !counted && counted.error().code() == ErrorCode::unsupported;
     return does_not_list && !size_ ? std::optional<Stored>() : std::move(counted);
   }
 
   Result<Json> with_stored(const Array& array) const {
     PENSTOCK_ASSIGN(Json document, dataset_json(array.dataset()));
+    PENSTOCK_ASSIGN(const std::vector<Dimension> dims, image_dimensions(array));
+    document["dims"] = dimensions_json(dims);
     PENSTOCK_ASSIGN(const auto counted, stored(array));
     document["stored_objects"] = counted ? Json(counted->objects) : Json();
     document["stored_bytes"] = counted ? Json(counted->bytes) : Json();
@@ -125,16 +127,23 @@ class Info : public Command {
     if (!dataset.fill.empty() || dataset.dtype.is_vlen()) {
       PENSTOCK_ASSIGN(fill, fill_to_json(dataset.dtype, dataset.fill));
     }
+    PENSTOCK_ASSIGN(const std::vector<Dimension> dims, image_dimensions(array));
+    const std::string spacing = spacing_text(dims);
     Table table("ll");
     table.row({"shape", shape_text(dataset)});
+    if (!spacing.empty()) table.row({"dims", spacing});
     table.row({"type", fmt::format("{}, {}", dataset.dtype.name(), size_text(dataset))});
     table.row({"chunks", chunks.substr(std::string_view("chunks ").size())});
     table.row({"codecs", codecs_text(dataset)});
     table.row({"fill", fill});
+    if (dataset.nodata) {
+      PENSTOCK_ASSIGN(const std::string nodata, fill_to_json(dataset.dtype, *dataset.nodata));
+      table.row({"nodata", nodata});
+    }
     table.row({"stored", counted ? stored_text(*counted, dataset) : "not counted; --size counts"});
     if (const auto attributes = parse_json(dataset.attributes); attributes && !attributes->empty())
       table.row({"attributes", dump_json(*attributes)});
-    session.out.print(fmt::format("{}    {} array\n", store, format_text(dataset.format)));
+    session.out.print(fmt::format("{}    {} array\n", store, format_title(dataset.format)));
     session.out.print(table.text());
     return {};
   }

@@ -38,7 +38,7 @@ struct TimesOptions {
 class CodecTimes {
  public:
   explicit CodecTimes(TimesOptions options) : options_(std::move(options)) {}
-  /// A row for each sample and each who decodes.  Errors: internal (other bytes came out), cancelled, those of the
+  /// A row for each sample and each decoder.  Errors: internal (other bytes came out), cancelled, those of the
   /// codecs and of the device.
   Result<std::vector<CostRow>> measure(const CodecCase& codec);
 

@@ -5,8 +5,6 @@
 #include <cstring>
 #include <random>
 
-#include "codec/shuffle/shuffle.hpp"
-
 namespace penstock::cli {
 namespace {
 
@@ -60,7 +58,11 @@ std::vector<std::byte> converted(std::uint64_t bytes, unsigned seed) {
 
 std::vector<std::byte> shuffled(const std::vector<std::byte>& raw) {
   std::vector<std::byte> planes(raw.size());
-  shuffle_bytes(raw.data(), planes.data(), raw.size() / 2, 2);
+  const std::size_t count = raw.size() / 2;
+  for (std::size_t i = 0; i < count; ++i) {
+    planes[i] = raw[2 * i];
+    planes[count + i] = raw[2 * i + 1];
+  }
   return planes;
 }
 

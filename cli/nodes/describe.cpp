@@ -5,11 +5,11 @@
 
 #include <algorithm>
 
-#include "codec/sharding/sharding_spec.hpp"
 #include "core/checked.hpp"
 #include "core/json.hpp"
 #include "core/units.hpp"
-#include "format/format.hpp"
+#include "penstock/codec.hpp"
+#include "penstock/fill.hpp"
 
 namespace penstock::cli {
 namespace {
@@ -25,13 +25,11 @@ std::string parameters(const Json& configuration) {
   return shown.empty() ? "" : fmt::format("({})", fmt::join(shown, ", "));
 }
 
-void add_codecs(std::span<const CodecSpec> codecs, std::size_t rank, std::vector<std::string>& names) {
+void add_codecs(std::span<const CodecSpec> codecs, std::vector<std::string>& names) {
   for (const CodecSpec& codec : codecs) {
     const auto parsed = parse_json(codec.configuration);
     const Json configuration = parsed ? *parsed : Json::object();
-    if (codec.name == ShardingSpec::kName) {
-      if (const auto sharding = ShardingSpec::parse(configuration, rank)) add_codecs(sharding->codecs, rank, names);
-    } else if (codec.name == "bytes") {
+    if (codec.name == "bytes") {
       const auto endian = configuration.find("endian");
       const auto* text = endian == configuration.end() ? nullptr : endian->get_ptr<const std::string*>();
       if (text != nullptr && *text == "big") names.emplace_back("big-endian");
@@ -83,7 +81,7 @@ std::string extent_text(const Shape& shape) {
 
 std::string codecs_text(const Dataset& dataset) {
   std::vector<std::string> names;
-  add_codecs(dataset.codecs, dataset.rank(), names);
+  if (const auto codecs = element_codecs(dataset.codecs, dataset.rank())) add_codecs(*codecs, names);
   return names.empty() ? "raw" : fmt::format("{}", fmt::join(names, " + "));
 }
 
@@ -98,7 +96,16 @@ Result<std::uint64_t> decoded_bytes(const Dataset& dataset) {
   return checked_mul(count, dataset.dtype.size_bytes);
 }
 
-Result<std::optional<Stored>> count_stored(const Store& store, const std::string& path, CountLimit limit) {
+Result<std::optional<Stored>> count_stored(const Array& array, CountLimit limit) {
+  const Store& store = *array.store_ptr();
+  const std::string path = array.path();
+  const Dataset dataset = array.dataset();
+  if (dataset.keys() == nullptr) {
+    const auto* const volume = std::get_if<ContiguousChunks>(&dataset.placement);
+    const std::string& key = volume ? volume->key : std::get<ChunkTable>(dataset.placement).key;
+    PENSTOCK_ASSIGN(const auto bytes, store.size_bytes(key));
+    return std::optional(bytes ? Stored{1, *bytes} : Stored{});
+  }
   const auto end = std::chrono::steady_clock::now() + limit.time;
   Stored stored;
   std::vector<std::string> prefixes = {path};
@@ -123,6 +130,7 @@ Result<std::optional<Stored>> count_stored(const Store& store, const std::string
 }
 
 std::string stored_text(const Stored& stored, const Dataset& dataset) {
+  if (dataset.keys() == nullptr) return fmt::format("in one object of {}", format_bytes(stored.bytes));
   const auto inner = dataset.inner_chunk_shape();
   const bool sharded = inner && *inner != dataset.chunk_shape;
   std::string text = fmt::format("{} {}{}, {} stored", format_count(stored.objects), sharded ? "shard" : "chunk",
@@ -135,7 +143,29 @@ std::string stored_text(const Stored& stored, const Dataset& dataset) {
   return text;
 }
 
-std::string format_text(const FormatInfo& format) { return format_title(format); }
+std::string spacing_text(const std::vector<Dimension>& dims) {
+  std::vector<std::string> parts;
+  for (std::size_t d = 0; d < dims.size(); ++d) {
+    const Dimension& dim = dims[d];
+    if (!dim.scale && !dim.offset && dim.unit.empty()) continue;
+    std::string part = dim.name.value_or(std::to_string(d));
+    if (dim.scale) part += fmt::format(" {:.6g}", *dim.scale);
+    if (!dim.unit.empty()) part += " " + dim.unit;
+    if (dim.offset && *dim.offset != 0) part += fmt::format(" from {:.6g}", *dim.offset);
+    parts.push_back(std::move(part));
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+Json dimensions_json(const std::vector<Dimension>& dims) {
+  Json list = Json::array();
+  for (const Dimension& dim : dims)
+    list.push_back({{"name", dim.name ? Json(*dim.name) : Json()},
+                    {"unit", dim.unit.empty() ? Json() : Json(dim.unit)},
+                    {"scale", dim.scale ? Json(*dim.scale) : Json()},
+                    {"offset", dim.offset ? Json(*dim.offset) : Json()}});
+  return list;
+}
 
 Result<Json> dataset_json(const Dataset& dataset) {
   PENSTOCK_ASSIGN(const Shape inner, dataset.inner_chunk_shape());
@@ -161,6 +191,10 @@ Result<Json> dataset_json(const Dataset& dataset) {
                    {"dimension_names", std::move(names)},
                    {"codecs", codecs_json(dataset.codecs)},
                    {"attributes", std::move(attributes)}};
+  if (dataset.nodata) {
+    PENSTOCK_ASSIGN(const std::string text, fill_to_json(dataset.dtype, *dataset.nodata));
+    PENSTOCK_ASSIGN(document["nodata"], parse_json(text));
+  }
   if (const auto zarr = zarr_format(dataset.format)) document["zarr_format"] = *zarr;
   if (dataset.world_from_voxel) document["world_from_voxel"] = dataset.world_from_voxel->rows;
   if (const auto bytes = decoded_bytes(dataset); bytes && !dataset.dtype.is_vlen()) document["decoded_bytes"] = *bytes;

@@ -31,15 +31,17 @@ struct CountLimit {
   std::uint64_t entries = 0;  ///< files and folders
   std::chrono::steady_clock::duration time{};
 };
-/// Counts the chunk objects below `path`; nullopt when a limit is met before all are counted.
-Result<std::optional<Stored>> count_stored(const Store& store, const std::string& path, CountLimit limit);
+/// Counts the objects that an array's chunks lie in; nullopt when a limit is met before all are counted.
+Result<std::optional<Stored>> count_stored(const Array& array, CountLimit limit);
 /// "1,311 shards, 500 GiB stored, ratio 2.1".
 std::string stored_text(const Stored& stored, const Dataset& dataset);
 
 /// All that the metadata says.
 Result<Json> dataset_json(const Dataset& dataset);
-/// "Zarr v3", "NIfTI-1".
-std::string format_text(const FormatInfo& format);
+/// "z 3 micrometer, y 0.5 micrometer from 10": scales, units and offsets of the dimensions that have any.
+std::string spacing_text(const std::vector<Dimension>& dims);
+/// A list of objects with name, unit, scale and offset, null where they are not said.
+Json dimensions_json(const std::vector<Dimension>& dims);
 
 /// `a`/`b`, either may be empty.
 std::string joined(std::string_view a, std::string_view b);

@@ -61,8 +61,8 @@ class Array {
   /// As create, but nothing is written until `commit`: a copy that is killed leaves no array that looks complete.
   static Result<Array> prepare(std::shared_ptr<Store> store, std::string_view path, Dataset dataset,
                                IfExists if_exists);
-  /// Writes the metadata of a prepared array.
-  [[nodiscard]] Status commit();
+  /// Writes the metadata of a prepared array.  `cancel` ends the wait for others who write there, here and below.
+  [[nodiscard]] Status commit(const CancelToken& cancel = {});
 
   /// The metadata as it is now (`resize` of any copy changes it).
   [[nodiscard]] Dataset dataset() const;
@@ -96,8 +96,8 @@ class Array {
   /// Decodes every chunk; what is wrong is listed in Report::problems.
   [[nodiscard]] Result<Report> verify(const Options& options) const;
   /// Changes the shape in the metadata (chunks outside are removed).
-  [[nodiscard]] Status resize(const Shape& shape);
-  [[nodiscard]] Status set_attributes(std::string_view attributes_json);
+  [[nodiscard]] Status resize(const Shape& shape, const CancelToken& cancel = {});
+  [[nodiscard]] Status set_attributes(std::string_view attributes_json, const CancelToken& cancel = {});
 
   struct State;  ///< the inside, for the stages of array/
 
@@ -148,7 +148,7 @@ class Group {
   /// What is wrong with these images by the rules of OME-NGFF, a line for each problem: axes, scales, arrays that are
   /// missing or do not fit together.  Empty: nothing, or no image.
   [[nodiscard]] Result<std::vector<std::string>> image_problems() const;
-  [[nodiscard]] Status set_attributes(std::string_view attributes_json);
+  [[nodiscard]] Status set_attributes(std::string_view attributes_json, const CancelToken& cancel = {});
   /// Collects the metadata of everything below and writes them as consolidated metadata of this group.
   [[nodiscard]] Status consolidate() const;
 

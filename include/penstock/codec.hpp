@@ -1,5 +1,7 @@
 // Codecs by their names, and as people write them.
 #pragma once
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +24,23 @@ std::vector<CodecNames> codec_names();
 /// out in the result; those that are not given are the codec's defaults for elements of `dtype`. Errors:
 /// invalid_argument (no such codec, with the nearest name; one that does not compress; a bad parameter).
 Result<std::vector<CodecSpec>> parse_codecs(const std::string& text, const DType& dtype);
+
+/// What a codec turns into what.
+enum class CodecKind : std::uint8_t { array_array, array_bytes, bytes_bytes };
+/// The kind of each codec, asked of the codec itself, made for chunks of `chunk_shape` (elements along each dimension)
+/// and `dtype`.  Errors: unsupported (no such codec, with the nearest name), invalid_metadata.
+Result<std::vector<CodecKind>> codec_kinds(std::span<const CodecSpec> codecs, const Shape& chunk_shape,
+                                           const DType& dtype);
+
+/// The codec of shards whose inner chunks have this shape and these codecs; the index as zarr-python writes it.
+/// Errors: invalid_metadata (a configuration that is not JSON).
+Result<CodecSpec> sharding_codec(const Shape& inner_chunk_shape, std::vector<CodecSpec> codecs);
+/// Whether an array of `rank` dimensions with these codecs is stored in shards, out of which inner chunks can be read
+/// alone.  Errors: invalid_metadata.
+Result<bool> shards(std::span<const CodecSpec> codecs, std::size_t rank);
+/// The codecs that elements pass through: where `codecs` of an array of `rank` dimensions shard, those of the inner
+/// chunks in its place, at any depth.  Errors: invalid_metadata.
+Result<std::vector<CodecSpec>> element_codecs(std::span<const CodecSpec> codecs, std::size_t rank);
 
 /// The short names that `parse_codecs` takes as they are, without parameters: "none", "zstd", "blosc", ...
 std::vector<std::string> compressor_names();

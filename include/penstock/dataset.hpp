@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -32,6 +33,8 @@ struct KeyEncoding {
   char separator = '/';
   /// Key of the chunk relative to the array.  Rank 0: "c" or "0".
   [[nodiscard]] std::string key(std::span<const std::uint64_t> chunk) const;
+  /// The chunk that has this key, of an array of so many dimensions; nullopt: none has it.
+  [[nodiscard]] std::optional<Shape> chunk(std::string_view key, std::size_t rank) const;
   bool operator==(const KeyEncoding&) const = default;
 };
 

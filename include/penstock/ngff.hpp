@@ -8,6 +8,12 @@
 
 namespace penstock {
 
+class Array;
+
+/// The dimensions of an array.  Where it says no scale itself and is a level of an OME-NGFF image, they are the image's
+/// axes, with its units, scales and offsets: the groups above it in its store are asked, and for the array at the root
+/// of a store of files the directory above.  Empty, or one per dimension.  Errors: those of the store.
+Result<std::vector<Dimension>> image_dimensions(const Array& array);
 /// The images that a group's attributes describe ("ome" member for 0.5, "multiscales" for 0.4); none: empty.
 Result<std::vector<Multiscale>> parse_ngff(std::string_view attributes_json, int zarr_format);
 /// Attributes that describe these images, in place of those that were there (other members are kept).

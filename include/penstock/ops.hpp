@@ -54,6 +54,22 @@ Result<Tensor> apply_operators(std::span<const OpCall> calls, const TensorView& 
 Status apply_operators(std::span<const OpCall> calls, const TensorView& input, const TensorView& output,
                        const Options& options = {});
 
+/// How values between elements are made.
+struct Sampling {
+  int order = 1;                  ///< 0: the nearest element, 1: linear
+  std::string mode = "constant";  ///< beyond the ends, as scipy.ndimage names it
+  double constant = 0;
+  bool displacement = false;  ///< the coordinates are distances from each output's own indices
+  bool in_double = false;     ///< float32 and narrower elements are weighted in float64
+};
+/// The values at coordinates.
+/// `input`: shape (n0, ..., n(r-1)), 1 <= r <= 8, types as `apply_operators`.  `coordinates`: float64, shape (r, m0,
+/// ...), in elements; NaN and infinite ones give the constant.  `output`: shape (m0, ...), the input's type;
+/// displacement: r dimensions.  Any strides, one device, in the order of the input's stream. Errors: invalid_argument
+/// (shapes, types), unsupported (order, type), out_of_memory, device_error, cancelled.
+Status map_coordinates(const TensorView& input, const TensorView& coordinates, const TensorView& output,
+                       const Sampling& how, const Options& options = {});
+
 /// An array that is made of a stored one by operators, whenever a part of it is asked for.  Nothing is read before.
 class LazyArray {
  public:

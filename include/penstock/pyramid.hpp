@@ -16,7 +16,7 @@ struct PyramidOptions {
   Downsample method = Downsample::mean;
   int levels = 0;               ///< 0: until the largest spatial extent is 256 or less
   std::vector<ImageAxis> axes;  ///< empty: from dimension names, else the last of t, c, z, y, x
-  std::vector<double> scale;    ///< of level 0; empty: ones
+  std::vector<double> scale;    ///< of level 0; empty: as the array's dimensions say, else ones
   std::string name;
 };
 /// Writes the coarser levels of an image whose level 0 is `from`, and the OME-NGFF metadata ("0.4" for zarr v2 arrays,

@@ -10,7 +10,7 @@
 from . import _core, defaults
 from ._allocator import Allocator
 from ._api import consolidate, copy, create, create_group, validate_ngff, write_label, write_pyramid
-from ._array import Array
+from ._array import Array, Dimension
 from ._core import (
     Axis,
     ChunkProblem,
@@ -56,6 +56,7 @@ __all__ = [
     "DeviceArray",
     "DeviceError",
     "DeviceInfo",
+    "Dimension",
     "Future",
     "Group",
     "IOFuture",

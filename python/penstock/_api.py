@@ -163,13 +163,15 @@ def _shape(given: int | Sequence[int] | None) -> list[int] | None:
     return [given] if isinstance(given, int) else list(given)
 
 
-def consolidate(url: str | os.PathLike[str], *, options: Mapping[str, str] | None = None) -> Group:
+def consolidate(
+    url: str | os.PathLike[str], *, durable: Durable | None = None, options: Mapping[str, str] | None = None
+) -> Group:
     """Writes the metadata of all that is below a group once more into its own, as zarr-python's consolidate_metadata.
 
-    Other programs then open it with one read; penstock reads what stands.  options: as in ``open``.  returns: the
-    group.  errors: TypeError for an array; those of ``open``.
+    Other programs then open it with one read; penstock reads what stands.  durable, options: as in ``open``.
+    returns: the group.  errors: TypeError for an array; those of ``open``.
     """
-    node = open(url, "r+", options=options)
+    node = open(url, "r+", durable=durable, options=options)
     if not isinstance(node, Group):
         raise TypeError(f"{node.url} is an array; only groups have consolidated metadata")
     node.consolidate()

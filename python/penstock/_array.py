@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,16 @@ from ._node import Node
 from ._options import Bytes, Deadline, Decode, Encode, OnError, Progress, options
 from ._selection import Region, Selection
 from ._write import Casting, Write
+
+
+class Dimension(NamedTuple):
+    """A dimension of an array: element i of it lies at offset + i * scale, in the unit."""
+
+    name: str | None = None
+    unit: str = ""
+    """"micrometer", "second", ...; empty where it is not said."""
+    scale: float | None = None
+    offset: float | None = None
 
 
 class Array(Node[_core.Array]):
@@ -83,6 +93,20 @@ class Array(Node[_core.Array]):
     @property
     def dimension_names(self) -> tuple[str | None, ...] | None:
         return tuple(self._dataset.dimension_names) or None
+
+    @property
+    def dims(self) -> tuple[Dimension, ...]:
+        """Name, unit, scale and offset of each dimension, as far as they are known.
+
+        A level of an OME-NGFF image has those of the image; the group above is read for it.
+        """
+        return tuple(Dimension(*dim) for dim in self._core.dimensions()) or (Dimension(),) * self.ndim
+
+    @property
+    def nodata(self) -> Any:
+        """The value of elements that were not measured; None where there is none."""
+        nodata = self._dataset.nodata
+        return None if nodata is None else _dtype.element_value(nodata, self._dataset.dtype)
 
     @property
     def zarr_format(self) -> int | None:

@@ -17,12 +17,11 @@
 #include <utility>
 #include <vector>
 
-#include "codec/chain.hpp"
 #include "core/settings.hpp"
 #include "errors.hpp"
-#include "format/format.hpp"
 #include "jobs.hpp"
 #include "penstock/array.hpp"
+#include "penstock/zarr.hpp"
 #include "store.hpp"
 #include "transfer.hpp"
 
@@ -100,23 +99,9 @@ void bind_store(nb::module_& m) {
         "At the end of the process: saves what only a flush makes visible, with a ResourceWarning.");
 }
 
-/// The array that a metadata document describes, checked to be one that can be read.
-Result<Dataset> parse_array(int zarr_format, const std::string& text) {
-  Dataset dataset;
-  if (zarr_format == 2) {
-    PENSTOCK_ASSIGN(dataset, parse_zarr2_array(text, "{}"));
-  } else {
-    PENSTOCK_ASSIGN(NodeInfo node, parse_zarr3(text));
-    if (!std::holds_alternative<Dataset>(node)) return Error(ErrorCode::invalid_argument, "the metadata of a group");
-    dataset = std::get<Dataset>(std::move(node));
-  }
-  PENSTOCK_TRY(CodecChain::make(dataset.codecs, {dataset.chunk_shape, dataset.dtype, dataset.fill}));
-  return dataset;
-}
-
 Result<Array> with_metadata(const SharedStore& store, const std::string& path, int zarr_format, const std::string& text,
                             const Shape& shape) {
-  PENSTOCK_ASSIGN(Dataset dataset, parse_array(zarr_format, text));
+  PENSTOCK_ASSIGN(Dataset dataset, parse_zarr_array(zarr_format, text));
   dataset.shape = shape;
   return Array::with_metadata(store, path, std::move(dataset));
 }
@@ -147,6 +132,17 @@ void bind_array_class(nb::module_& m) {
           },
           nb::arg("store"), nb::arg("path"), nb::arg("dataset"), nb::arg("overwrite"))
       .def_prop_ro("dataset", [](const Array& a) { return a.dataset(); })
+      .def(
+          "dimensions",
+          [](const Array& a) {
+            std::vector<
+                std::tuple<std::optional<std::string>, std::string, std::optional<double>, std::optional<double>>>
+                out;
+            for (const Dimension& d : unwrap(without_gil(Threads::none, [&] { return image_dimensions(a); }), place(a)))
+              out.emplace_back(d.name, d.unit, d.scale, d.offset);
+            return out;
+          },
+          "(name, unit, scale, offset) of each; of a level of an OME-NGFF image those of the image.")
       .def_prop_ro("path", &Array::path)
       .def_prop_ro("url", [](const Array& a) { return place(a); })
       .def_prop_ro("store", [](const Array& a) { return PyStore{a.store_ptr()}; })
@@ -169,13 +165,13 @@ void bind_array_class(nb::module_& m) {
       .def(
           "resize",
           [](Array& a, const Shape& shape) {
-            unwrap(without_gil(Threads::none, [&] { return a.resize(shape); }), place(a));
+            unwrap(run_waiting([&](const CancelToken& cancel) { return a.resize(shape, cancel); }), place(a));
           },
           nb::arg("shape"))
       .def(
           "set_attributes",
           [](Array& a, const std::string& json) {
-            unwrap(without_gil(Threads::none, [&] { return a.set_attributes(json); }), place(a));
+            unwrap(run_waiting([&](const CancelToken& cancel) { return a.set_attributes(json, cancel); }), place(a));
           },
           nb::arg("json"));
 }
@@ -232,14 +228,16 @@ void bind_group_class(nb::module_& m) {
       .def(
           "set_attributes",
           [](Group& g, const std::string& json) {
-            unwrap(without_gil(Threads::none, [&] { return g.set_attributes(json); }), place(*g.store_ptr(), g.path()));
+            unwrap(run_waiting([&](const CancelToken& cancel) { return g.set_attributes(json, cancel); }),
+                   place(*g.store_ptr(), g.path()));
           },
           nb::arg("json"));
 }
 
 void bind_functions(nb::module_& m) {
   m.def(
-      "parse_array", [](int zarr_format, const std::string& text) { return unwrap(parse_array(zarr_format, text)); },
+      "parse_array",
+      [](int zarr_format, const std::string& text) { return unwrap(parse_zarr_array(zarr_format, text)); },
       nb::arg("zarr_format"), nb::arg("metadata"), "The array of a metadata document (zarr.json, .zarray).");
   m.def(
       "open",

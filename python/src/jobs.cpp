@@ -146,6 +146,14 @@ Result<Report> run_job(const JobOptions& job, const std::function<Result<Report>
   return *std::move(result);
 }
 
+Status run_waiting(const std::function<Status(const CancelToken&)>& work) {
+  const auto done = run_job({{}, nb::none(), Watch::signals}, [&](const Options& options) -> Result<Report> {
+    PENSTOCK_TRY(work(options.cancel));
+    return Report();
+  });
+  return done ? Status() : Status(done.error());
+}
+
 void bind_jobs(nb::module_& m) {
   m.def(
       "check_process", [] { CallGuard guard(CallGuard::Threads::none); },

@@ -39,6 +39,9 @@ struct JobOptions {
 /// stopped: memory given to the work is never touched after this returns.
 Result<Report> run_job(const JobOptions& job, const std::function<Result<Report>(const Options&)>& work);
 
+/// As run_job for short calls that may wait for other writers: Ctrl-C ends the wait.
+Status run_waiting(const std::function<Status(const CancelToken&)>& work);
+
 /// As run_job for calls without progress; the GIL is released.
 template <class F>
 auto without_gil(CallGuard::Threads threads, F&& call) {

@@ -16,11 +16,10 @@
 #include <utility>
 #include <vector>
 
-#include "device/backend.hpp"
-#include "device/staging.hpp"
 #include "errors.hpp"
 #include "foreign_memory.hpp"
 #include "jobs.hpp"
+#include "penstock/device_memory.hpp"
 
 namespace penstock::python {
 namespace {
@@ -290,11 +289,7 @@ void bind_tensor(nb::module_& m) {
   m.def("cuda_unavailable_reason", &cuda_unavailable_reason, "Why there is no CUDA device; empty when there is one.");
   m.def(
       "device_of",
-      [](std::uintptr_t address) {
-        Backend* backend = find_backend(Device::Type::cuda);
-        if (backend == nullptr) raise(Error(ErrorCode::no_device, cuda_unavailable_reason()));
-        return unwrap(backend->index_of(reinterpret_cast<const void*>(address)));
-      },
+      [](std::uintptr_t address) { return unwrap(cuda_device_of(reinterpret_cast<const void*>(address))).index; },
       nb::arg("address"), "CUDA device whose memory it is.");
   m.def(
       "parse_device",

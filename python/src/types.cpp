@@ -13,14 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include "codec/chain.hpp"
-#include "codec/list.hpp"
-#include "codec/sharding/sharding.hpp"
-#include "codec/sharding/sharding_spec.hpp"
-#include "core/json.hpp"
 #include "core/units.hpp"
 #include "errors.hpp"
 #include "penstock/array.hpp"
+#include "penstock/codec.hpp"
 
 namespace penstock::python {
 namespace {
@@ -135,41 +131,34 @@ void bind_dataset(nb::module_& m) {
       .def_ro("chunk_shape", &Dataset::chunk_shape)
       .def_prop_ro("inner_chunk_shape", [](const Dataset& d) { return unwrap(d.inner_chunk_shape()); })
       .def_prop_ro(
-          "is_sharded", [](const Dataset& d) { return unwrap(ShardingSpec::find(d.codecs, d.rank())).has_value(); },
+          "is_sharded", [](const Dataset& d) { return unwrap(shards(d.codecs, d.rank())); },
           "Whether objects are shards, out of which inner chunks can be read alone.")
       .def_prop_ro("key_kind",
                    [](const Dataset& d) { return keys_of(d).kind == KeyEncoding::Kind::v2 ? "v2" : "default"; })
       .def_prop_ro("separator", [](const Dataset& d) { return std::string(1, keys_of(d).separator); })
       .def_prop_ro("codecs", &codec_tuples, "(name, configuration as JSON) in encoding order, zarr v3 spelling.")
       .def_prop_ro("fill", [](const Dataset& d) { return nb::bytes(d.fill.data(), d.fill.size()); })
+      .def_prop_ro("nodata",
+                   [](const Dataset& d) {
+                     return d.nodata ? std::optional(nb::bytes(d.nodata->data(), d.nodata->size())) : std::nullopt;
+                   })
       .def_prop_ro("dimension_names", &Dataset::dimension_names)
       .def_ro("attributes", &Dataset::attributes)
       .def("chunk_key", [](const Dataset& d, const Shape& chunk) { return keys_of(d).key(chunk); }, nb::arg("chunk"));
 }
 
-/// Kind of each codec ("array_array", "array_bytes", "bytes_bytes"), asked of the codec itself, made for such a chunk.
-std::vector<std::string> codec_kinds(const std::vector<CodecTuple>& codecs, const Shape& chunk_shape,
-                                     const DType& dtype) {
-  ChunkSpec chunk{chunk_shape, dtype, {}};
-  std::vector<std::string> out;
-  for (const auto& [name, configuration] : codecs) {
-    const CodecEntry* entry = find_codec(name);
-    if (!entry) raise(unknown_codec(name));
-    const Json json = unwrap(parse_json(configuration));
-    const AnyCodec codec = unwrap(entry->make(json, chunk));
-    if (const auto* a2a = std::get_if<std::unique_ptr<ArrayToArray>>(&codec)) {
-      chunk = (*a2a)->encoded();
-      out.emplace_back("array_array");
-    } else {
-      out.emplace_back(std::holds_alternative<std::unique_ptr<ArrayToBytes>>(codec) ? "array_bytes" : "bytes_bytes");
-    }
-  }
-  return out;
+/// "array_array", "array_bytes" or "bytes_bytes" for each codec.
+std::vector<std::string> kinds_of(const std::vector<CodecTuple>& codecs, const Shape& chunk_shape, const DType& dtype) {
+  constexpr std::array<const char*, 3> kNames = {"array_array", "array_bytes", "bytes_bytes"};
+  std::vector<std::string> names;
+  for (const CodecKind kind : unwrap(codec_kinds(codec_specs(codecs), chunk_shape, dtype)))
+    names.emplace_back(kNames.at(static_cast<std::size_t>(kind)));
+  return names;
 }
 
 /// The codec of shards of such chunks.
-CodecTuple sharding_codec(const Shape& chunk_shape, const std::vector<CodecTuple>& codecs) {
-  const CodecSpec spec = unwrap(ShardingSpec{chunk_shape, codec_specs(codecs)}.print());
+CodecTuple sharding_tuple(const Shape& chunk_shape, const std::vector<CodecTuple>& codecs) {
+  const CodecSpec spec = unwrap(sharding_codec(chunk_shape, codec_specs(codecs)));
   return {spec.name, spec.configuration};
 }
 
@@ -261,8 +250,8 @@ void bind_types(nb::module_& m) {
   bind_dataset(m);
   bind_report(m);
   bind_images(m);
-  m.def("codec_kinds", &codec_kinds, nb::arg("codecs"), nb::arg("chunk_shape"), nb::arg("dtype"));
-  m.def("sharding_codec", &sharding_codec, nb::arg("chunk_shape"), nb::arg("codecs"),
+  m.def("codec_kinds", &kinds_of, nb::arg("codecs"), nb::arg("chunk_shape"), nb::arg("dtype"));
+  m.def("sharding_codec", &sharding_tuple, nb::arg("chunk_shape"), nb::arg("codecs"),
         "(name, configuration) of shards of such chunks, with zarr-python's kind of index.");
   m.def(
       "parse_bytes", [](const std::string& text) { return unwrap(parse_bytes(text)); }, nb::arg("text"),

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "array/index/make_index.hpp"
 #include "array/parents.hpp"
@@ -26,21 +25,27 @@ std::string display(const Store& store, std::string_view path) {
   return path.empty() ? store.url() : store.url() + "/" + std::string(path);
 }
 
-Result<std::shared_ptr<const ArrayView>> bind(Array::State& state, Dataset dataset) {
+/// With the index that the dataset asks for, unless one is given.
+Result<std::shared_ptr<const ArrayView>> bind(Array::State& state, Dataset dataset,
+                                              std::unique_ptr<const ChunkIndex> index = nullptr) {
   const ChunkSpec chunk{dataset.chunk_shape, dataset.dtype, dataset.fill};
   PENSTOCK_ASSIGN(CodecChain chain, CodecChain::make(dataset.codecs, chunk));
   auto view = std::make_shared<ArrayView>(ArrayView{std::move(dataset), std::move(chain)});
-  PENSTOCK_ASSIGN(view->index, make_index(view->dataset, view->chain, state.path, state.indexes));
+  view->index = std::move(index);
+  if (!view->index) {
+    PENSTOCK_ASSIGN(view->index, make_index(view->dataset, view->chain, state.path, state.indexes));
+  }
   return std::shared_ptr<const ArrayView>(std::move(view));
 }
 
 /// An array that is not in the store yet, or that nobody asked the store for.
-Result<std::shared_ptr<Array::State>> make_state(std::shared_ptr<Store> store, std::string path, Dataset dataset) {
+Result<std::shared_ptr<Array::State>> make_state(std::shared_ptr<Store> store, std::string path, Dataset dataset,
+                                                 std::unique_ptr<const ChunkIndex> index = nullptr) {
   auto state = std::make_shared<Array::State>();
   const std::string where = display(*store, path);
   state->store = std::move(store);
   state->path = std::move(path);
-  PENSTOCK_ASSIGN_IN(state->view, bind(*state, std::move(dataset)), where);
+  PENSTOCK_ASSIGN_IN(state->view, bind(*state, std::move(dataset), std::move(index)), where);
   return state;
 }
 
@@ -70,38 +75,15 @@ Result<Consolidated> clear_place(Store& store, const std::string& path, Array::I
   return consolidated;
 }
 
-/// Coordinates of a chunk from its key below the array, if it is one.
-std::optional<Shape> parse_chunk_key(std::string_view name, const KeyEncoding& keys, std::size_t rank) {
-  if (keys.kind == KeyEncoding::Kind::standard) {
-    if (name.empty() || name.front() != 'c') return std::nullopt;
-    name.remove_prefix(1);
-    if (rank == 0) return name.empty() ? std::optional<Shape>(Shape{}) : std::nullopt;
-    if (name.empty() || name.front() != keys.separator) return std::nullopt;
-    name.remove_prefix(1);
-  } else if (rank == 0) {
-    return name == "0" ? std::optional<Shape>(Shape{}) : std::nullopt;
-  }
-  Shape chunk;
-  while (true) {
-    const std::string_view part = name.substr(0, name.find(keys.separator));
-    std::uint64_t value = 0;
-    const auto [ptr, ec] = std::from_chars(part.data(), part.data() + part.size(), value);
-    if (ec != std::errc() || ptr != part.data() + part.size()) return std::nullopt;
-    chunk.push_back(value);
-    if (part.size() == name.size()) break;
-    name.remove_prefix(part.size() + 1);
-  }
-  return chunk.size() == rank ? std::optional<Shape>(std::move(chunk)) : std::nullopt;
-}
-
 /// Changes the metadata as they stand in the store now, which another handle may have changed since this one was
 /// opened.  Gives their lock.
 template <class Change>
-Result<std::unique_ptr<ObjectLock>> change_metadata(Array::State& state, const Change& change) {
+Result<std::unique_ptr<ObjectLock>> change_metadata(Array::State& state, const CancelToken& cancel,
+                                                    const Change& change) {
   Dataset dataset = state.view->dataset;
   std::unique_ptr<ObjectLock> lock;
   if (state.committed) {
-    PENSTOCK_ASSIGN(lock, lock_metadata(*state.store, state.path));
+    PENSTOCK_ASSIGN(lock, lock_metadata(*state.store, state.path, cancel));
     PENSTOCK_ASSIGN(NodeInfo node, read_node(*state.store, state.path));
     if (!std::holds_alternative<Dataset>(node) || std::get<Dataset>(node).rank() != dataset.rank())
       return Error(ErrorCode::invalid_argument,
@@ -110,25 +92,26 @@ Result<std::unique_ptr<ObjectLock>> change_metadata(Array::State& state, const C
   }
   change(dataset);
   PENSTOCK_ASSIGN(auto view, bind(state, dataset));
-  if (state.committed) PENSTOCK_TRY(write_node(*state.store, state.path, dataset));
+  if (state.committed) PENSTOCK_TRY(write_node(*state.store, state.path, dataset, cancel));
   state.view = std::move(view);
   return lock;
 }
 
-Status resize_locked(Array::State& state, const Shape& shape) {
+Status resize_locked(Array::State& state, const Shape& shape, const CancelToken& cancel) {
   if (shape.size() != state.view->dataset.rank())
     return Error(ErrorCode::invalid_argument, fmt::format("resize: {} dimensions given, the array has {}", shape.size(),
                                                           state.view->dataset.rank()));
   PENSTOCK_TRY(state.check_writable(state.view->dataset));
   // Held to the end: whoever makes the array larger again must not lose what is written there then.
-  PENSTOCK_ASSIGN(const auto metadata_lock, change_metadata(state, [&](Dataset& changed) { changed.shape = shape; }));
+  PENSTOCK_ASSIGN(const auto metadata_lock,
+                  change_metadata(state, cancel, [&](Dataset& changed) { changed.shape = shape; }));
   const Dataset& dataset = state.view->dataset;
   // Metadata first: when this is interrupted, chunks that nobody sees are left, and none that is needed is lost.
   const Shape grid = dataset.grid_shape();
   const std::string prefix = state.path.empty() ? "" : state.path + "/";
   PENSTOCK_ASSIGN(const std::vector<std::string> keys, state.store->list(state.path));
   for (const std::string& key : keys) {
-    const auto chunk = parse_chunk_key(std::string_view(key).substr(prefix.size()), *dataset.keys(), dataset.rank());
+    const auto chunk = dataset.keys()->chunk(std::string_view(key).substr(prefix.size()), dataset.rank());
     if (!chunk) continue;
     bool inside = true;
     for (std::size_t i = 0; i < grid.size(); ++i) inside = inside && (*chunk)[i] < grid[i];
@@ -138,6 +121,12 @@ Status resize_locked(Array::State& state, const Shape& shape) {
 }
 
 }  // namespace
+
+Result<Array> ArrayAccess::with_index(std::shared_ptr<Store> store, std::string_view path, Dataset dataset,
+                                      std::unique_ptr<const ChunkIndex> index) {
+  PENSTOCK_ASSIGN(auto state, make_state(std::move(store), normalised(path), std::move(dataset), std::move(index)));
+  return wrap(std::move(state));
+}
 
 Result<const CodecChain*> CroppedChains::get(const Dataset& dataset, const Shape& shape) {
   const std::scoped_lock lock(mutex_);
@@ -151,10 +140,8 @@ Result<const CodecChain*> CroppedChains::get(const Dataset& dataset, const Shape
 
 Status Array::State::check_writable(const Dataset& dataset) const {
   if (!store->writable()) return Error(ErrorCode::permission_denied, store->url() + " is open for reading only");
-  const std::string& format = dataset.format.name;
-  if (dataset.keys() != nullptr && format == "zarr") return {};
-  return Error(ErrorCode::unsupported, fmt::format("{}: {} files are read, not written", display(*store, path), format))
-      .set_hint("`penstock copy` makes a zarr array of it.");
+  PENSTOCK_TRY_IN(check_can_write(dataset.format), display(*store, path));
+  return {};
 }
 
 Result<Array> Array::open(std::shared_ptr<Store> store, std::string_view path) {
@@ -178,11 +165,8 @@ Result<Array> Array::prepare(std::shared_ptr<Store> store, std::string_view path
   // Everything that can be wrong with the dataset is found before anything is touched.
   PENSTOCK_TRY_IN(complete_codecs(dataset), display(*store, where));
   PENSTOCK_ASSIGN(auto state, make_state(store, where, std::move(dataset)));
-  if (state->view->dataset.format.version == 2) {
-    PENSTOCK_TRY_IN(write_zarr2(state->view->dataset), display(*store, where));
-  } else {
-    PENSTOCK_TRY_IN(write_zarr3(state->view->dataset), display(*store, where));
-  }
+  PENSTOCK_TRY_IN(check_node(state->view->dataset), display(*store, where));
+  PENSTOCK_TRY(check_not_below_array(*store, where));
   PENSTOCK_ASSIGN(state->consolidated, clear_place(*store, where, if_exists));
   state->committed = false;
   return ArrayAccess::wrap(std::move(state));
@@ -194,12 +178,12 @@ Result<Array> Array::create(std::shared_ptr<Store> store, std::string_view path,
   return array;
 }
 
-Status Array::commit() {
+Status Array::commit(const CancelToken& cancel) {
   const std::scoped_lock lock(state_->mutex);
-  PENSTOCK_TRY(make_parents(*state_->store, state_->path, state_->view->dataset.format.version));
-  PENSTOCK_TRY(write_node(*state_->store, state_->path, state_->view->dataset));
+  PENSTOCK_TRY(make_parents(*state_->store, state_->path, state_->view->dataset.format.version, cancel));
+  PENSTOCK_TRY(write_node(*state_->store, state_->path, state_->view->dataset, cancel));
   state_->committed = true;
-  return state_->consolidated.renew();
+  return state_->consolidated.renew(cancel);
 }
 
 Dataset Array::dataset() const { return state_->current()->dataset; }
@@ -210,18 +194,19 @@ std::shared_ptr<const CodecChain> Array::codecs() const {
   return {view, &view->chain};
 }
 
-Status Array::resize(const Shape& shape) {
+Status Array::resize(const Shape& shape, const CancelToken& cancel) {
   const std::scoped_lock lock(state_->mutex);
-  return guarded([&] { return resize_locked(*state_, shape); });
+  return guarded([&] { return resize_locked(*state_, shape, cancel); });
 }
 
-Status Array::set_attributes(std::string_view attributes_json) {
+Status Array::set_attributes(std::string_view attributes_json, const CancelToken& cancel) {
   return guarded([&]() -> Status {
     PENSTOCK_ASSIGN_IN(const Json attributes, parse_json(attributes_json), "attributes");
     if (!attributes.is_object()) return Error(ErrorCode::invalid_argument, "attributes must be a JSON object");
     const std::scoped_lock lock(state_->mutex);
     PENSTOCK_TRY(state_->check_writable(state_->view->dataset));
-    PENSTOCK_TRY(change_metadata(*state_, [&](Dataset& changed) { changed.attributes = dump_json(attributes); }));
+    PENSTOCK_TRY(
+        change_metadata(*state_, cancel, [&](Dataset& changed) { changed.attributes = dump_json(attributes); }));
     return {};
   });
 }

@@ -3,12 +3,13 @@
 
 #include <set>
 
+#include "array/parents.hpp"
 #include "core/json.hpp"
 #include "core/settings.hpp"
-#include "format/consolidated.hpp"
 #include "format/documents.hpp"
 #include "format/format.hpp"
 #include "format/node.hpp"
+#include "format/zarr/consolidated.hpp"
 #include "penstock/array.hpp"
 
 namespace penstock {
@@ -50,6 +51,7 @@ Group Group::with_metadata(std::shared_ptr<Store> store, std::string_view path, 
 Result<Group> Group::create(std::shared_ptr<Store> store, std::string_view path, GroupInfo info,
                             Array::IfExists if_exists) {
   const std::string where = trimmed(path);
+  PENSTOCK_TRY(check_not_below_array(*store, where));
   const auto there = read_node(*store, where);
   if (there && if_exists == Array::IfExists::fail)
     return Error(ErrorCode::already_exists, fmt::format("{}: there is something already", joined(store->url(), where)))
@@ -107,10 +109,10 @@ Result<std::vector<Group::Member>> Group::members() const {
 
 Status Group::consolidate() const { return write_consolidated(*state_->store, state_->path); }
 
-Status Group::set_attributes(std::string_view attributes_json) {
+Status Group::set_attributes(std::string_view attributes_json, const CancelToken& cancel) {
   PENSTOCK_ASSIGN_IN(const Json attributes, parse_json(attributes_json), "attributes");
   if (!attributes.is_object()) return Error(ErrorCode::invalid_argument, "attributes must be a JSON object");
-  PENSTOCK_ASSIGN(const auto lock, lock_metadata(*state_->store, state_->path));
+  PENSTOCK_ASSIGN(const auto lock, lock_metadata(*state_->store, state_->path, cancel));
   // As it stands now: another handle may have changed it since this one was opened.
   PENSTOCK_ASSIGN(NodeInfo node, read_node(*state_->store, state_->path));
   if (!std::holds_alternative<GroupInfo>(node))
@@ -118,7 +120,7 @@ Status Group::set_attributes(std::string_view attributes_json) {
                                                           joined(state_->store->url(), state_->path)));
   GroupInfo info = std::get<GroupInfo>(std::move(node));
   info.attributes = dump_json(attributes);
-  PENSTOCK_TRY(write_node(*state_->store, state_->path, info));
+  PENSTOCK_TRY(write_node(*state_->store, state_->path, info, cancel));
   state_->info = std::move(info);
   return {};
 }

@@ -2,11 +2,16 @@
 #pragma once
 #include <string>
 
+#include "penstock/control.hpp"
 #include "penstock/store.hpp"
 
 namespace penstock {
 
+/// Nothing can stand below an array: it would lie among its chunks.  `path` is in the store, whose own directory may be
+/// below one too.  Errors: already_exists, those of the store.
+Status check_not_below_array(const Store& store, const std::string& path);
 /// Groups above `path` are written where they are missing; an array above it is an error.
-Status make_parents(Store& store, const std::string& path, int zarr_format);
+/// `cancel` ends the wait for others who write there.
+Status make_parents(Store& store, const std::string& path, int zarr_format, const CancelToken& cancel = {});
 
 }  // namespace penstock

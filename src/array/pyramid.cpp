@@ -11,8 +11,9 @@
 #include "core/guard.hpp"
 #include "device/launch.hpp"
 #include "exec/budget.hpp"
-#include "format/consolidated.hpp"
 #include "format/format.hpp"
+#include "format/zarr/consolidated.hpp"
+#include "format/zarr/node.hpp"
 
 namespace penstock {
 namespace {
@@ -32,9 +33,25 @@ Result<std::vector<ImageAxis>> default_axes(const Dataset& dataset) {
     const bool named = dataset.dims.size() == dataset.rank() && dataset.dims[d].name.has_value();
     const std::string name = named ? *dataset.dims[d].name : std::string(usual);
     const bool time = name == "t", channel = name == "c";
-    axes.push_back({name, time ? "time" : channel ? "channel" : "space", ""});
+    axes.push_back({name,
+                    time      ? "time"
+                    : channel ? "channel"
+                              : "space",
+                    d < dataset.dims.size() ? dataset.dims[d].unit : ""});
   }
   return axes;
+}
+
+/// What the array says of its dimensions; 1 and 0 where it says nothing.
+std::vector<double> scale_of(const Dataset& dataset) {
+  std::vector<double> scale(dataset.rank(), 1.0);
+  for (std::size_t d = 0; d < dataset.dims.size(); ++d) scale[d] = dataset.dims[d].scale.value_or(1.0);
+  return scale;
+}
+std::vector<double> offset_of(const Dataset& dataset) {
+  std::vector<double> offset(dataset.rank(), 0.0);
+  for (std::size_t d = 0; d < dataset.dims.size(); ++d) offset[d] = dataset.dims[d].offset.value_or(0.0);
+  return offset;
 }
 
 /// The dataset one step coarser than `fine`.
@@ -128,7 +145,7 @@ Result<PyramidPlan> plan_pyramid(const Dataset& level0, const PyramidOptions& op
   if (options.method == Downsample::mean && mean_for(level0.dtype) == nullptr)
     return Error(ErrorCode::unsupported, fmt::format("no mean of elements of type {}", level0.dtype.name()))
         .set_hint("Use nearest.");
-  const std::vector<double> scale = options.scale.empty() ? std::vector<double>(axes.size(), 1.0) : options.scale;
+  const std::vector<double> scale = options.scale.empty() ? scale_of(level0) : options.scale;
   if (scale.size() != axes.size()) return Error(ErrorCode::invalid_argument, "one scale for each axis is needed");
   // OME-NGFF 0.5 wants the axes' names in the arrays too.
   if (level0.format.version == 3 && level0.dims.empty())
@@ -138,12 +155,12 @@ Result<PyramidPlan> plan_pyramid(const Dataset& level0, const PyramidOptions& op
   std::vector<double> level_scale = scale;
   for (int k = 0; k < levels; ++k) {
     if (k > 0) plan.levels.push_back(coarser(plan.levels.back(), axes));
-    std::vector<double> translation(axes.size(), 0.0);
+    std::vector<double> translation = offset_of(level0);
     for (std::size_t d = 0; d < axes.size(); ++d) {
       if (axes[d].type != "space") continue;
       if (k > 0) level_scale[d] *= 2;
       // A mean stands at the middle of its block; a voxel that was picked stays where it was.
-      if (options.method == Downsample::mean) translation[d] = (level_scale[d] - scale[d]) / 2;
+      if (options.method == Downsample::mean) translation[d] += (level_scale[d] - scale[d]) / 2;
     }
     plan.image.levels.push_back({std::to_string(k), level_scale, translation});
   }
@@ -198,7 +215,7 @@ Result<Report> write_levels(const Array& from, const std::shared_ptr<Store>& to_
   PENSTOCK_ASSIGN(const PyramidPlan plan, plan_pyramid(from.dataset(), pyramid));
   const auto start = std::chrono::steady_clock::now();
   const std::string group(group_path);
-  PENSTOCK_ASSIGN(Consolidated consolidated, Consolidated::drop(*to_store, group));
+  PENSTOCK_ASSIGN(Consolidated consolidated, Consolidated::drop(*to_store, group, options.stop()));
   Report report;
   const bool in_place = from.store_ptr()->url() == to_store->url() && from.path() == below(group_path, "0");
   if (!in_place) {
@@ -220,9 +237,9 @@ Result<Report> write_levels(const Array& from, const std::shared_ptr<Store>& to_
   if (const auto there = read_node(*to_store, group_path); there && std::holds_alternative<GroupInfo>(*there))
     info = std::get<GroupInfo>(*there);
   PENSTOCK_ASSIGN(info.attributes, write_ngff(info.attributes, {plan.image}));
-  PENSTOCK_TRY(make_parents(*to_store, group, info.format.version));
-  PENSTOCK_TRY(write_node(*to_store, group_path, info));
-  PENSTOCK_TRY(consolidated.renew());
+  PENSTOCK_TRY(make_parents(*to_store, group, info.format.version, options.stop()));
+  PENSTOCK_TRY(write_node(*to_store, group_path, info, options.stop()));
+  PENSTOCK_TRY(consolidated.renew(options.stop()));
   PENSTOCK_TRY(to_store->flush());
   report.operation = "pyramid";
   report.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

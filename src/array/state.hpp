@@ -10,7 +10,7 @@
 #include "array/index/chunk_index.hpp"
 #include "array/index/shard_cache.hpp"
 #include "codec/chain.hpp"
-#include "format/consolidated.hpp"
+#include "format/zarr/consolidated.hpp"
 #include "penstock/array.hpp"
 
 namespace penstock {
@@ -61,6 +61,9 @@ struct Array::State {
 struct ArrayAccess {
   static Array::State& state(const Array& array) { return *array.state_; }
   static std::shared_ptr<Array::State> share(const Array& array) { return array.state_; }
+  /// An array whose innermost chunks another index finds than that which its metadata ask for.
+  static Result<Array> with_index(std::shared_ptr<Store> store, std::string_view path, Dataset dataset,
+                                  std::unique_ptr<const ChunkIndex> index);
   static Array wrap(std::shared_ptr<Array::State> state) {
     Array array;
     array.state_ = std::move(state);

@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 
+#include "codec/astype/filter.hpp"
 #include "codec/bytes/swap.hpp"
 #include "codec/limit.hpp"
 #include "codec/list.hpp"
@@ -56,12 +57,14 @@ bool is_permutation_only(const ArrayToArray& codec) { return !codec.permutation(
 
 }  // namespace
 
-Status CodecChain::add(const CodecSpec& spec, ChunkSpec& at) {
+/// `behind`: the codec that is applied after it; nullptr: none.
+Status CodecChain::add(const CodecSpec& spec, const CodecSpec* behind, ChunkSpec& at) {
   const CodecEntry* entry = find_codec(spec.name);
   if (entry == nullptr) entry = find_file_codec(spec.name);
   if (entry == nullptr) return unknown_codec(spec.name);
   const std::string where = "codec " + spec.name;
-  PENSTOCK_ASSIGN_IN(const Json configuration, configuration_of(spec), where);
+  PENSTOCK_ASSIGN_IN(Json configuration, configuration_of(spec), where);
+  if (behind != nullptr) take_stored_order(entry->name, *behind, configuration);
   PENSTOCK_ASSIGN_IN(AnyCodec made, entry->make(configuration, at), where);
   if (auto* array = std::get_if<std::unique_ptr<ArrayToArray>>(&made)) {
     if (a2b_) return bad_configuration(fmt::format("{}: an array codec cannot follow an array->bytes codec", where));
@@ -88,7 +91,8 @@ Result<CodecChain> CodecChain::make(std::span<const CodecSpec> specs, const Chun
     return bad_configuration(fmt::format("{} dimensions; at most {} are possible", decoded.shape.size(), kMaxRank));
   PENSTOCK_ASSIGN_IN(chain.decoded_size_, decoded.size_bytes(), "chunk");
   ChunkSpec at = decoded;
-  for (const CodecSpec& spec : specs) PENSTOCK_TRY(chain.add(spec, at));
+  for (std::size_t i = 0; i < specs.size(); ++i)
+    PENSTOCK_TRY(chain.add(specs[i], i + 1 < specs.size() ? &specs[i + 1] : nullptr, at));
   if (!chain.a2b_) return bad_configuration("codecs: an array->bytes codec such as bytes is missing");
   PENSTOCK_TRY(chain.measure());
   PENSTOCK_TRY(chain.lay_out());

@@ -79,7 +79,7 @@ class CodecChain {
     std::optional<std::uint64_t> exact;
     std::uint64_t limit = 0;  ///< decoding stops with corrupt_data beyond it
   };
-  Status add(const CodecSpec& spec, ChunkSpec& at);
+  Status add(const CodecSpec& spec, const CodecSpec* behind, ChunkSpec& at);
   Status measure();
   Status lay_out();
   Result<ByteView> undo_bytes_codecs(ByteView in, const ByteSpan* direct, class PingPong& buffers) const;

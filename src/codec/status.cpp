@@ -14,7 +14,7 @@ std::string_view decode_status_text(DecodeStatus status) {
     case DecodeStatus::too_large: return "larger than the decoder's limit";
     case DecodeStatus::bad_magic: return "no frame begins here";
     case DecodeStatus::bad_block: return "the header of a block is wrong";
-    case DecodeStatus::bad_table: return "the description of a code table is wrong";
+    case DecodeStatus::bad_table: return "the description of a table of codes is wrong, or a code is not in it";
     case DecodeStatus::bad_stream: return "an entropy-coded stream does not hold what its block needs";
     case DecodeStatus::bad_checksum: return "a checksum is wrong";
     case DecodeStatus::needs_dictionary: return "the frame needs a dictionary";

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "device/backend.hpp"
+#include "penstock/device_memory.hpp"
 
 namespace penstock {
 namespace {
@@ -168,6 +169,13 @@ Status copy_async(void* to, Device to_device, const void* from, Device from_devi
                    "copy of memory of " + device.name() + " on a stream of " + where.name());
   PENSTOCK_ASSIGN(Backend * backend, backend_of(where));
   return backend->copy_async(to, from, bytes, where.index, stream.native());
+}
+
+Result<Device> cuda_device_of(const void* address) {
+  Backend* cuda = find_backend(Device::Type::cuda);
+  if (cuda == nullptr) return Error(ErrorCode::no_device, cuda_unavailable_reason());
+  PENSTOCK_ASSIGN(const int index, cuda->index_of(address));
+  return Device{Device::Type::cuda, index};
 }
 
 }  // namespace penstock

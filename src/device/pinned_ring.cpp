@@ -57,7 +57,7 @@ std::shared_ptr<PinnedRing> PinnedRing::create(Backend& backend, std::uint64_t c
 
 PinnedRing::~PinnedRing() {
   for (const Pending& pending : pending_) {
-    (void)pending.event.synchronize();  // an error here was seen, or will be, by who recorded the event
+    (void)pending.event.synchronize();  // an error here reaches whoever recorded the event
     backend_.free_pinned(pending.block.data);
   }
   for (const Block& block : free_) backend_.free_pinned(block.data);
@@ -185,7 +185,7 @@ Result<Slab> PinnedRing::acquire(std::uint64_t bytes, const CancelToken& cancel)
         changed_.wait_for(lock, kCancelPoll);
     }
   });
-  waiting_.erase(me);  // whatever happened: who stays in front makes all others wait for ever
+  waiting_.erase(me);  // whatever happened: an entry left in front would block all others for ever
   changed_.notify_all();
   if (!reserved) return reserved.error();
   lock.unlock();

@@ -24,7 +24,7 @@
 
 namespace penstock {
 
-/// Stages whose time is told apart.
+/// Stages that are timed separately.
 enum class Stage : std::uint8_t { fetch, decode, assemble, encode, store };
 inline constexpr std::size_t kStages = 5;
 
@@ -43,7 +43,7 @@ struct WorkerBuffers {
 
 /// Whether a worker's buffers may come from, and go to, those that the process keeps between operations.
 enum class Reuse : std::uint8_t { no, yes };
-/// At most so much is kept, in all.  Small reads are many: memory that is fresh each time costs them page faults.
+/// The most that is kept, in all.  Fresh memory for each of many small reads would cost them page faults.
 inline constexpr std::uint64_t kKeptBufferBytes = std::uint64_t{32} << 20;
 /// Operations with a small budget use buffers of their own: those that were kept may be larger than they need.
 constexpr Reuse reuse_within(std::uint64_t budget_bytes) {

@@ -27,7 +27,7 @@ Result<std::optional<Slab>> take(PinnedRing& ring, FirstStaging& first, std::uin
 
 StagingBuffers::~StagingBuffers() {
   for (const auto& event : sent_)
-    if (event) (void)event->synchronize();  // an error of the device is seen by who waits for the read's result
+    if (event) (void)event->synchronize();  // an error of the device reaches whoever waits for the read's result
 }
 
 Result<bool> StagingBuffers::start(PinnedRing& ring, FirstStaging& first, std::uint64_t workers,

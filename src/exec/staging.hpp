@@ -35,9 +35,9 @@ class StagingBuffers {
   /// The device must be done with what was sent before the memory is used again.
   ~StagingBuffers();
 
-  /// Takes memory from the ring, as one of `workers` of a read who do: no more than its share.  The first of them waits
-  /// until there is some.  Another takes what is there: false when nothing is, for it must not wait for memory that
-  /// others hold who wait for its own read's.  Errors: cancelled, out_of_memory, budget_too_small.
+  /// Takes memory from the ring: at most 1 / `workers` of it.  The first worker of a read waits until there is some.
+  /// The others take what is there: false when nothing is, for they must not wait for memory held by workers that wait
+  /// for this read's.  Errors: cancelled, out_of_memory, budget_too_small.
   Result<bool> start(PinnedRing& ring, FirstStaging& first, std::uint64_t workers, const CancelToken& cancel);
   [[nodiscard]] bool started() const { return bytes_ > 0; }
   [[nodiscard]] std::uint64_t buffer_bytes() const { return bytes_; }

@@ -21,7 +21,7 @@ class TaskGraph {
     if (!parallel_) return;
     try {
       group_.wait();
-    } catch (...) {  // who did not call finish() has an error already
+    } catch (...) {  // a caller that skipped finish() has an error already
     }
   }
 

@@ -1,6 +1,8 @@
 // Members of Dataset and its parts.
 #include "penstock/dataset.hpp"
 
+#include <charconv>
+
 #include "codec/sharding/sharding_spec.hpp"
 #include "core/checked.hpp"
 
@@ -15,11 +17,27 @@ std::string KeyEncoding::key(std::span<const std::uint64_t> chunk) const {
   return key.empty() ? "0" : key;
 }
 
-std::string format_title(const FormatInfo& format) {
-  if (format.name == "zarr") return "Zarr v" + std::to_string(format.version);
-  if (format.name == "nifti") return "NIfTI-" + std::to_string(format.version);
-  if (format.name == "tiff") return format.version == 43 ? "BigTIFF" : "TIFF";
-  return format.name + " " + std::to_string(format.version);
+std::optional<Shape> KeyEncoding::chunk(std::string_view key, std::size_t rank) const {
+  if (kind == Kind::standard) {
+    if (key.empty() || key.front() != 'c') return std::nullopt;
+    key.remove_prefix(1);
+    if (rank == 0) return key.empty() ? std::optional<Shape>(Shape{}) : std::nullopt;
+    if (key.empty() || key.front() != separator) return std::nullopt;
+    key.remove_prefix(1);
+  } else if (rank == 0) {
+    return key == "0" ? std::optional<Shape>(Shape{}) : std::nullopt;
+  }
+  Shape chunk;
+  while (true) {
+    const std::string_view part = key.substr(0, key.find(separator));
+    std::uint64_t value = 0;
+    const auto [ptr, ec] = std::from_chars(part.data(), part.data() + part.size(), value);
+    if (ec != std::errc() || ptr != part.data() + part.size()) return std::nullopt;
+    chunk.push_back(value);
+    if (part.size() == key.size()) break;
+    key.remove_prefix(part.size() + 1);
+  }
+  return chunk.size() == rank ? std::optional<Shape>(std::move(chunk)) : std::nullopt;
 }
 
 std::optional<int> zarr_format(const FormatInfo& format) {

@@ -4,13 +4,13 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "format/list.hpp"
 #include "format/node.hpp"
 #include "store/key.hpp"
 
 namespace penstock {
 namespace {
 
-constexpr std::string_view kV2Names[] = {".zarray", ".zgroup", ".zattrs"};
 constexpr std::uint64_t kMaxBytes = std::uint64_t{64} << 20;  // what is larger is asked for by who wants it
 
 }  // namespace
@@ -59,16 +59,25 @@ std::vector<std::string> below_paths(std::string_view path, const std::vector<St
 
 Documents::Documents(const Store& store, const std::vector<std::string>& paths) : store_(store) {
   if (store.traits("").requests_in_flight == 0) return;
-  std::vector<std::string> keys;
-  for (const std::string& path : paths) keys.push_back(metadata::child(path, "zarr.json"));
-  ask(keys);
-  std::vector<std::string> more;
-  for (std::size_t i = 0; i < paths.size(); ++i) {
-    const auto known = documents_.find(keys[i]);
-    if (known == documents_.end() || !known->second->answer.absent) continue;
-    for (const std::string_view name : kV2Names) more.push_back(metadata::child(paths[i], name));
+  for (const FormatEntry& format : format_list()) {
+    std::vector<std::string> keys;
+    for (const std::string& path : paths) {
+      if (is_node(path)) continue;
+      for (const Names names : {format.marks, format.beside})
+        for (const std::string_view name : names)
+          if (name != ".zmetadata") keys.push_back(metadata::child(path, name));  // says nothing of the node itself
+    }
+    ask(std::move(keys));
   }
-  ask(std::move(more));
+}
+
+bool Documents::is_node(std::string_view path) const {
+  for (const FormatEntry& format : format_list())
+    for (const std::string_view mark : format.marks) {
+      const auto known = documents_.find(metadata::child(path, mark));
+      if (known != documents_.end() && !known->second->answer.absent) return true;
+    }
+  return false;
 }
 
 void Documents::ask(std::vector<std::string> keys) {

@@ -14,8 +14,8 @@ namespace penstock {
 /// one after the other costs nothing more, and asks for less.
 class Documents final : public Store {
  public:
-  /// Asks for the documents of the nodes at `paths`, all requests under way together: zarr.json, then those of v2 of
-  /// the nodes that have none.
+  /// Asks for the documents of the nodes at `paths`, all requests under way together: those of the first format, then
+  /// those of the next one of what was none of the first.
   Documents(const Store& store, const std::vector<std::string>& paths);
 
   std::string url() const override { return store_.url(); }
@@ -33,6 +33,8 @@ class Documents final : public Store {
   struct Document;
   class Gather;
   void ask(std::vector<std::string> keys);
+  /// Whether a document that makes it one is in memory.
+  [[nodiscard]] bool is_node(std::string_view path) const;
   const Store& store_;
   std::map<std::string, std::shared_ptr<const Document>, std::less<>> documents_;
 };

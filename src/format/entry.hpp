@@ -1,6 +1,7 @@
 // A row of the list of formats (format/list.cpp): how a node is recognised and read.
 #pragma once
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -36,11 +37,21 @@ class Candidate {
   std::optional<Head> head_;
 };
 
-/// How a format is found.
+using Names = std::span<const std::string_view>;
+
+/// A format: how its nodes are found, read and written.
 struct FormatEntry {
-  std::string_view name;  ///< for people: "zarr v3"
-  /// Reads the node: nullopt where it is not of this format.  Errors: it is, and cannot be read.
+  std::string_view name;              ///< as FormatInfo has it: "zarr", "nifti"
+  std::string (*title)(int version);  ///< for people: "Zarr v3", "NIfTI-1"
+  std::string_view reads;  ///< what messages say that penstock reads: "uncompressed NIfTI (.nii)"; empty: nothing
+  /// Yes: the node.  No: nullopt, it is not of this format.  An error: it is, and this is why it cannot be read.
   Result<std::optional<NodeInfo>> (*open)(Candidate& candidate);
+  Names suffixes = {};  ///< ends of the names of its files: there it is asked before the others
+  Names marks = {};     ///< documents of which any makes a directory a node
+  Names beside = {};    ///< documents that a node may have besides
+  /// What `write` would say of the node itself, and writing it.  nullptr: the format is only read.
+  Status (*check)(const NodeInfo& node) = nullptr;
+  Status (*write)(Store& store, std::string_view path, const NodeInfo& node, const CancelToken& cancel) = nullptr;
 };
 
 }  // namespace penstock

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "format/list.hpp"
 #include "format/node.hpp"
 
 namespace penstock {
@@ -45,8 +46,9 @@ constexpr Magic kMagics[] = {
 
 Error refused(const Candidate& candidate, std::string_view what) {
   const std::string where = metadata::where(candidate.store(), candidate.path());
-  Error error(ErrorCode::unsupported, fmt::format("{} is {}; penstock reads zarr, TIFF and uncompressed NIfTI (.nii)",
-                                                  where.starts_with("./") ? where.substr(2) : where, what));
+  Error error(ErrorCode::unsupported,
+              fmt::format("{} is {}; penstock reads {}", where.starts_with("./") ? where.substr(2) : where, what,
+                          formats_read()));
   if (what.starts_with("a gzip") && candidate.path().ends_with(".nii.gz"))
     error.set_hint("Decompress it: gzip -dk FILE.nii.gz");
   return error;

@@ -1,23 +1,41 @@
 #include "format/list.hpp"
 
+#include <fmt/format.h>
+
 #include "format/foreign.hpp"
 #include "format/nifti/open.hpp"
-#include "format/node.hpp"
 #include "format/tiff/open.hpp"
+#include "format/zarr/node.hpp"
 
 namespace penstock {
 namespace {
 
 constexpr FormatEntry kFormats[] = {
-    {"zarr v3", open_zarr3},
-    {"zarr v2", open_zarr2},
-    {"NIfTI", open_nifti},
-    {"TIFF", open_tiff},
-    {"files of other programs", name_foreign},
+    {"zarr", zarr_title, "zarr", open_zarr3, {}, kZarr3Marks, {}, check_zarr, write_zarr},
+    {"zarr", zarr_title, "", open_zarr2, {}, kZarr2Marks, kZarr2Beside, check_zarr, write_zarr},
+    {"tiff", tiff_title, "TIFF", open_tiff, kTiffSuffixes},
+    {"nifti", nifti_title, "uncompressed NIfTI (.nii)", open_nifti, kNiftiSuffixes},
+    {"", nullptr, "", name_foreign},  // files of other programs: the last
 };
 
 }  // namespace
 
 std::span<const FormatEntry> format_list() { return kFormats; }
+
+std::string formats_read() {
+  std::vector<std::string_view> all;
+  for (const FormatEntry& format : kFormats)
+    if (!format.reads.empty()) all.push_back(format.reads);
+  std::string text;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    text += fmt::format("{}{}", i == 0 ? "" : i + 1 == all.size() ? " and " : ", ", all[i]);
+  return text;
+}
+
+std::string format_title(const FormatInfo& format) {
+  for (const FormatEntry& entry : kFormats)
+    if (entry.name == format.name) return entry.title(format.version);
+  return fmt::format("{} {}", format.name, format.version);
+}
 
 }  // namespace penstock

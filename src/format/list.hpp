@@ -8,5 +8,7 @@ namespace penstock {
 
 /// All formats, in the order in which they are asked.
 std::span<const FormatEntry> format_list();
+/// What penstock reads, for messages: "zarr and uncompressed NIfTI (.nii)".
+std::string formats_read();
 
 }  // namespace penstock

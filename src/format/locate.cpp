@@ -1,9 +1,10 @@
 // Which part of a path is the store, and which is the node in it.
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <system_error>
 
-#include "format/format.hpp"
+#include "format/list.hpp"
 #include "store/list.hpp"
 
 namespace penstock {
@@ -13,8 +14,9 @@ namespace fs = std::filesystem;
 
 bool holds_metadata(const std::string& directory) {
   std::error_code error;
-  for (const char* name : {"zarr.json", ".zarray", ".zgroup", ".zmetadata"})
-    if (fs::exists(fs::path(directory) / name, error)) return true;
+  for (const FormatEntry& format : format_list())
+    for (const std::string_view mark : format.marks)
+      if (fs::exists(fs::path(directory) / mark, error)) return true;
   return false;
 }
 
@@ -57,14 +59,25 @@ bool is_archive(const std::string& path) {
 
 /// What completing a path in a shell leads to: metadata of the directory around it.
 bool is_document(const std::string& path) {
-  const std::string name = path.substr(path.rfind('/') + 1);
-  return name == "zarr.json" || name == ".zarray" || name == ".zgroup" || name == ".zattrs" || name == ".zmetadata";
+  const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);  // npos + 1 = 0
+  for (const FormatEntry& format : format_list())
+    for (const Names names : {format.marks, format.beside})
+      if (std::ranges::find(names, name) != names.end()) return true;
+  return false;
 }
 
 /// The directory with metadata that stands above `at` and all others with some.
 std::string top_of_hierarchy(std::string at) {
   for (auto above = parent(at); above && holds_metadata(*above); above = parent(at)) at = *std::move(above);
   return at;
+}
+
+/// Whether a URL ends in the name of a file of some format.
+bool names_file(std::string_view url) {
+  for (const FormatEntry& format : format_list())
+    for (const std::string_view suffix : format.suffixes)
+      if (url.ends_with(suffix)) return true;
+  return false;
 }
 
 Result<Location> locate_file(const std::string& path, Links links) {
@@ -104,7 +117,10 @@ Result<Location> locate(const std::string& url, Links links) {
     if (const std::string path = tidy(rest.substr(slash + 1)); path != ".") location.path = path;
     return location;
   }
-  return Location{url, ""};  // open_store says what it thinks of the scheme
+  // open_store says what it thinks of the scheme.
+  const std::size_t slash = url.rfind('/');
+  if (names_file(url) && slash > scheme + 3) return Location{url.substr(0, slash), url.substr(slash + 1)};
+  return Location{url, ""};
 }
 
 }  // namespace penstock

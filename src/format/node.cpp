@@ -1,15 +1,13 @@
 // Nodes of a hierarchy in a store.
+#include "format/node.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "format/consolidated.hpp"
 #include "format/documents.hpp"
 #include "format/list.hpp"
 #include "format/members.hpp"
-#include "format/node.hpp"
-#include "format/zarr2/zarr2.hpp"
-#include "format/zarr3/zarr3.hpp"
 #include "store/fetch_one.hpp"
 
 namespace penstock {
@@ -44,69 +42,32 @@ std::string where(const Store& store, std::string_view key) { return fmt::format
 
 namespace {
 
-using metadata::child;
-using metadata::read_text;
-
-/// Attributes of a v2 node: .zattrs, which may be absent.
-Result<std::string> read_attributes(const Store& store, std::string_view path) {
-  PENSTOCK_ASSIGN(std::optional<std::string> text, read_text(store, path, ".zattrs"));
-  return std::move(text).value_or("");
-}
-
-/// A directory below a v2 group is a group, also without a document of its own; not what a copy has begun.
-Result<bool> is_implicit_group(const Store& store, std::string_view path) {
-  const auto entries = store.list_dir(path);
-  if (!entries && entries.error().code() == ErrorCode::unsupported) return false;  // a store that does not list
-  PENSTOCK_TRY(entries ? Status() : Status(entries.error()));
-  if (entries->empty()) return false;
-  while (!path.empty()) {
-    PENSTOCK_ASSIGN(const bool begun, store.exists(child(path, metadata::kCopyMarker)));
-    if (begun) return false;
-    path = path.substr(0, path.rfind('/') == std::string_view::npos ? 0 : path.rfind('/'));
-    PENSTOCK_ASSIGN(const bool is_array, store.exists(child(path, ".zarray")));
-    if (is_array) return false;  // a directory of chunks
-    PENSTOCK_ASSIGN(const bool is_group, store.exists(child(path, ".zgroup")));
-    if (is_group) return true;
-  }
-  return false;
-}
-
-Error no_node(const Store& store, std::string_view path) {
+Error no_node(const Store& store, std::string_view path, std::span<const FormatEntry> formats) {
+  std::string marks;
+  for (const FormatEntry& format : formats)
+    for (const std::string_view mark : format.marks)
+      if (mark != ".zmetadata") marks += fmt::format("{}{}", marks.empty() ? "" : ", ", mark);
   return Error(ErrorCode::not_found, fmt::format("{}: no zarr array or group here", metadata::where(store, path)))
-      .set_hint("none of zarr.json, .zarray, .zgroup is there; `penstock tree` lists what a store holds");
+      .set_hint(fmt::format("none of {} is there; `penstock tree` lists what a store holds", marks));
+}
+
+bool ends_as(std::string_view path, const FormatEntry& format) {
+  return std::ranges::any_of(format.suffixes, [&](std::string_view suffix) { return path.ends_with(suffix); });
+}
+
+/// The row that writes nodes of a format.
+Result<const FormatEntry*> writer_of(const FormatInfo& info) {
+  for (const FormatEntry& format : format_list())
+    if (format.name == info.name && format.write != nullptr) return &format;
+  return Error(ErrorCode::unsupported, fmt::format("{} files are read, not written", format_title(info)))
+      .set_hint("`penstock copy` makes a zarr array of one.");
+}
+
+const FormatInfo& format_of(const NodeInfo& node) {
+  return std::visit([](const auto& info) -> const FormatInfo& { return info.format; }, node);
 }
 
 }  // namespace
-
-Result<std::optional<NodeInfo>> open_zarr3(Candidate& candidate) {
-  const Store& store = candidate.store();
-  PENSTOCK_ASSIGN(const auto zarr_json, read_text(store, candidate.path(), "zarr.json"));
-  if (!zarr_json) return std::optional<NodeInfo>();
-  PENSTOCK_ASSIGN_IN(NodeInfo node, parse_zarr3(*zarr_json),
-                     metadata::where(store, child(candidate.path(), "zarr.json")));
-  return std::optional(std::move(node));
-}
-
-Result<std::optional<NodeInfo>> open_zarr2(Candidate& candidate) {
-  const Store& store = candidate.store();
-  const std::string_view path = candidate.path();
-  PENSTOCK_ASSIGN(const auto zarray, read_text(store, path, ".zarray"));
-  if (zarray) {
-    PENSTOCK_ASSIGN(const std::string zattrs, read_attributes(store, path));
-    PENSTOCK_ASSIGN_IN(Dataset array, parse_zarr2_array(*zarray, zattrs),
-                       metadata::where(store, child(path, ".zarray")));
-    return std::optional<NodeInfo>(std::move(array));
-  }
-  PENSTOCK_ASSIGN(const auto zgroup, read_text(store, path, ".zgroup"));
-  if (zgroup) {
-    PENSTOCK_ASSIGN(const std::string zattrs, read_attributes(store, path));
-    PENSTOCK_ASSIGN_IN(GroupInfo group, parse_zarr2_group(*zgroup, zattrs),
-                       metadata::where(store, child(path, ".zgroup")));
-    return std::optional<NodeInfo>(std::move(group));
-  }
-  PENSTOCK_ASSIGN(const bool implicit, is_implicit_group(store, path));
-  return implicit ? std::optional<NodeInfo>(GroupInfo{{"zarr", 2}, "{}"}) : std::nullopt;
-}
 
 Result<const Candidate::Head*> Candidate::head() {
   if (asked_ || path_.empty()) return head_ ? &*head_ : nullptr;
@@ -126,39 +87,34 @@ Result<const Candidate::Head*> Candidate::head() {
   return &*head_;
 }
 
-Result<NodeInfo> read_node(const Store& store, std::string_view path) {
+Result<NodeInfo> read_node(const Store& store, std::string_view path, std::span<const FormatEntry> formats) {
   if (!path.empty()) PENSTOCK_TRY(check_key(path));
-  if (store.traits("").requests_in_flight > 0) return read_node(Documents(store, {std::string(path)}), path);
+  if (store.traits("").requests_in_flight > 0) return read_node(Documents(store, {std::string(path)}), path, formats);
   Candidate candidate(store, path);
-  for (const FormatEntry& format : format_list()) {
-    PENSTOCK_ASSIGN(std::optional<NodeInfo> node, format.open(candidate));
-    if (node) return *std::move(node);
-  }
-  return no_node(store, path);
+  for (const bool likely : {true, false})
+    for (const FormatEntry& format : formats) {
+      if (ends_as(path, format) != likely) continue;
+      PENSTOCK_ASSIGN(std::optional<NodeInfo> node, format.open(candidate));
+      if (node) return *std::move(node);
+    }
+  return no_node(store, path, formats);
 }
 
-Status write_node(Store& store, std::string_view path, const NodeInfo& node) {
+Result<NodeInfo> read_node(const Store& store, std::string_view path) { return read_node(store, path, format_list()); }
+
+Status write_node(Store& store, std::string_view path, const NodeInfo& node, const CancelToken& cancel) {
   if (!path.empty()) PENSTOCK_TRY(check_key(path));
-  NodeInfo written = node;
-  if (auto* group = std::get_if<GroupInfo>(&written)) {  // what it was read with may be true no more
-    PENSTOCK_ASSIGN(group->format.extra, metadata::without_consolidated(group->format.extra));
-  }
-  return Consolidated::around(store, path, [&] { return metadata::write_documents(store, path, written); });
+  PENSTOCK_ASSIGN(const FormatEntry* const format, writer_of(format_of(node)));
+  return format->write(store, path, node, cancel);
 }
 
-Status metadata::write_documents(Store& store, std::string_view path, const NodeInfo& node) {
-  const auto is_v2 = [](const auto& info) { return info.format.version == 2; };
-  if (!std::visit(is_v2, node)) {
-    PENSTOCK_ASSIGN_IN(const std::string text, std::visit([](const auto& info) { return write_zarr3(info); }, node),
-                       metadata::where(store, child(path, "zarr.json")));
-    return store.set(child(path, "zarr.json"), as_bytes(text));
-  }
-  PENSTOCK_ASSIGN_IN(const std::vector<Document> documents,
-                     std::visit([](const auto& info) { return write_zarr2(info); }, node),
-                     metadata::where(store, path));
-  // The document that makes the node exist comes last.
-  for (auto it = documents.rbegin(); it != documents.rend(); ++it)
-    PENSTOCK_TRY(store.set(child(path, it->name), as_bytes(it->text)));
+Status check_node(const NodeInfo& node) {
+  PENSTOCK_ASSIGN(const FormatEntry* const format, writer_of(format_of(node)));
+  return format->check(node);
+}
+
+Status check_can_write(const FormatInfo& info) {
+  PENSTOCK_TRY(writer_of(info));
   return {};
 }
 

@@ -1,4 +1,4 @@
-// Metadata documents in a store.
+// What formats need to read nodes: documents and names in a store.
 #pragma once
 #include <optional>
 #include <string>
@@ -7,14 +7,6 @@
 #include "format/entry.hpp"
 #include "format/format.hpp"
 #include "penstock/store.hpp"
-
-namespace penstock {
-
-/// A row of the list of formats each: the node by zarr.json; by .zarray or .zgroup, or a directory below a v2 group.
-Result<std::optional<NodeInfo>> open_zarr3(Candidate& candidate);
-Result<std::optional<NodeInfo>> open_zarr2(Candidate& candidate);
-
-}  // namespace penstock
 
 namespace penstock::metadata {
 
@@ -29,9 +21,5 @@ std::string child(std::string_view path, std::string_view name);
 std::string where(const Store& store, std::string_view key);
 /// A document below `path`; nullopt when it is absent.  Errors: those of the store, invalid_metadata (huge).
 Result<std::optional<std::string>> read_text(const Store& store, std::string_view path, std::string_view name);
-/// The documents of a node, as they are given, without a look at consolidated metadata above.
-Status write_documents(Store& store, std::string_view path, const NodeInfo& node);
-/// The extra members of a group without its consolidated metadata.
-Result<std::string> without_consolidated(const std::string& extra);
 
 }  // namespace penstock::metadata

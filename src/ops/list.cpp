@@ -4,6 +4,8 @@
 #include <iterator>
 
 #include "ops/line/rows.hpp"
+#include "ops/sample/rows.hpp"
+#include "ops/window/rows.hpp"
 
 namespace penstock {
 
@@ -18,13 +20,25 @@ std::span<const OpEntry> op_list() {
       {"uniform_filter", "the mean of a box", "size=3, mode=reflect, cval=0, origin=0, axes", line::add_uniform_filter},
       {"uniform_filter1d", "the mean along one axis", "size, axis=-1, mode=reflect, cval=0, origin=0",
        line::add_uniform_filter1d},
-      {"minimum_filter", "the least of a box", "size, mode=reflect, cval=0, origin=0, axes", line::add_minimum_filter},
+      {"minimum_filter", "the least of a box or footprint", "size, footprint, mode=reflect, cval=0, origin=0, axes",
+       window::add_minimum_filter},
       {"minimum_filter1d", "the least along one axis", "size, axis=-1, mode=reflect, cval=0, origin=0",
        line::add_minimum_filter1d},
-      {"maximum_filter", "the largest of a box", "size, mode=reflect, cval=0, origin=0, axes",
-       line::add_maximum_filter},
+      {"maximum_filter", "the largest of a box or footprint", "size, footprint, mode=reflect, cval=0, origin=0, axes",
+       window::add_maximum_filter},
       {"maximum_filter1d", "the largest along one axis", "size, axis=-1, mode=reflect, cval=0, origin=0",
        line::add_maximum_filter1d},
+      {"median_filter", "the middle element under a footprint", "size, footprint, mode=reflect, cval=0, origin=0, axes",
+       window::add_median_filter},
+      {"percentile_filter", "a percentile under a footprint",
+       "percentile, size, footprint, mode=reflect, cval=0, origin=0, axes", window::add_percentile_filter},
+      {"rank_filter", "the rank-th smallest under a footprint",
+       "rank, size, footprint, mode=reflect, cval=0, origin=0, axes", window::add_rank_filter},
+      {"affine_transform", "values at a matrix times the output's indices, plus an offset",
+       "matrix, offset=0, output_shape, order=1, mode=constant, cval=0", sample::add_affine_transform},
+      {"shift", "the array moved by fractions of elements", "shift, order=1, mode=constant, cval=0", sample::add_shift},
+      {"zoom", "another shape, first and last elements on each other",
+       "zoom, order=1, mode=constant, cval=0, grid_mode=false, compat", sample::add_zoom},
       {"resize", "another shape, smoothed first where it is smaller",
        "output_shape or scale, order=1, align=half_pixel, anti_aliasing=true, mode, cval=0", line::add_resize},
   };

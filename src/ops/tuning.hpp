@@ -11,6 +11,8 @@ inline constexpr std::size_t kLineWidth = 128;
 inline constexpr std::size_t kLineBytes = std::size_t{128} << 10;
 /// Elements that are worth a task of their own.
 inline constexpr std::size_t kTaskElements = std::size_t{1} << 15;
+/// Under footprints of up to so many elements, those held are sorted out; of more, the bits of the result are found.
+inline constexpr std::size_t kForgetElements = 64;
 /// Shared memory of a team on a device: what every device gives without being asked.
 inline constexpr std::size_t kSharedBytes = std::size_t{48} << 10;
 

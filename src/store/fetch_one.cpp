@@ -15,7 +15,7 @@ class One final : public FetchSink {
   explicit One(Room room) : room_(std::move(room)) {}
   Result<ByteSpan> room(std::size_t /*request*/, std::uint64_t bytes) override { return room_(bytes); }
   void done(std::size_t /*request*/, FetchAnswer answer) override {
-    const std::scoped_lock lock(mutex_);  // held while notifying: who waits destroys this
+    const std::scoped_lock lock(mutex_);  // held while notifying: the waiting thread destroys this
     answer_ = std::move(answer);
     done_ = true;
     changed_.notify_all();

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "faults/fault_store.hpp"
-#include "format/consolidated.hpp"
 #include "format/format.hpp"
+#include "format/zarr/consolidated.hpp"
 #include "model.hpp"
 #include "penstock/copy.hpp"
 #include "store/store_kinds.hpp"

@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "array/device/path.hpp"
 #include "array/model.hpp"
+#include "array/plan/device_path.hpp"
 
 using namespace penstock;
 using namespace penstock::test;

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "array/model.hpp"
-#include "array/read/run.hpp"
+#include "array/run_plan.hpp"
 
 namespace penstock {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "format/format.hpp"
 #include "model.hpp"
+#include "penstock/copy.hpp"
 #include "penstock/pyramid.hpp"
 #include "penstock/store.hpp"
 
@@ -100,6 +101,32 @@ TEST(Pyramid, LabelsKeepTheirValues) {
     std::memcpy(&v, &coarse[i * 8], 8);
     ASSERT_EQ(v, values[i / 8 * 32 + i % 8 * 2]);
   }
+}
+
+TEST(Pyramid, DimensionsSayScaleUnitAndOffset) {
+  const auto store = memory();
+  Dataset d = dataset({8, 8, 8}, {4, 4, 4});
+  d.format = {"volume", 1, ""};
+  d.dims = {{"z", "millimeter", 3.0, {}}, {"y", "millimeter", 0.5, -10.0}, {"x", "millimeter", {}, {}}};
+  d.placement = ContiguousChunks{"v", 0};
+  d.chunk_shape = {8, 8, 8};
+  d.codecs = {bytes_codec()};
+  ASSERT_TRUE(store->set("v", std::vector<std::byte>(1024)));
+  const Array array = Array::with_metadata(store, "v", d).value();
+  CopyOptions how;
+  how.pyramid = PyramidOptions();
+  how.pyramid->levels = 2;
+  const auto to = memory();
+  ASSERT_TRUE(copy(Node(array), to, "img", how, threads(1)));
+  const Multiscale image = Group::open(to, "img").value().multiscales().value().at(0);
+  EXPECT_EQ(image.axes[1].unit, "millimeter");
+  EXPECT_EQ(image.levels[0].scale, (std::vector<double>{3, 0.5, 1}));
+  EXPECT_EQ(image.levels[0].translation, (std::vector<double>{0, -10, 0}));
+  EXPECT_EQ(image.levels[1].scale, (std::vector<double>{6, 1, 2}));
+  EXPECT_EQ(image.levels[1].translation, (std::vector<double>{1.5, -9.75, 0.5}));
+  // And back: a level has the dimensions of its image.
+  const auto dims = image_dimensions(Array::open(to, "img/1").value()).value();
+  EXPECT_EQ(dims[1], (Dimension{"y", "millimeter", 1.0, -9.75}));
 }
 
 TEST(Pyramid, AxesCanBeTimeAndChannel) {

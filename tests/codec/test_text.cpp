@@ -32,6 +32,29 @@ TEST(CodecText, MistakesAreOfTheOneWhoTyped) {
   EXPECT_NE(parse_codecs("zstdd", DType::uint16()).error().message().find("Did you mean zstd?"), std::string::npos);
 }
 
+TEST(CodecLists, ShardsAreSeenThrough) {
+  const CodecSpec bytes = {"bytes", R"({"endian":"little"})"}, zstd = {"zstd", R"({"level":1,"checksum":false})"};
+  const CodecSpec inner = sharding_codec({2, 2}, {bytes, zstd}).value();
+  const CodecSpec outer = sharding_codec({4, 4}, {inner}).value();
+  EXPECT_TRUE(shards(std::vector{outer}, 2).value());
+  EXPECT_FALSE(shards(std::vector{bytes, zstd}, 2).value());
+  EXPECT_EQ(element_codecs(std::vector{outer}, 2).value(), (std::vector{bytes, zstd}));
+  EXPECT_EQ(element_codecs(std::vector{bytes, zstd}, 2).value(), (std::vector{bytes, zstd}));
+  const auto bad = element_codecs(std::vector{CodecSpec{outer.name, "{}"}}, 2);
+  ASSERT_FALSE(bad);
+  EXPECT_EQ(bad.error().code(), ErrorCode::invalid_metadata);
+}
+
+TEST(CodecLists, KindsAreAskedOfTheCodecs) {
+  const std::vector<CodecSpec> codecs = {
+      {"transpose", R"({"order":[1,0]})"}, {"bytes", R"({"endian":"little"})"}, {"crc32c", "{}"}};
+  EXPECT_EQ(codec_kinds(codecs, {4, 2}, DType::uint16()).value(),
+            (std::vector{CodecKind::array_array, CodecKind::array_bytes, CodecKind::bytes_bytes}));
+  const auto unknown = codec_kinds(std::vector{CodecSpec{"zstdd", "{}"}}, {4}, DType::uint16());
+  ASSERT_FALSE(unknown);
+  EXPECT_NE(unknown.error().message().find("zstd"), std::string::npos);
+}
+
 TEST(CodecNames, AreThoseOfTheList) {
   const auto names = codec_names();
   ASSERT_EQ(names.size(), codec_list().size());

@@ -61,6 +61,10 @@ void add_serializer_filters(std::vector<Case>& cases) {
     cases.push_back(alone(codec, fmt::format("{} reversible", codec), mode));
     cases.back().padded = true;
   }
+  for (const int predictor : {2, 3})
+    for (const char* endian : {"little", "big"})
+      cases.push_back(alone("tiff.predictor", fmt::format("tiff predictor {}, {} endian", predictor, endian),
+                            fmt::format(R"({{"predictor":{},"samples":1,"endian":"{}"}})", predictor, endian)));
 }
 
 void add_byte_filters(std::vector<Case>& cases) {
@@ -69,6 +73,11 @@ void add_byte_filters(std::vector<Case>& cases) {
                          little(),
                          {"numcodecs.shuffle", fmt::format(R"({{"elementsize":{}}})", chunk.dtype.size_bytes)}};
                    }});
+  for (const char* codec : {"tiff.lzw", "tiff.packbits"}) {
+    cases.push_back(
+        {codec, codec, [codec](const ChunkSpec&) { return std::vector<CodecSpec>{little(), {codec, "{}"}}; }});
+    cases.back().padded = true;  // what follows the last byte that is wanted is not looked at
+  }
 }
 
 }  // namespace penstock::contract

@@ -13,8 +13,8 @@
 #include "array/model.hpp"
 #include "core/json.hpp"
 #include "faults/fault_store.hpp"
-#include "format/consolidated.hpp"
 #include "format/format.hpp"
+#include "format/zarr/consolidated.hpp"
 #include "penstock/copy.hpp"
 #include "store/store_kinds.hpp"
 

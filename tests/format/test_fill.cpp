@@ -5,11 +5,11 @@
 #include <random>
 
 #include "core/json.hpp"
-#include "format/base64.hpp"
-#include "format/fill.hpp"
-#include "format/float_bits.hpp"
 #include "format/format.hpp"
 #include "format/support.hpp"
+#include "format/zarr/base64.hpp"
+#include "format/zarr/fill.hpp"
+#include "format/zarr/float_bits.hpp"
 
 using namespace penstock;
 using namespace penstock::test;

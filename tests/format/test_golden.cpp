@@ -4,9 +4,9 @@
 
 #include "codec/chain.hpp"
 #include "core/json.hpp"
-#include "format/format.hpp"
 #include "format/golden.hpp"
 #include "format/support.hpp"
+#include "format/zarr/zarr.hpp"
 
 using namespace penstock;
 using namespace penstock::test;

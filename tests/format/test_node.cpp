@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "format/format.hpp"
 #include "format/support.hpp"
+#include "format/zarr/zarr.hpp"
 
 using namespace penstock;
 using namespace penstock::test;

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
 #include "codec/chain.hpp"
-#include "format/format.hpp"
 #include "format/support.hpp"
+#include "format/zarr/zarr.hpp"
 
 using namespace penstock;
 using namespace penstock::test;

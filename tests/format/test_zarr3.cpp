@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "format/format.hpp"
 #include "format/support.hpp"
+#include "format/zarr/zarr.hpp"
 
 using namespace penstock;
 using namespace penstock::test;

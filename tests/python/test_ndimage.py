@@ -55,6 +55,39 @@ def test_filters_give_what_scipy_gives(dtype: str) -> None:
             expect_same(nd.uniform_filter(x, size, **edge), sn.uniform_filter(x, size, **edge), 0)
 
 
+@pytest.mark.parametrize("dtype", TYPES)
+def test_filters_under_footprints_are_scipys(dtype: str) -> None:
+    rng = np.random.default_rng(2)
+    for i, shape in enumerate(SHAPES):
+        x = image(shape, dtype, i)
+        for mode in MODES:
+            size = tuple(int(k) for k in rng.integers(1, 4 if x.ndim > 3 else 6, x.ndim))
+            mask = rng.random(size) < 0.6
+            mask.flat[int(rng.integers(mask.size))] = True
+            origin = tuple(int(rng.integers(-(k // 2), (k - 1) // 2 + 1)) for k in size)
+            box: dict[str, Any] = {"size": size, "mode": mode, "cval": 3.0, "origin": origin}
+            cut: dict[str, Any] = {**box, "size": None, "footprint": mask}
+            # scipy's ranks of one dimension are wrong where the array is shorter than the window: asked in two.
+            y = x[np.newaxis]
+            flat: dict[str, Any] = {**box, "size": (1, *size), "origin": (0, *origin)}
+            flat_cut: dict[str, Any] = {**flat, "size": None, "footprint": mask[np.newaxis]}
+            for ours, theirs in ((box, flat), (cut, flat_cut)):
+                expect_same(nd.median_filter(x, **ours), sn.median_filter(y, **theirs)[0], 0)
+                expect_same(nd.percentile_filter(x, 30, **ours), sn.percentile_filter(y, 30, **theirs)[0], 0)
+                rank = int(rng.integers(0, mask.sum()))
+                expect_same(nd.rank_filter(x, rank, **ours), sn.rank_filter(y, rank, **theirs)[0], 0)
+                expect_same(nd.minimum_filter(x, **ours), sn.minimum_filter(y, **theirs)[0], 0)
+                expect_same(nd.maximum_filter(x, **ours), sn.maximum_filter(y, **theirs)[0], 0)
+
+
+def test_large_footprints() -> None:
+    for dtype in ("u1", "u2", "f4", "f8"):
+        x = image((40, 50), dtype)
+        for size in (9, 17, 21):
+            expect_same(nd.median_filter(x, size), sn.median_filter(x, size), 0)
+            expect_same(nd.rank_filter(x, 7, size), sn.rank_filter(x, 7, size), 0)
+
+
 def test_derivatives_radii_and_axes_are_scipys() -> None:
     x = image((20, 30, 11), "f8")
     for arguments in (
@@ -86,6 +119,56 @@ def test_views_and_outputs_that_overlap() -> None:
     wanted = sn.gaussian_filter(x, 1)
     nd.gaussian_filter(x, 1, output=x)
     expect_same(x, wanted)
+
+
+@pytest.mark.parametrize("dtype", ("f4", "f8", "u1", "i2", "i8"))
+@pytest.mark.parametrize("mode", MODES)
+def test_values_at_coordinates_are_scipys(dtype: str, mode: str) -> None:
+    rng = np.random.default_rng(3)
+    for shape in ((40,), (13, 17), (9, 7, 11), (1, 5)):
+        x = image(shape, dtype)
+        n = x.ndim
+        for order in (0, 1):
+            how: dict[str, Any] = {"order": order, "mode": mode, "cval": 7.0}
+            points = rng.random((n, 300)) * 3 * max(shape) - max(shape)
+            expect_same(nd.map_coordinates(x, points, **how), sn.map_coordinates(x, points, **how))
+            matrix = np.eye(n) + rng.random((n, n)) * 0.4
+            offset = list(rng.random(n) * 3)
+            wanted = sn.affine_transform(x, matrix, offset, **how)
+            expect_same(nd.affine_transform(x, matrix, offset, **how), wanted)
+            move = list(rng.random(n) * 4 - 2)
+            expect_same(nd.shift(x, move, **how), sn.shift(x, move, **how))
+            factors = [1 + float(f) for f in rng.random(n)]
+            expect_same(nd.zoom(x, factors, compat="scipy", **how), sn.zoom(x, factors, **how))
+
+
+def test_a_displacement_moves_every_element() -> None:
+    x = image((20, 30), "f4")
+    field = np.random.default_rng(4).random((2, 20, 30)) * 6 - 3
+    wanted = sn.map_coordinates(x, np.indices(x.shape) + field, order=1)
+    expect_same(nd.apply_displacement_field(x, field), wanted)
+    assert nd.map_coordinates(x, [[np.nan, 1, np.inf], [0, 1, 2]], cval=5).tolist() == [5, x[1, 1], 5]
+
+
+def test_zoom_keeps_the_last_plane() -> None:
+    for there, here in ((22, 20), (26, 12)):
+        x = np.linspace(1, 2, there)
+        assert nd.zoom(x, here / there)[-1] == 2
+
+
+def test_affine_transforms_of_stored_arrays(tmp_path: pathlib.Path) -> None:
+    x = image((50, 40, 30), "f4")
+    a = ps.create(tmp_path / "a.zarr", shape=x.shape, dtype=x.dtype, chunks=(8, 20, 30))
+    a[...] = x
+    matrix = [[0.9, 0.1, 0], [-0.1, 0.9, 0], [0, 0.2, 1]]
+    for mode in MODES:
+        made = nd.affine_transform(ps.open(tmp_path / "a.zarr"), matrix, [1, 2, -3], mode=mode)
+        wanted = nd.affine_transform(x, matrix, [1, 2, -3], mode=mode)
+        expect_same(made[5:40, 3:, ::2], wanted[5:40, 3:, ::2])
+    b = made.write(tmp_path / "b.zarr", device="cpu", budget="8MiB")
+    expect_same(b[...], wanted)
+    with pytest.raises(TypeError, match="read the stored array"):
+        nd.map_coordinates(a, np.zeros((3, 1)))
 
 
 def test_resize_is_scikit_images() -> None:
@@ -188,6 +271,16 @@ def test_penstock_tensors_and_lists() -> None:
         (lambda x: nd.uniform_filter(x, 0), ValueError),
         (lambda x: nd.uniform_filter1d(x, 3, origin=2), ValueError),
         (lambda x: nd.correlate1d(x, []), RuntimeError),
+        (lambda x: nd.median_filter(x), RuntimeError),
+        (lambda x: nd.median_filter(x, 0), ValueError),
+        (lambda x: nd.median_filter(x, footprint=np.zeros((3, 3))), ValueError),
+        (lambda x: nd.rank_filter(x, 9, 3), ValueError),
+        (lambda x: nd.percentile_filter(x, 101, 3), ValueError),
+        (lambda x: nd.zoom(x, -1), ValueError),
+        (lambda x: nd.zoom(x, 2, order=3), ps.UnsupportedError),
+        (lambda x: nd.affine_transform(x, np.eye(3)[:2, :1]), RuntimeError),
+        (lambda x: nd.affine_transform(x, [[np.nan, 0], [0, 1]]), ValueError),
+        (lambda x: nd.map_coordinates(x, np.zeros((3, 4))), ValueError),
         (lambda x: nd.resize(x), ValueError),
         (lambda x: nd.resize(x, scale=0), ValueError),
         (lambda x: nd.percentile(x, 101), ValueError),

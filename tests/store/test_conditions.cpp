@@ -203,6 +203,31 @@ TEST(ConditionsOfFiles, TwoProcessesLoseNothing) {
   EXPECT_EQ(fetch_text(*store, {"k", {}}), std::to_string(2 * kEach));
 }
 
+TEST(ConditionsOfFiles, ADirectoryThatWasMadeAnewIsLockedAnew) {
+  const TemporaryDirectory scratch;
+  const auto store = open_store(scratch / "store", StoreMode::create).value();
+  const auto always = [] { return Status(); };
+  auto first = store->lock("a/k", LockUse::change, always).value();
+  std::atomic<bool> waits = false, holds = false;
+  std::jthread waiter([&] {
+    const auto late = store->lock("a/k", LockUse::change, [&] {
+      waits = true;
+      return Status();
+    });
+    holds = late.has_value();
+  });
+  while (!waits) std::this_thread::yield();
+  ASSERT_TRUE(store->erase_prefix("a"));
+  ASSERT_TRUE(store->set("a/k", as_bytes("x")));
+  auto second = store->lock("a/k", LockUse::change, always).value();
+  first.reset();
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_FALSE(holds) << "two hold it: one the directory that is gone";
+  second.reset();
+  waiter.join();
+  EXPECT_TRUE(holds);
+}
+
 TEST(ConditionsOfFiles, TheWaitForTheLockCanBeCancelled) {
   const TemporaryDirectory scratch;
   const auto store = open_store(scratch / "store", StoreMode::create).value();

@@ -17,23 +17,35 @@ from ._filters import (
     uniform_filter,
     uniform_filter1d,
 )
+from ._footprint import maximum_filter, median_filter, minimum_filter, percentile_filter, rank_filter
+from ._interpolation import affine_transform, apply_displacement_field, map_coordinates, shift, zoom
 from ._lazy import LazyArray
 from ._resize import resize
 from ._statistics import histogram, percentile, statistics, threshold_otsu
 
 __all__ = [
     "LazyArray",
+    "affine_transform",
+    "apply_displacement_field",
     "convolve1d",
     "correlate1d",
     "gaussian_filter",
     "gaussian_filter1d",
     "histogram",
+    "map_coordinates",
+    "maximum_filter",
     "maximum_filter1d",
+    "median_filter",
+    "minimum_filter",
     "minimum_filter1d",
     "percentile",
+    "percentile_filter",
+    "rank_filter",
     "resize",
+    "shift",
     "statistics",
     "threshold_otsu",
     "uniform_filter",
     "uniform_filter1d",
+    "zoom",
 ]

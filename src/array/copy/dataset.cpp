@@ -7,7 +7,7 @@
 #include "codec/list.hpp"
 #include "codec/sharding/sharding_spec.hpp"
 #include "core/json.hpp"
-#include "format/xarray.hpp"
+#include "format/zarr/zarr.hpp"
 #include "penstock/copy.hpp"
 
 namespace penstock {
@@ -88,31 +88,14 @@ Status take_order_of_filters(std::vector<CodecSpec>& codecs, int zarr_format) {
 namespace {
 
 Result<Dataset> changed_dataset(const Dataset& from, const CopyChanges& changes) {
-  Dataset to = from;
-  if (changes.region) {
-    PENSTOCK_TRY(check_region(*changes.region, from.shape));
-    to.shape = shape_of(*changes.region);
-  }
+  if (changes.region) PENSTOCK_TRY(check_region(*changes.region, from.shape));
   PENSTOCK_ASSIGN(Layers layers, take_apart(from));
-  if (!zarr_format(from.format)) {
-    take_codecs_of_zarr(layers.codecs, from.dtype);
-    to.format = {"zarr", 3, ""};
-    to.placement = KeyEncoding();
-  }
-  if (changes.zarr_format && *changes.zarr_format != to.format.version) {
-    to.format.version = *changes.zarr_format;
-    to.placement = to.format.version == 3 ? KeyEncoding{KeyEncoding::Kind::standard, '/'}
-                                          : KeyEncoding{KeyEncoding::Kind::v2, '.'};
-    to.format.extra.clear();
-    if (to.format.version == 3) PENSTOCK_TRY(take_one_byte_order(layers.codecs));
-    PENSTOCK_TRY(translate_xarray(to));
-  }
+  if (!zarr_format(from.format)) take_codecs_of_zarr(layers.codecs, from.dtype);
+  PENSTOCK_ASSIGN(Dataset to, as_zarr(from, changes.zarr_format));
+  if (changes.region) to.shape = shape_of(*changes.region);
+  if (to.format.version == 3) PENSTOCK_TRY(take_one_byte_order(layers.codecs));
   PENSTOCK_TRY(take_order_of_filters(layers.codecs, to.format.version));
-  if (changes.dimension_separator) {
-    if (*changes.dimension_separator != "." && *changes.dimension_separator != "/")
-      return Error(ErrorCode::invalid_argument, "the dimension separator is \".\" or \"/\"");
-    std::get<KeyEncoding>(to.placement).separator = changes.dimension_separator->front();
-  }
+  if (changes.dimension_separator) PENSTOCK_TRY(set_dimension_separator(to, *changes.dimension_separator));
   if (changes.chunk_shape) {
     PENSTOCK_TRY(check_rank(*changes.chunk_shape, to, "chunk shape"));
     layers.chunk_shape = *changes.chunk_shape;

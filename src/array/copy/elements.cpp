@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "array/blocks.hpp"
-#include "array/read/bound_region.hpp"
+#include "array/plan/bound_region.hpp"
 #include "array/state.hpp"
 #include "core/units.hpp"
 #include "exec/budget.hpp"
@@ -45,7 +45,7 @@ Result<bool> block_is_written(const Array& to, const Region& block) {
   return true;
 }
 
-/// How a copy is cut, and what is left of the budget for those who read and write a block.
+/// How a copy is cut, and how much of the budget is left for reading and writing a block.
 struct Blocks {
   BlockWalk walk;
   std::uint64_t count = 0;  ///< of blocks; 0 where the array has no elements

@@ -8,36 +8,14 @@
 #include "array/pyramid_plan.hpp"
 #include "core/checked.hpp"
 #include "core/json.hpp"
-#include "format/consolidated.hpp"
 #include "format/members.hpp"
-#include "format/xarray.hpp"
+#include "format/zarr/consolidated.hpp"
+#include "format/zarr/xarray.hpp"
 
 namespace penstock {
 namespace {
 
 constexpr int kMaxDepth = 64;  // a hierarchy that is deeper is a loop of links
-
-/// A group as the other zarr version wants it: OME-NGFF 0.4 goes with v2, 0.5 with v3.
-Result<GroupInfo> copied_group(const GroupInfo& info, std::optional<int> zarr_format) {
-  GroupInfo copy = info;
-  PENSTOCK_ASSIGN(copy.format.extra, metadata::without_consolidated(info.format.extra));
-  if (!zarr_format || *zarr_format == info.format.version) return copy;
-  copy.format.version = *zarr_format;
-  PENSTOCK_ASSIGN(auto images, parse_ngff(info.attributes, info.format.version));
-  PENSTOCK_ASSIGN(const auto labels, parse_ngff_labels(info.attributes));
-  if (images.empty() && labels.empty()) return copy;
-  PENSTOCK_ASSIGN(Json attributes, parse_json(info.attributes));
-  for (const char* old : {"ome", "multiscales", "labels"}) attributes.erase(old);
-  copy.attributes = dump_json(attributes);
-  for (Multiscale& image : images) image.version = *zarr_format == 2 ? "0.4" : "0.5";
-  if (!images.empty()) {
-    PENSTOCK_ASSIGN(copy.attributes, write_ngff(copy.attributes, images));
-  }
-  if (!labels.empty()) {
-    PENSTOCK_ASSIGN(copy.attributes, write_ngff_labels(copy.attributes, labels, *zarr_format));
-  }
-  return copy;
-}
 
 Result<CopyChanges> changes_of(const Dataset& dataset, const CopyOptions& how) {
   return how.changes ? how.changes(dataset) : CopyChanges();
@@ -77,7 +55,7 @@ class Planner {
         PENSTOCK_TRY(group(below, name, depth + 1));
       }
     }
-    PENSTOCK_ASSIGN(GroupInfo info, in_node(to, copied_group(from.info(), how_.zarr_format)));
+    PENSTOCK_ASSIGN(GroupInfo info, in_node(to, as_zarr(from.info(), how_.zarr_format)));
     PENSTOCK_ASSIGN(const bool consolidated, has_consolidated(*from.store_ptr(), from.path()));
     plan_.nodes.push_back({to, std::move(info), std::nullopt, {}, consolidated});
     return {};
@@ -120,13 +98,8 @@ class Planner {
 /// The documents of a node by name, as text.
 Result<Json> documents_of(const NodeInfo& node) {
   Json documents = Json::object();
-  if (std::visit([](const auto& info) { return info.format.version == 2; }, node)) {
-    PENSTOCK_ASSIGN(const std::vector<Document> all,
-                    std::visit([](const auto& info) { return write_zarr2(info); }, node));
-    for (const Document& document : all) documents[document.name] = document.text;
-    return documents;
-  }
-  PENSTOCK_ASSIGN(documents["zarr.json"], std::visit([](const auto& info) { return write_zarr3(info); }, node));
+  PENSTOCK_ASSIGN(const std::vector<Document> all, zarr_documents(node));
+  for (const Document& document : all) documents[document.name] = document.text;
   return documents;
 }
 
@@ -208,7 +181,7 @@ Result<std::uint64_t> TreePlan::total_bytes() const {
   return total;
 }
 
-Result<std::string> TreePlan::marker() const {
+Result<std::string> TreePlan::marker(std::string_view run) const {
   Json all = Json::object();
   for (const PlannedNode& node : nodes) {
     PENSTOCK_ASSIGN(Json documents, documents_of(node.info));
@@ -219,14 +192,17 @@ Result<std::string> TreePlan::marker() const {
     }
     all[node.path] = std::move(entry);
   }
-  return dump_json(Json{{"copy_of", source}, {"nodes", std::move(all)}}, 1);
+  Json document = {{"copy_of", source}, {"nodes", std::move(all)}};
+  if (!run.empty()) document["run"] = run;
+  return dump_json(document, 1);
 }
 
 Result<std::string> TreePlan::difference_from(std::string_view text) const {
-  PENSTOCK_ASSIGN(const std::string own, marker());
-  if (own == text) return std::string();
+  PENSTOCK_ASSIGN(const std::string own, marker(""));
   PENSTOCK_ASSIGN(const Json asked, parse_json(own));
-  const auto there = parse_json(text);
+  auto there = parse_json(text);
+  if (there && there->is_object()) there->erase("run");
+  if (there && *there == asked) return std::string();
   const Json nodes_there = there && there->is_object() ? there->value("nodes", Json()) : Json();
   if (!nodes_there.is_object()) return std::string("what is there does not say what it is a copy of");
   if (there->value("copy_of", Json()) != asked["copy_of"])
@@ -256,7 +232,7 @@ Result<std::string> node_difference(const NodeInfo& asked, const NodeInfo& there
   PENSTOCK_ASSIGN(const Json a, documents_of(asked));
   NodeInfo standing = there;
   if (auto* group = std::get_if<GroupInfo>(&standing)) {
-    PENSTOCK_ASSIGN(group->format.extra, metadata::without_consolidated(group->format.extra));
+    PENSTOCK_ASSIGN(*group, without_consolidated(std::move(*group)));
   }
   PENSTOCK_ASSIGN(const Json b, documents_of(standing));
   return documents_difference(a, b);

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <random>
 #include <ranges>
 #include <system_error>
 
@@ -13,7 +14,10 @@
 #include "array/pyramid_plan.hpp"
 #include "core/guard.hpp"
 #include "core/units.hpp"
-#include "format/consolidated.hpp"
+#include "format/node.hpp"
+#include "format/zarr/consolidated.hpp"
+#include "format/zarr/node.hpp"
+#include "store/condition.hpp"
 #include "store/file/swap.hpp"
 
 namespace penstock {
@@ -64,14 +68,45 @@ Result<Standing> look_at(const Store& store, const std::string& path) {
   return found;
 }
 
+/// No two copies have the same.
+std::string name_of_run() {
+  std::random_device random;
+  return fmt::format("{:08x}{:08x}", random(), random());
+}
+
+/// Whether the marker is still that of this copy.  Errors: already_exists.
+Status check_marker(const Store& store, const std::string& path, std::string_view marker) {
+  Bytes there;
+  PENSTOCK_ASSIGN(const bool marked, store.get(joined(path, kCopyMarker), there));
+  if (marked && as_text(there) == marker) return {};
+  return Error(ErrorCode::already_exists,
+               fmt::format("{}: another copy to this place was begun meanwhile; this one was stopped",
+                           joined(store.url(), path)))
+      .set_hint("Let one copy end before another is made there.");
+}
+
+/// A node in a store.
+struct Place {
+  std::shared_ptr<Store> store;
+  std::string path;
+};
+
 class TreeCopy {
  public:
-  /// `publish` puts a copy that was written beside its place there; none: it is written in its place.
+  /// `publish` puts a copy that was written beside its place there; none: it is written in its place.  The groups above
+  /// are made in `parents`, where the store is the node's own directory.
   TreeCopy(const TreePlan& plan, std::shared_ptr<Store> store, std::string path, const Options& options,
-           std::function<Status()> publish = nullptr)
-      : plan_(plan), store_(std::move(store)), path_(std::move(path)), options_(options), publish_(std::move(publish)) {
+           std::function<Status()> publish = nullptr, Place parents = {})
+      : plan_(plan),
+        store_(std::move(store)),
+        path_(std::move(path)),
+        options_(options),
+        publish_(std::move(publish)),
+        parents_(parents.store ? std::move(parents) : Place{store_, path_}) {
     report_.operation = "copy";
   }
+  /// What it has put into the marker.
+  const std::string& marker() const { return marker_; }
 
   Result<Report> run(Array::IfExists if_exists, Resume resume) {
     const auto start = std::chrono::steady_clock::now();
@@ -85,11 +120,16 @@ class TreeCopy {
     if (!go_on_ && if_exists == Array::IfExists::fail) {
       if (found.has_node && !found.has_marker && resume == Resume::yes) return compare(start);
       PENSTOCK_TRY(refuse_what_stands(found, resume, difference));
-    } else if (!go_on_ && (found.has_marker || found.has_node)) {
-      PENSTOCK_TRY(remove_what_stands(found));
+    } else if (!go_on_ && found.has_node && !is_archive(*store_)) {
+      PENSTOCK_TRY(read_source());
     }
-    PENSTOCK_TRY(write(start));
-    return std::move(report_);
+    PENSTOCK_TRY(check_not_below_array(*parents_.store, parents_.path));
+    PENSTOCK_TRY(begin(found));
+    Status done = write(start);
+    if (done) return std::move(report_);
+    // Where another copy took the place, that is the reason for whatever went wrong.
+    const Status ours = check_ours();
+    return !ours && ours.error().code() == ErrorCode::already_exists ? ours.error() : std::move(done).error();
   }
 
  private:
@@ -120,32 +160,49 @@ class TreeCopy {
 
   /// An archive keeps its old members until the new ones are complete.  Elsewhere the source is read first: what cannot
   /// be read must not cost both.
-  Status remove_what_stands(const Standing& found) {
-    if (found.has_node && !is_archive(*store_))
-      for (const PlannedNode& node : plan_.nodes)
-        if (node.from) PENSTOCK_TRY(read_elements(*node.from, node.region, std::get<Dataset>(node.info), options_));
-    PENSTOCK_ASSIGN(consolidated_, Consolidated::drop(*store_, path_));
+  Status read_source() {
+    for (const PlannedNode& node : plan_.nodes)
+      if (node.from) PENSTOCK_TRY(read_elements(*node.from, node.region, std::get<Dataset>(node.info), options_));
+    return {};
+  }
+
+  /// Removes what stands and puts the marker there, unless another copy has done so since `found`.
+  Status begin(const Standing& found) {
+    marks_ = !is_archive(*store_);
+    marker_ = as_text(found.marker);
+    if (go_on_) return {};
+    PENSTOCK_ASSIGN(marker_, plan_.marker(name_of_run()));
+    {
+      PENSTOCK_ASSIGN(const auto lock, lock_metadata(*store_, path_, stop_));
+      PENSTOCK_ASSIGN(const Standing now, look_at(*store_, path_));
+      if (now.has_node != found.has_node || as_text(now.marker) != as_text(found.marker))
+        return Error(ErrorCode::already_exists, place() + ": another copy to this place was begun meanwhile")
+            .set_hint("Let it end, or choose another place.");
+      if (found.has_marker || found.has_node) PENSTOCK_TRY(remove_what_stands());
+      if (marks_) PENSTOCK_TRY(store_->set(joined(path_, kCopyMarker), as_bytes(marker_)));
+    }
+    return {};
+  }
+
+  Status remove_what_stands() {
+    PENSTOCK_ASSIGN(consolidated_, Consolidated::drop(*store_, path_, stop_));
     for (const char* document : {"zarr.json", ".zarray", ".zgroup"})  // first: no part of it looks like the whole
       PENSTOCK_TRY(store_->erase(joined(path_, document)));
     return store_->erase_prefix(path_);
   }
 
   Status write(std::chrono::steady_clock::time_point start) {
-    const bool mark = !is_archive(*store_);
-    if (mark && !go_on_) {
-      PENSTOCK_ASSIGN(const std::string marker, plan_.marker());
-      PENSTOCK_TRY(store_->set(joined(path_, kCopyMarker), as_bytes(marker)));
-    }
     for (const PlannedNode& node : plan_.nodes) {
+      PENSTOCK_TRY(check_ours());
       if (const auto* dataset = std::get_if<Dataset>(&node.info)) PENSTOCK_TRY(write_elements(node, *dataset));
       PENSTOCK_TRY(write_metadata(node));
     }
-    PENSTOCK_TRY(consolidated_.renew());
+    PENSTOCK_TRY(consolidated_.renew(stop_));
     if (publish_) {
       PENSTOCK_TRY(store_->flush());
       PENSTOCK_TRY(publish_());
     }
-    if (mark) PENSTOCK_TRY(store_->erase(joined(path_, kCopyMarker)));
+    if (marks_) PENSTOCK_TRY(store_->erase(joined(path_, kCopyMarker)));
     PENSTOCK_TRY(store_->flush());
     report_.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return {};
@@ -201,20 +258,27 @@ class TreeCopy {
         .set_hint("It was changed after the copy was stopped; allow overwriting, or copy to another place.");
   }
 
+  [[nodiscard]] Status check_ours() const { return marks_ ? check_marker(*store_, path_, marker_) : Status(); }
+
   /// The documents of a node; those of groups above the copy when the copy itself is there.
   Status write_metadata(const PlannedNode& node) {
     const bool is_root = &node == &plan_.nodes.back();
     const std::string path = path_of(node);
     Consolidated above;
+    std::unique_ptr<ObjectLock> lock;  // from the look at the marker until the copy is there
+    if (is_root) {
+      PENSTOCK_ASSIGN(lock, lock_metadata(*store_, path_, stop_));
+      PENSTOCK_TRY(check_ours());
+    }
     if (is_root && !publish_) {
       const int zarr_format = std::visit([](const auto& info) { return info.format.version; }, node.info);
-      PENSTOCK_TRY(make_parents(*store_, path_, zarr_format));
-      PENSTOCK_ASSIGN(above, Consolidated::drop(*store_, path_));
+      PENSTOCK_TRY(make_parents(*parents_.store, parents_.path, zarr_format, stop_));
+      PENSTOCK_ASSIGN(above, Consolidated::drop(*store_, path_, stop_));
     }
     const auto* group = std::get_if<GroupInfo>(&node.info);
     PENSTOCK_TRY(group != nullptr && node.consolidated ? write_consolidated(*store_, path, *group)
                                                        : metadata::write_documents(*store_, path, node.info));
-    return above.renew();
+    return above.renew(stop_);
   }
 
   Error another(const PlannedNode& node, const std::string& difference) const {
@@ -247,7 +311,11 @@ class TreeCopy {
   std::shared_ptr<Store> store_;
   const std::string path_;
   const Options& options_;
+  const CancelToken stop_ = options_.stop();
   const std::function<Status()> publish_;
+  const Place parents_;
+  std::string marker_;
+  bool marks_ = true;
   bool go_on_ = false;         // with a copy that was stopped
   Consolidated consolidated_;  // of what was removed
   std::optional<Array> level_;
@@ -264,19 +332,59 @@ Result<bool> is_this_copy(const Store& store, const std::string& path, const Tre
   return difference.empty();
 }
 
+/// Locks the name of the directory beside another: for who takes away what was begun there, or puts it in place.
+struct BesideLock {
+  std::shared_ptr<Store> parent;
+  std::unique_ptr<ObjectLock> lock;
+
+  static Result<BesideLock> of(const std::string& beside, const StoreOptions& how, const CancelToken& cancel) {
+    const std::filesystem::path path(beside);
+    BesideLock held;
+    PENSTOCK_ASSIGN(held.parent, open_store(path.parent_path().string(), StoreMode::read_write, how));
+    PENSTOCK_ASSIGN(held.lock, held.parent->lock(path.filename().string(), LockUse::change, not_cancelled(cancel)));
+    return held;
+  }
+};
+
+/// Makes the directory beside, unless this copy was begun in it: one that another copy works in is moved away as a
+/// whole, so that what it still writes comes nowhere.
+Result<std::shared_ptr<Store>> open_beside(const std::string& beside, const TreePlan& plan, const CopyOptions& how,
+                                           const CancelToken& cancel) {
+  PENSTOCK_ASSIGN(const BesideLock lock, BesideLock::of(beside, how.store, cancel));
+  std::error_code error;
+  if (std::filesystem::exists(beside, error)) {
+    PENSTOCK_ASSIGN(const auto there, open_store(beside, StoreMode::read, how.store));
+    PENSTOCK_ASSIGN(const bool begun, is_this_copy(*there, "", plan));
+    if (!begun || how.resume == Resume::no) {
+      const std::string gone = beside + "-" + name_of_run();
+      std::filesystem::rename(beside, gone, error);
+      if (!error) std::filesystem::remove_all(gone, error);
+    }
+  }
+  if (error) return Error(ErrorCode::io_error, beside + ": " + error.message()).set_errno(error.value());
+  return open_store(beside, StoreMode::create, how.store);
+}
+
 /// Writes the copy beside the directory that it replaces.
 Result<Report> copy_beside(const TreePlan& plan, DirectorySwap swap, const CopyOptions& how, const Options& options) {
-  PENSTOCK_ASSIGN(const std::shared_ptr<Store> store, open_store(swap.beside(), StoreMode::create, how.store));
+  const CancelToken stop = options.stop();
+  PENSTOCK_ASSIGN(const std::shared_ptr<Store> store, open_beside(swap.beside(), plan, how, stop));
   const Durable durable = store->options().durable.value_or(Durable::none);
-  PENSTOCK_ASSIGN(const bool begun, is_this_copy(*store, "", plan));
-  if (!begun || how.resume == Resume::no) PENSTOCK_TRY(store->erase_prefix(""));
+  const TreeCopy* running = nullptr;
   const auto publish = [&]() -> Status {
     Consolidated above;
-    PENSTOCK_TRY(above.drop_above(swap.beside(), store->options()));
-    PENSTOCK_TRY(swap.exchange(durable));
-    return above.renew();
+    PENSTOCK_TRY(above.drop_above(swap.beside(), store->options(), stop));
+    {
+      PENSTOCK_ASSIGN(const BesideLock lock, BesideLock::of(swap.beside(), how.store, stop));
+      PENSTOCK_ASSIGN(const auto there, open_store(swap.beside(), StoreMode::read, how.store));
+      PENSTOCK_TRY(check_marker(*there, "", running->marker()));
+      PENSTOCK_TRY(swap.exchange(durable));
+    }
+    return above.renew(stop);
   };
-  PENSTOCK_ASSIGN(Report report, TreeCopy(plan, store, "", options, publish).run(Array::IfExists::fail, how.resume));
+  TreeCopy copy(plan, store, "", options, publish);
+  running = &copy;
+  PENSTOCK_ASSIGN(Report report, copy.run(Array::IfExists::fail, how.resume));
   PENSTOCK_TRY(swap.remove_old(durable));
   return report;
 }
@@ -295,7 +403,7 @@ Result<Replaced> what_is_replaced(const Node& from, const std::string& url, cons
   if (!store || !std::filesystem::is_directory((*store)->url(), error)) return replaced;
   PENSTOCK_TRY(check_places(from, **store, path));
   PENSTOCK_ASSIGN(const Standing found, look_at(**store, path));
-  if (!found.has_node) return replaced;
+  if (!found.has_node && !found.has_marker) return replaced;
   PENSTOCK_ASSIGN(const bool begun, is_this_copy(**store, path, plan));
   auto swap = DirectorySwap::of(joined((*store)->url(), path));
   if (begun && how.resume == Resume::yes)
@@ -319,8 +427,16 @@ Result<Report> copy_to_url(const Node& from, const std::string& url, std::string
   if (replaced.beside) return copy_beside(plan, *std::move(replaced.beside), how, options);
   PENSTOCK_ASSIGN(const std::shared_ptr<Store> store, open_store(url, StoreMode::create, how.store));
   PENSTOCK_TRY(check_places(from, *store, where));
-  PENSTOCK_ASSIGN(Report report, TreeCopy(plan, store, where, options).run(how.if_exists, how.resume));
   std::error_code error;
+  Place own{store, where};
+  if (!where.empty() && std::filesystem::is_directory(store->url(), error) && how.store.links != Links::inside) {
+    // Once another copy has put its directory in the place of this one's, what is still written here comes nowhere.
+    PENSTOCK_TRY(check_not_below_array(*store, where));
+    PENSTOCK_ASSIGN(own.store, open_store(joined(store->url(), where), StoreMode::create, how.store));
+    own.path.clear();
+  }
+  TreeCopy copy(plan, own.store, own.path, options, nullptr, {store, where});
+  PENSTOCK_ASSIGN(Report report, copy.run(how.if_exists, how.resume));
   if (!replaced.leftover.empty()) std::filesystem::remove_all(replaced.leftover, error);
   if (!error) return report;
   return Error(ErrorCode::io_error,

@@ -28,8 +28,8 @@ struct TreePlan {
 
   /// Decoded bytes of all arrays.
   [[nodiscard]] Result<std::uint64_t> total_bytes() const;
-  /// What the marker in an unfinished copy says of it.
-  [[nodiscard]] Result<std::string> marker() const;
+  /// What the marker in an unfinished copy says of it; `run` tells this copy from others of the same plan.
+  [[nodiscard]] Result<std::string> marker(std::string_view run) const;
   /// What is not the same in the copy that left this marker; empty: nothing.
   [[nodiscard]] Result<std::string> difference_from(std::string_view marker) const;
 };

@@ -124,7 +124,7 @@ Result<EncodePath> encode_path(const RegionWriter& writer, const DeviceSource& s
     const double on_device = able->device_seconds(chunks);
     double by_cpu = able->cpu_seconds(chunks, threads);
     Sizes sizes;
-    if (able->compresses() && on_device < by_cpu) {  // how quick compressors are hangs on the data
+    if (able->compresses() && on_device < by_cpu) {  // compressor speed depends on the data
       PENSTOCK_ASSIGN(sizes, try_both(writer, source, *able, limits, job));
       if (sizes.loss() > kMaxLoss) return on_cpu("the device makes " + tried(sizes));
       if (sizes.chunks > 0)

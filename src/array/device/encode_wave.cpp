@@ -5,7 +5,7 @@
 
 #include "array/assemble/place.hpp"
 #include "array/device/fill_check.hpp"
-#include "array/read/encoded_chunk.hpp"
+#include "array/plan/encoded_chunk.hpp"
 #include "codec/bytes/swap.hpp"
 
 namespace penstock::device_write {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "array/read/chunk_feed.hpp"
-#include "array/read/run.hpp"
+#include "array/read/host.hpp"
 #include "core/checked.hpp"
 #include "device/staging.hpp"
 

@@ -132,7 +132,7 @@ Wave* WavePipeline::next_to_launch() {
   return nullptr;
 }
 
-/// A place in a wave, a new one where the last is full; one of those who wait for a wave finishes the oldest.
+/// A place in a wave, a new one where the last is full; one of the waiting threads finishes the oldest.
 /// `has_chunks`: the worker knows of some, whatever others found.
 Result<std::pair<Wave*, Group*>> WavePipeline::take_group(bool has_chunks) {
   std::unique_lock lock(mutex);

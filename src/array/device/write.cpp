@@ -159,7 +159,7 @@ Status bring_piece(const DeviceSource& s, WorkerState& mine, const std::byte* fr
     from = mine.staging.data();
   }
   PENSTOCK_TRY(copy_async(to, {}, from, s.device, bytes, mine.stream));
-  const auto done = Event::record(mine.stream);  // who waits for an event sleeps, and leaves the core to the encoders
+  const auto done = Event::record(mine.stream);  // waiting for an event sleeps, which leaves the core to the encoders
   return done ? done->synchronize() : mine.stream.synchronize();
 }
 

@@ -18,7 +18,7 @@ class Gather final : public FetchSink {
   }
   void done(std::size_t request, FetchAnswer answer) override {
     answers_[request].answer = std::move(answer);
-    const std::scoped_lock lock(mutex_);  // held while notifying: who waits destroys this
+    const std::scoped_lock lock(mutex_);  // held while notifying: the waiting thread destroys this
     if (--left_ == 0) all_done_.notify_all();
   }
   std::vector<Fetched> take() {

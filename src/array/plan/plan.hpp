@@ -2,8 +2,8 @@
 #pragma once
 #include <vector>
 
-#include "array/device/path.hpp"
-#include "array/read/bound_region.hpp"
+#include "array/plan/bound_region.hpp"
+#include "array/plan/device_path.hpp"
 #include "exec/budget.hpp"
 
 namespace penstock {

@@ -228,7 +228,7 @@ bool ChunkFeed::fetch_more(Lock& lock) {
 }
 
 void ChunkFeed::arrive(Batch& batch, std::size_t request, FetchAnswer answer) {
-  const std::scoped_lock lock(mutex_);  // held while notifying: the one who waits destroys this
+  const std::scoped_lock lock(mutex_);  // held while notifying: the waiting thread destroys this
   Load load = std::move(batch.loads[request]);
   load.fetched = true;
   load.answer = std::move(answer);
@@ -238,7 +238,7 @@ void ChunkFeed::arrive(Batch& batch, std::size_t request, FetchAnswer answer) {
   changed_.notify_all();
 }
 
-/// The store does not know the read's own token: who waits looks at it.
+/// The store does not know the read's own token: the waiting thread checks it.
 Status ChunkFeed::wait(Lock& lock) {
   const StageClock clock(job_.worker(), Stage::fetch);
   changed_.wait_for(lock, std::chrono::milliseconds(50));

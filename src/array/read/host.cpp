@@ -1,8 +1,7 @@
-// Chunks decoded by threads of the CPU, into host memory.
+#include "array/read/host.hpp"
 #include <algorithm>
 
 #include "array/read/chunk_feed.hpp"
-#include "array/read/run.hpp"
 
 namespace penstock {
 namespace {
@@ -123,6 +122,18 @@ Status HostDecoder::take(Load& load) {
 }
 
 }  // namespace
+
+Status note_problem(const ReadPlan& plan, Job& job, const ChunkHolder& holder, const std::string& url,
+                    const std::string& path, Error error) {
+  if (!path.empty()) error.add_context(path);
+  if (plan.on_error == OnError::fail || ends_work(error)) {
+    // Errors of the store name the object themselves.
+    if (error.message().find(holder.key) == std::string::npos) error.add_context(url + "/" + holder.key);
+    return error;
+  }
+  job.add_problem(holder.key, error.message());
+  return {};
+}
 
 Status decode_to_host(const ReadPlan& plan, ChunkFeed& feed, Job& job) {
   HostDecoder decoder(plan, feed, job);

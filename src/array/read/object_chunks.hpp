@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "array/read/bound_region.hpp"
+#include "array/plan/bound_region.hpp"
 
 namespace penstock {
 

@@ -266,7 +266,7 @@ class Walk {
   std::shared_ptr<Memory> memory_;
   std::array<Stream, 3> streams_;  // of reading, work and writing
   std::array<Place, 2> in_, out_;
-  /// More than two: the reader is ahead of those who look.
+  /// More than two: the reader runs ahead of the consumers.
   static constexpr std::size_t kSkips = 4;
   std::array<bool, kSkips> skip_{};
   Turns turns_;

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "array/read/bound_region.hpp"
+#include "array/plan/bound_region.hpp"
 #include "exec/budget.hpp"
 #include "exec/job.hpp"
 

@@ -71,6 +71,21 @@ Result<ChunkSpec> with_dtype(const ChunkSpec& chunk, const DType& type) {
   return out;
 }
 
+void take_stored_order(std::string_view filter, const CodecSpec& behind, Json& configuration) {
+  const char* const key = filter == "numcodecs.astype"                                            ? "encode_dtype"
+                          : filter == "numcodecs.delta" || filter == "numcodecs.fixedscaleoffset" ? "astype"
+                                                                                                  : nullptr;
+  if (key == nullptr || behind.name != "bytes" || !configuration.contains(key) || !configuration[key].is_string())
+    return;
+  const auto bytes = parse_json(behind.configuration);
+  const Json endian = bytes && bytes->is_object() ? bytes->value("endian", Json()) : Json();
+  auto text = configuration[key].get<std::string>();
+  const char stored = endian == "big" ? '>' : endian == "little" ? '<' : '\0';
+  if (text.empty() || text.front() != stored) return;
+  text.front() = std::endian::native == std::endian::little ? '<' : '>';
+  configuration[key] = text;
+}
+
 Status need_native_order(const FilterType& type, std::string_view key) {
   if (!type.foreign_order) return {};
   return Error(ErrorCode::unsupported,

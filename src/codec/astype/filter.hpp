@@ -34,6 +34,11 @@ Result<ChunkSpec> view_as(const ChunkSpec& chunk, const DType& type);
 /// The chunk with elements of `type`, in number as before.  The fill value is converted.
 /// Errors: unsupported (a fill value that cannot be).
 Result<ChunkSpec> with_dtype(const ChunkSpec& chunk, const DType& type);
+/// zarr-python stores what a filter gives in the order that the codec "bytes" behind it says.  A filter whose stored
+/// type says the same order gives what one with a type of the machine's order gives: its type is replaced by that.
+/// Where the two disagree, versions of zarr-python read different things, and the type stays, to be refused by the
+/// filter.
+void take_stored_order(std::string_view filter, const CodecSpec& behind, Json& configuration);
 /// unsupported when the type is of the other byte order: chunks of zarr v3 reach a filter in the machine's order, and
 /// zarr-python does not read back what it writes by way of another.  (In v2 the order is part of the array's type;
 /// there it is taken out before a filter is made.)

@@ -8,7 +8,8 @@
 //                type.  It may differ from the array's type when the bytes can be seen so (an int64 filter on times).
 // Deviations     complex to real (NumPy drops the imaginary part with a warning) is refused.  Floats that do not fit
 //                into the integer type give what NumPy 2 gives on x86-64 (number.hpp); NumPy leaves it to the machine.
-//                Types of the other byte order are refused in v3: zarr-python does not read back what it stores so.
+//                Types of the other byte order are refused in v3: zarr-python does not read back what it stores so, or
+//                only some versions do; but for an "encode_dtype" in the order of the codec "bytes" behind it.
 #include "codec/astype/astype.hpp"
 
 #include <fmt/format.h>

@@ -24,7 +24,7 @@ struct EncodedBatch {
 /// A codec with its device encoder, and what trying it out has shown.  Thread-safe.
 class BatchEncoder {
  public:
-  /// `codec` has a device encoder.  `place`: who encodes; default: the setting `encode`.
+  /// `codec` has a device encoder.  `place`: where it is encoded; default: the setting `encode`.
   explicit BatchEncoder(std::shared_ptr<const BytesToBytes> codec, std::optional<CodecPlace> place = {});
 
   /// Name of the device encoder.

@@ -12,7 +12,8 @@
 // Byte order     a "dtype" of the other order than the machine's, in v3: zarr-python takes the differences of the
 //                swapped integers.  Here they are summed and swapped back, which gives what was written, also where
 //                zarr-python loses it (it swaps the differences, carries and all).  Such an array is not written, and
-//                other types than integers, or another "astype", are refused.  v2 has one order for all of a chain.
+//                other types than integers, or another "astype", are refused, but for
+//                one in the order of the codec "bytes" behind it.  v2 has one order for all of a chain.
 #include "codec/bytes/swap.hpp"
 #include "codec/delta/delta.hpp"
 #include "codec/delta/device.hpp"

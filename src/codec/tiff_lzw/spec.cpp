@@ -6,6 +6,7 @@
 // Deviations     what follows the last byte that is wanted is not looked at: some writers leave the end code away, or
 //                put it one bit too short
 #include "codec/support.hpp"
+#include "codec/tiff_lzw/device.hpp"
 #include "codec/tiff_lzw/tiff_lzw.hpp"
 #include "core/json.hpp"
 
@@ -19,6 +20,9 @@ class TiffLzwCodec final : public BytesToBytes {
   explicit TiffLzwCodec(LzwVariant variant) : variant_(variant) {}
   [[nodiscard]] CodecSpec spec() const override {
     return {"tiff.lzw", variant_ == LzwVariant::standard ? "{}" : R"({"variant":"old_style"})"};
+  }
+  [[nodiscard]] std::unique_ptr<DeviceDecoder> device_decoder() const override {
+    return tiff::make_lzw_device_decoder(variant_);
   }
   [[nodiscard]] std::optional<std::uint64_t> encoded_size(std::uint64_t /*decoded*/) const override {
     return std::nullopt;

@@ -14,6 +14,7 @@
 
 #include "codec/bytes/swap.hpp"
 #include "codec/support.hpp"
+#include "codec/tiff_predictor/device.hpp"
 #include "core/json.hpp"
 
 namespace penstock {
@@ -29,6 +30,9 @@ class TiffPredictorCodec final : public ArrayToBytes {
   [[nodiscard]] CodecSpec spec() const override {
     return {"tiff.predictor", fmt::format(R"({{"predictor":{},"samples":{},"endian":"{}"}})", predictor_, rows_.samples,
                                           little_ ? "little" : "big")};
+  }
+  [[nodiscard]] std::unique_ptr<DeviceDecoder> device_decoder() const override {
+    return tiff::make_predictor_device_decoder({rows_, predictor_, !little_});
   }
   [[nodiscard]] std::optional<std::uint64_t> encoded_size() const override {
     return rows_.rows * rows_.row_items * rows_.item_bytes;

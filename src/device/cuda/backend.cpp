@@ -107,7 +107,7 @@ class CudaBackend final : public Backend {
     const DeviceGuard guard(index);
     PENSTOCK_TRY(guard.status());
     cudaEvent_t event = nullptr;
-    // Blocking: who waits for long sleeps, and leaves the core to the decoders.
+    // Blocking sync: long waits sleep instead of spinning, which leaves the core to the decoders.
     PENSTOCK_TRY(cuda_status(cudaEventCreateWithFlags(&event, cudaEventDisableTiming | cudaEventBlockingSync),
                              "cudaEventCreate"));
     std::shared_ptr<void> owner(event, [](void* e) { (void)cudaEventDestroy(native_event(e)); });

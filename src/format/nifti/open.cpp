@@ -5,6 +5,8 @@
 
 namespace penstock {
 
+std::string nifti_title(int version) { return "NIfTI-" + std::to_string(version); }
+
 Result<std::optional<NodeInfo>> open_nifti(Candidate& candidate) {
   PENSTOCK_ASSIGN(const Candidate::Head* const head, candidate.head());
   if (head == nullptr || !is_nifti_header(head->bytes)) return std::optional<NodeInfo>();

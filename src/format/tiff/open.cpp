@@ -7,6 +7,9 @@
 #include "store/fetch_one.hpp"
 
 namespace penstock {
+
+std::string tiff_title(int version) { return version == 43 ? "BigTIFF" : "TIFF"; }
+
 namespace {
 
 /// Reads ahead of what is asked for: directories and what they point to mostly lie close together.

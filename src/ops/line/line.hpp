@@ -45,6 +45,10 @@ struct Resample {
 Result<std::unique_ptr<Operator>> make_filter(const ArrayInfo& input, Filter filter);
 std::unique_ptr<Operator> make_resample(const ArrayInfo& input, Resample resample);
 
+/// The axis with `before` and `after` elements more, as the border says: what windows slide over.
+std::unique_ptr<Operator> make_extend(const ArrayInfo& input, std::size_t axis, std::uint64_t before,
+                                      std::uint64_t after, Border border, double constant);
+
 /// float32 for what it holds exactly, else float64, which `double_precision` asks for.
 Compute compute_for(const DType& dtype, bool double_precision);
 

@@ -5,15 +5,18 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/common.hpp"
 #include "ops/element/element.hpp"
 #include "ops/line/line.hpp"
 
 namespace penstock::line {
 namespace {
 
+using Axes = FilterArguments::Axes;
+
 constexpr std::int64_t kMaxTaps = 1 << 24;  // more than any image has; see op.cpp
 
-Error bad(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
+Error bad(std::string message) { return bad_argument(std::move(message)); }
 
 /// Whether every value of one type is one of the other.
 bool holds(const DType& from, const DType& to) {
@@ -22,13 +25,6 @@ bool holds(const DType& from, const DType& to) {
   if (to.kind == Kind::floating) return from.kind == Kind::floating ? a <= b : a < b && a <= 4;
   if (to.kind == Kind::signed_int) return from.kind != Kind::floating && a < b;
   return to.kind == Kind::unsigned_int && from.kind == Kind::unsigned_int && a < b;
-}
-
-/// "float32" or "float64" computing where the type leaves the choice.
-Result<bool> double_precision(Arguments& arguments) {
-  PENSTOCK_ASSIGN(const std::string word, arguments.text("precision", "float32"));
-  if (word != "float32" && word != "float64") return bad(fmt::format("precision is float32 or float64, not {}", word));
-  return word == "float64";
 }
 
 /// Filters one after the other.  As in scipy what each of them makes is of the output's type.
@@ -64,52 +60,18 @@ Status add_filters(Chain& chain, std::vector<Filter> filters, const DType& outpu
   return {};
 }
 
-/// What all filters take: axes, mode, cval, output, precision.
-struct Common {
-  std::vector<std::size_t> axes;
-  std::vector<Border> borders;  // of the axes
-  double constant = 0;
-  DType output;
-  bool in_double = false;
-
-  static Result<Common> read(Chain& chain, Arguments& arguments, bool one_axis) {
-    Common c;
-    if (one_axis) {
-      PENSTOCK_ASSIGN(const std::int64_t axis, arguments.integer("axis", -1));
-      const auto rank = static_cast<std::int64_t>(chain.output().shape.size());
-      if (axis < -rank || axis >= rank) return bad(fmt::format("axis {} of an array of {} dimensions", axis, rank));
-      c.axes = {static_cast<std::size_t>(axis < 0 ? axis + rank : axis)};
-    } else {
-      PENSTOCK_ASSIGN(c.axes, arguments.axes());
-    }
-    PENSTOCK_ASSIGN(const auto modes, arguments.text_each("mode", c.axes.size(), "reflect"));
-    for (const std::string& mode : modes) {
-      PENSTOCK_ASSIGN(const Border border, parse_border(mode));
-      c.borders.push_back(border);
-    }
-    PENSTOCK_ASSIGN(c.constant, arguments.any_number("cval", 0));
-    PENSTOCK_ASSIGN(c.output, arguments.dtype("output", chain.output().dtype));
-    PENSTOCK_ASSIGN(c.in_double, double_precision(arguments));
-    return c;
-  }
-  /// The filter of one axis, centred; `origin` moves it.
-  [[nodiscard]] Result<Filter> filter(std::size_t i, Operation operation, std::int64_t taps,
-                                      std::int64_t origin) const {
-    if (taps < 1) return bad(fmt::format("size {} along axis {}: must be 1 or more", taps, axes[i]));
-    if (taps > kMaxTaps) return bad(fmt::format("size {} along axis {} is too large", taps, axes[i]));
-    const std::int64_t before = taps / 2 + origin;
-    if (before < 0 || before >= taps)
-      return bad(fmt::format("origin {} lies outside a filter of {} elements", origin, taps));
-    Filter f;
-    f.operation = operation;
-    f.axis = axes[i];
-    f.before = before;
-    f.taps = static_cast<std::uint32_t>(taps);
-    f.border = borders[i];
-    f.constant = constant;
-    return f;
-  }
-};
+/// The filter of one axis, centred; `origin` moves it.
+Result<Filter> make(const FilterArguments& common, std::size_t i, Operation operation, std::int64_t taps,
+                    std::int64_t origin) {
+  Filter f;
+  PENSTOCK_ASSIGN(f.before, window_start(taps, origin, common.axes[i]));
+  f.operation = operation;
+  f.axis = common.axes[i];
+  f.taps = static_cast<std::uint32_t>(taps);
+  f.border = common.borders[i];
+  f.constant = common.constant;
+  return f;
+}
 
 /// Radius of a Gaussian's weights.  Errors: invalid_argument.
 Result<std::int64_t> gaussian_radius(double sigma, double truncate, std::optional<std::int64_t> radius) {
@@ -124,18 +86,19 @@ Result<std::int64_t> gaussian_radius(double sigma, double truncate, std::optiona
   return static_cast<std::int64_t>(reach);
 }
 
-Result<Filter> gaussian(const Common& common, std::size_t i, double sigma, std::int64_t order, double truncate,
+Result<Filter> gaussian(const FilterArguments& common, std::size_t i, double sigma, std::int64_t order, double truncate,
                         std::optional<std::int64_t> radius) {
   if (order < 0) return bad(fmt::format("order {} is negative", order));
   if (order > 32) return bad(fmt::format("order {}: at most 32", order));
   PENSTOCK_ASSIGN(const std::int64_t reach, gaussian_radius(sigma, truncate, radius));
-  PENSTOCK_ASSIGN(Filter filter, common.filter(i, Operation::correlate, 2 * reach + 1, 0));
+  PENSTOCK_ASSIGN(Filter filter, make(common, i, Operation::correlate, 2 * reach + 1, 0));
   filter.weights = gaussian_weights(sigma, static_cast<int>(order), reach);
   return filter;
 }
 
 Status add_gaussians(Chain& chain, Arguments& arguments, bool one_axis) {
-  PENSTOCK_ASSIGN(const Common common, Common::read(chain, arguments, one_axis));
+  PENSTOCK_ASSIGN(const FilterArguments common,
+                  FilterArguments::read(chain, arguments, one_axis ? Axes::one : Axes::some));
   const std::size_t n = common.axes.size();
   PENSTOCK_ASSIGN(const auto sigmas, arguments.number_each("sigma", n, std::nullopt));
   PENSTOCK_ASSIGN(const auto orders, arguments.integer_each("order", n, 0));
@@ -159,7 +122,8 @@ Status add_gaussians(Chain& chain, Arguments& arguments, bool one_axis) {
 
 /// uniform, minimum, maximum
 Status add_sized(Chain& chain, Arguments& arguments, Operation operation, bool one_axis) {
-  PENSTOCK_ASSIGN(const Common common, Common::read(chain, arguments, one_axis));
+  PENSTOCK_ASSIGN(const FilterArguments common,
+                  FilterArguments::read(chain, arguments, one_axis ? Axes::one : Axes::some));
   const std::size_t n = common.axes.size();
   const bool has_default = operation == Operation::uniform && !one_axis;
   PENSTOCK_ASSIGN(const auto sizes,
@@ -167,7 +131,7 @@ Status add_sized(Chain& chain, Arguments& arguments, Operation operation, bool o
   PENSTOCK_ASSIGN(const auto origins, arguments.integer_each("origin", n, 0));
   std::vector<Filter> filters;
   for (std::size_t i = 0; i < n; ++i) {
-    PENSTOCK_ASSIGN(Filter filter, common.filter(i, operation, sizes[i], origins[i]));
+    PENSTOCK_ASSIGN(Filter filter, make(common, i, operation, sizes[i], origins[i]));
     if (filter.taps > 1 || one_axis) filters.push_back(std::move(filter));
   }
   return add_filters(chain, std::move(filters), common.output,
@@ -232,12 +196,12 @@ std::vector<double> gaussian_weights(double sigma, int order, std::int64_t radiu
 }
 
 Status add_correlate1d(Chain& chain, Arguments& arguments) {
-  PENSTOCK_ASSIGN(const Common common, Common::read(chain, arguments, true));
+  PENSTOCK_ASSIGN(const FilterArguments common, FilterArguments::read(chain, arguments, Axes::one));
   PENSTOCK_ASSIGN(const auto weights, arguments.numbers("weights"));
   PENSTOCK_ASSIGN(const std::int64_t origin, arguments.integer("origin", 0));
   if (weights.empty()) return bad("weights: there are none");
   PENSTOCK_ASSIGN(Filter filter,
-                  common.filter(0, Operation::correlate, static_cast<std::int64_t>(weights.size()), origin));
+                  make(common, 0, Operation::correlate, static_cast<std::int64_t>(weights.size()), origin));
   filter.weights = weights;
   std::vector<Filter> filters;
   filters.push_back(std::move(filter));
@@ -279,14 +243,15 @@ Status add_resize(Chain& chain, Arguments& arguments) {
   PENSTOCK_ASSIGN(const Border border, parse_border(mode));
   PENSTOCK_ASSIGN(const double constant, arguments.any_number("cval", 0));
   PENSTOCK_ASSIGN(const DType output, arguments.dtype("output", input.dtype));
-  PENSTOCK_ASSIGN(const bool in_double, double_precision(arguments));
+  PENSTOCK_ASSIGN(const std::string precision, arguments.text("precision", "float32"));
+  const bool in_double = precision == "float64";
   const Compute compute = order == 0 && !smooth ? Compute::element : compute_for(input.dtype, in_double);
   // Fractions are kept until the end: a whole number is rounded once.
   if (compute != Compute::element) {
     const DType computed = compute == Compute::float32 ? DType::float32() : DType::float64();
     if (input.dtype != computed) chain.add(element::make_cast(input, computed, Rounding::truncate));
   }
-  Common common;
+  FilterArguments common;
   common.constant = constant;
   for (std::size_t d = 0; d < rank; ++d) {
     const double sigma = (static_cast<double>(input.shape[d]) / static_cast<double>(out[d]) - 1) / 2;

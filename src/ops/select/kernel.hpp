@@ -1,10 +1,8 @@
 // Counting elements into tables: by the digits of their value (percentiles without a sort) and into bins (histograms).
 // Written once; a device runs the tiles, the CPU the same indices in plain loops.
 #pragma once
-#include <bit>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <type_traits>
 
 #include "device/portable.hpp"
@@ -34,12 +32,14 @@ PENSTOCK_HD Key<T> key_of(T value) {
   }
 }
 template <class T>
-T value_of(Key<T> key) {
+PENSTOCK_HD T value_of(Key<T> key) {
   using K = Key<T>;
   constexpr K top = static_cast<K>(K{1} << (8 * sizeof(T) - 1));
   if constexpr (std::is_floating_point_v<T>) {
-    if (key == static_cast<K>(~K{0})) return std::numeric_limits<T>::quiet_NaN();
-    return std::bit_cast<T>((key & top) != 0 ? static_cast<K>(key ^ top) : static_cast<K>(~key));
+    const K bits = (key & top) != 0 ? static_cast<K>(key ^ top) : static_cast<K>(~key);  // ~0 becomes a NaN
+    T value;
+    std::memcpy(&value, &bits, sizeof value);
+    return value;
   } else if constexpr (std::is_signed_v<T>) {
     return static_cast<T>(key ^ top);
   } else {

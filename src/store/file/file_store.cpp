@@ -221,22 +221,36 @@ class FileStore final : public BlockingStore {
     const std::size_t slash = name.rfind('/');
     const std::string parent = slash == std::string::npos ? "." : name.substr(0, slash);
     constexpr int kAttempts = 8;
-    FileDescriptor directory;
-    for (int attempt = 0; !directory && attempt < kAttempts; ++attempt) {
-      directory = open_below(root(), parent.c_str(), O_RDONLY | O_DIRECTORY);
-      if (directory || errno != ENOENT) break;
-      PENSTOCK_TRY(make_parents(name));
-      errno = ENOENT;
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+      FileDescriptor directory = open_below(root(), parent.c_str(), O_RDONLY | O_DIRECTORY);
+      if (!directory && errno == EACCES)  // may be written to, not listed
+        return lock_in_process(identity() + "/" + name, check);
+      if (!directory && errno != ENOENT) return error_below(errno, root(), parent);
+      if (!directory) {
+        PENSTOCK_TRY(make_parents(name));
+        continue;
+      }
+      const std::optional<Inode> waited_for = inode_of(directory.get());
+      PENSTOCK_ASSIGN(auto held,
+                      lock_file(std::move(directory), {root_->name, name}, name.substr(slash + 1), use, check));
+      // While this waited, erase_prefix may have taken the directory away and a write made another: a lock of what no
+      // name leads to excludes nobody.
+      const FileDescriptor now = open_below(root(), parent.c_str(), O_RDONLY | O_DIRECTORY);
+      if (now && inode_of(now.get()) == waited_for) return held;
     }
-    if (!directory && errno == EACCES)  // may be written to, not listed
-      return lock_in_process(identity() + "/" + name, check);
-    if (!directory) return error_below(errno, root(), parent);
-    return lock_file(std::move(directory), {root_->name, name}, name.substr(slash + 1), use, check);
+    return error_below(ENOENT, root(), parent);
   }
 
  private:
   Root root() const { return {root_->fd.get(), root_->name, root_->links}; }
   std::string path_of(std::string_view key) const { return join_key(root_->name, key); }
+
+  using Inode = std::pair<dev_t, ino_t>;
+  static std::optional<Inode> inode_of(int fd) {
+    struct stat info{};
+    if (::fstat(fd, &info) != 0) return std::nullopt;
+    return Inode{info.st_dev, info.st_ino};
+  }
 
   static bool is_temporary(std::string_view key) { return is_temporary_name(key.substr(key.rfind('/') + 1)); }
 

@@ -17,7 +17,7 @@ std::span<const std::string_view> node_documents();
 /// Whether a key is one of those, or says that a copy is under way.
 bool is_document(std::string_view key);
 
-/// Keeps to a store's Durable.  A file's bytes are forced by who writes it, in its own thread; a directory is forced
+/// Keeps to a store's Durable.  A file's bytes are forced by its writer, in the writer's thread; a directory is forced
 /// once for all the files that were written there.
 class ToDisk {
  public:
@@ -46,7 +46,7 @@ class ToDisk {
   Status force_directories(Root root);
 
   const Durable durable_;
-  std::mutex forcing_;                 // who waits for it finds everything forced that stood before; before mutex_
+  std::mutex forcing_;                 // once taken, all that was written before is forced; taken before mutex_
   std::mutex mutex_;                   // guards directories_
   std::set<std::string> directories_;  // with entries that are not forced
   std::atomic<bool> objects_{false};   // Durable::metadata: there are objects that are not forced

@@ -19,7 +19,7 @@ std::string temporary_name();
 Result<std::vector<std::string>> temporary_files(int directory, FileName name);
 
 /// Entries of the directory `path` below `root` ("" = root), sorted; symbolic links count as what they lead to, and are
-/// left out where they lead nowhere.  With Links::inside one that leads out counts as a directory: who opens it or what
+/// left out where they lead nowhere.  With Links::inside one that leads out counts as a directory: opening it or what
 /// is below it gets the error.  None when it is absent or not a directory.
 Result<std::vector<StoreEntry>> list_directory(Root root, const std::string& path);
 /// Paths of all files below `path`, sorted.  A symbolic link to a directory is followed unless it leads back to a

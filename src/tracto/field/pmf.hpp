@@ -2,6 +2,7 @@
 // for each voxel; only voxels that were fitted have amplitudes.
 #pragma once
 #include <cstdint>
+#include <type_traits>
 
 #include "device/portable.hpp"
 #include "device/team.hpp"
@@ -90,6 +91,25 @@ PENSTOCK_HD CornerRow corner_row(const TrackParams& t, const TrackBuffers& in, c
   return {in.pmf + static_cast<std::uint64_t>(row < 0 ? 0 : row) * t.stride, row < 0 ? 0 : c.part[k] * in.scale[row]};
 }
 
+struct alignas(8) FourAmplitudes {
+  std::uint16_t of[4];
+};
+PENSTOCK_HD FourAmplitudes load4(const CornerRow& row, std::uint32_t four) {
+  FourAmplitudes out;
+  std::memcpy(&out, reinterpret_cast<const FourAmplitudes*>(row.pmf) + four, sizeof out);  // rows begin on 128 bytes
+  return out;
+}
+struct EightParts {
+  float of[8];
+};
+/// Added from the first corner to the last, on every processor.
+PENSTOCK_HD float blend(std::uint16_t a, std::uint16_t b, std::uint16_t c, std::uint16_t d, std::uint16_t e,
+                        std::uint16_t f, std::uint16_t g, std::uint16_t h, const EightParts& part) {
+  return part.of[0] * static_cast<float>(a) + part.of[1] * static_cast<float>(b) + part.of[2] * static_cast<float>(c) +
+         part.of[3] * static_cast<float>(d) + part.of[4] * static_cast<float>(e) + part.of[5] * static_cast<float>(f) +
+         part.of[6] * static_cast<float>(g) + part.of[7] * static_cast<float>(h);
+}
+
 /// The amplitudes at a point inside, into `out` (shared by the team).  They are not negative, so that their bits as
 /// whole numbers are in the same order.
 template <class Team>
@@ -98,12 +118,20 @@ PENSTOCK_HD void sample_pmf(const Team& team, const TrackParams& t, const TrackB
   const CornerRow a = corner_row(t, in, c, 0), b = corner_row(t, in, c, 1), d = corner_row(t, in, c, 2),
                   e = corner_row(t, in, c, 3), f = corner_row(t, in, c, 4), g = corner_row(t, in, c, 5),
                   h = corner_row(t, in, c, 6), j = corner_row(t, in, c, 7);
-  team.for_each(t.directions, [=](std::uint32_t i) {  // by value: a compiler then sees that nothing overlaps
-    out[i] = a.part * static_cast<float>(a.pmf[i]) + b.part * static_cast<float>(b.pmf[i]) +
-             d.part * static_cast<float>(d.pmf[i]) + e.part * static_cast<float>(e.pmf[i]) +
-             f.part * static_cast<float>(f.pmf[i]) + g.part * static_cast<float>(g.pmf[i]) +
-             h.part * static_cast<float>(h.pmf[i]) + j.part * static_cast<float>(j.pmf[i]);
-  });
+  const EightParts parts = {{a.part, b.part, d.part, e.part, f.part, g.part, h.part, j.part}};
+  if constexpr (std::is_same_v<Team, HostTeam<Team::lanes>>) {  // a compiler makes vectors of neighbours
+    for (std::uint32_t i = 0; i < t.directions; ++i)
+      out[i] = blend(a.pmf[i], b.pmf[i], d.pmf[i], e.pmf[i], f.pmf[i], g.pmf[i], h.pmf[i], j.pmf[i], parts);
+  } else {  // a lane takes four with each load; `stride` has room for them
+    team.for_each((t.directions + 3) / 4, [=](std::uint32_t four) {
+      const FourAmplitudes a4 = load4(a, four), b4 = load4(b, four), d4 = load4(d, four), e4 = load4(e, four),
+                           f4 = load4(f, four), g4 = load4(g, four), h4 = load4(h, four), j4 = load4(j, four);
+      PENSTOCK_UNROLL
+      for (int k = 0; k < 4; ++k)
+        out[4 * four + static_cast<std::uint32_t>(k)] =
+            blend(a4.of[k], b4.of[k], d4.of[k], e4.of[k], f4.of[k], g4.of[k], h4.of[k], j4.of[k], parts);
+    });
+  }
 }
 
 /// Largest of `n` numbers that are not negative; uniform.

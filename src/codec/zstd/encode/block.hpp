@@ -238,7 +238,7 @@ PENSTOCK_HD std::uint32_t put_sequences(const Warp& warp, const EncodedSequence*
     }
     if (n > 0) writer.byte(0);  // all tables are predefined
   });
-  // From the last one on.  The warp loads, one lane writes: each state hangs on the one before.
+  // From the last one on.  The warp loads, one lane writes: each state depends on the one before.
   for (std::uint32_t left = n; left > 0;) {
     const std::uint32_t taken = left < Warp::lanes ? left : Warp::lanes;
     warp.for_each(taken, [&](std::uint32_t i) { shared.sequences[i] = sequences[left - taken + i]; });

@@ -1,0 +1,104 @@
+"""Image operators beside scipy on one core, or beside CuPy on a GPU, in one run.
+
+    ndimage.py [--device cpu|cuda] [--size N] [--rounds N]    writes bench/results/ndimage-*.json
+
+N^3 elements; every result is compared with the peer's before it is timed.  A time is the least of the rounds, in which the
+two take turns.  On the CPU penstock has one thread, as scipy has.
+"""
+
+import argparse
+import importlib
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import record
+
+import penstock
+import penstock.ndimage as nd
+
+ROTATION = [[0.96, -0.28, 0.0], [0.28, 0.96, 0.0], [0.0, 0.0, 1.0]]
+OFFSET = [3.2, -1.7, 0.4]
+QUANTILES = [1, 50, 99.5]
+
+
+def rows(
+    peer: Any, xp: Any, x: Any, u: Any, one: dict[str, int]
+) -> dict[str, tuple[Callable[[], Any], Callable[[], Any]]]:
+    """Name -> (ours, the peer's)."""
+    return {
+        "gaussian_filter sigma 2 float32": (
+            lambda: nd.gaussian_filter(x, 2, **one),
+            lambda: peer.gaussian_filter(x, 2),
+        ),
+        "gaussian_filter sigma 2 uint16": (lambda: nd.gaussian_filter(u, 2, **one), lambda: peer.gaussian_filter(u, 2)),
+        "uniform_filter 5 float32": (lambda: nd.uniform_filter(x, 5, **one), lambda: peer.uniform_filter(x, 5)),
+        "maximum_filter 3 float32": (lambda: nd.maximum_filter(x, 3, **one), lambda: peer.maximum_filter(x, 3)),
+        "median_filter 3 float32": (lambda: nd.median_filter(x, 3, **one), lambda: peer.median_filter(x, 3)),
+        "median_filter 3 uint16": (lambda: nd.median_filter(u, 3, **one), lambda: peer.median_filter(u, 3)),
+        "affine_transform order 1 float32": (
+            lambda: nd.affine_transform(x, ROTATION, OFFSET, order=1, **one),
+            lambda: peer.affine_transform(x, xp.asarray(ROTATION), OFFSET, order=1),
+        ),
+        "zoom 0.5 order 1 float32": (lambda: nd.zoom(x, 0.5, order=1, **one), lambda: peer.zoom(x, 0.5, order=1)),
+        "percentile float32": (lambda: nd.percentile(x, QUANTILES, **one), lambda: xp.percentile(x, QUANTILES)),
+        "percentile uint16": (lambda: nd.percentile(u, QUANTILES, **one), lambda: xp.percentile(u, QUANTILES)),
+    }
+
+
+def host(values: Any) -> np.ndarray:
+    return np.asarray(values.get() if hasattr(values, "get") else values)
+
+
+def check(name: str, ours: Any, theirs: Any) -> None:
+    a, b = host(ours).astype(float), host(theirs).astype(float)
+    slack = 3 if "uint16" in name and "gaussian" in name else 2e-5 * np.abs(b).max()
+    worst = np.abs(a - b).max()
+    if worst > slack:
+        raise SystemExit(f"{name}: differs from the peer by {worst}")
+
+
+def seconds(call: Callable[[], Any], wait: Callable[[], None]) -> float:
+    start = time.perf_counter()
+    call()
+    wait()
+    return time.perf_counter() - start
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
+    parser.add_argument("--size", type=int)
+    parser.add_argument("--rounds", type=int, default=7)
+    args = parser.parse_args()
+    cuda = args.device == "cuda"
+    size = args.size or (512 if cuda else 128)
+    xp = importlib.import_module("cupy") if cuda else np
+    peer = importlib.import_module("cupyx.scipy.ndimage" if cuda else "scipy.ndimage")
+    wait = xp.cuda.Device().synchronize if cuda else (lambda: None)
+    x = np.random.default_rng(7).random((size, size, size), np.float32)
+    x = nd.gaussian_filter(x, 2) * 1000
+    there, whole = xp.asarray(x), xp.asarray((x * 4).astype(np.uint16))
+    made = []
+    for name, (ours, theirs) in rows(peer, xp, there, whole, {} if cuda else {"threads": 1}).items():
+        check(name, ours(), theirs())
+        times = [(seconds(ours, wait), seconds(theirs, wait)) for _ in range(args.rounds)]
+        mine, other = min(t[0] for t in times), min(t[1] for t in times)
+        made.append({"what": name, "penstock_ms": mine * 1e3, "peer_ms": other * 1e3, "ratio": other / mine})
+        print(f"{name:36} {mine * 1e3:9.2f} ms {other * 1e3:9.2f} ms {other / mine:6.1f} x", flush=True)
+    name = importlib.import_module("cupy" if cuda else "scipy")
+    content = {
+        "device": penstock.devices()[0].description if cuda else "cpu, one thread",
+        "peer": f"{name.__name__} {name.__version__}",
+        "size": size,
+        "rounds": args.rounds,
+        "rows": made,
+    }
+    cores = len(os.sched_getaffinity(0))
+    print(record.save("ndimage-gpu" if cuda else "ndimage", cores, content))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,217 @@
+"""Values at coordinates, with scipy.ndimage's names and arguments, for orders 0 and 1."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _core, _tensor
+from .._errors import UnsupportedError
+from .._options import Bytes
+from . import _run
+from ._filters import Precision, _one
+
+_ORDERS = (0, 1)
+
+
+def _check_order(order: int) -> None:
+    if order < 0 or order > 5:
+        raise RuntimeError("spline order not supported")
+    if order not in _ORDERS:
+        raise UnsupportedError(f"order {order}: penstock has 0 (nearest) and 1 (linear)")
+
+
+def affine_transform(
+    input: Any,
+    matrix: npt.ArrayLike,
+    offset: float | Sequence[float] = 0.0,
+    output_shape: Sequence[int] | None = None,
+    output: Any = None,
+    order: int = 1,
+    mode: str = "constant",
+    cval: float = 0.0,
+    prefilter: bool = True,
+    *,
+    precision: Precision = "float32",
+    budget: Bytes | None = None,
+    threads: int | None = None,
+) -> Any:
+    """The value of output element o is that of the input at ``matrix @ o + offset``.
+
+    input: as in ``correlate1d``, 1 to 8 dimensions.  matrix: shape (n, n), (n,) for a diagonal, or homogeneous (n, n + 1) or
+        (n + 1, n + 1).  order: 0 nearest, 1 linear; scipy's default is 3.
+    mode, cval: beyond the ends, as scipy's interpolation names them.  prefilter: of orders above 1, so nothing here.
+    Coordinates are float64 always.  errors: also UnsupportedError (order).  Otherwise as ``correlate1d``.
+    source: scipy.ndimage.affine_transform.
+    """
+    _check_order(order)
+    values = np.asarray(matrix, dtype=np.float64)
+    rank = len(input.shape) if hasattr(input, "shape") else np.ndim(input)
+    if values.ndim not in (1, 2) or values.shape[0] < 1:
+        raise RuntimeError("no proper affine matrix provided")
+    if not np.isfinite(values).all():
+        raise ValueError("the matrix has numbers that are not finite")
+    if values.ndim == 2 and values.shape == (rank + 1, rank + 1):
+        if not np.array_equal(values[rank], [0.0] * rank + [1.0]):
+            raise ValueError(f"expected the last row of the homogeneous matrix to be {[0.0] * rank + [1.0]}")
+    elif values.shape not in ((rank,), (rank, rank), (rank, rank + 1)):
+        raise RuntimeError(f"a matrix of shape {values.shape} for an array of {rank} dimensions")
+    if values.shape == (rank,):
+        values = np.diag(values)
+    if values.shape != (rank, rank):
+        offset = [float(v) for v in values[:rank, rank]]
+        values = values[:rank, :rank]
+    return _one(
+        "affine_transform", input, output, budget, threads,
+        matrix=[float(v) for v in values.ravel()], offset=_floats(offset), output_shape=output_shape, order=order,
+        mode=mode, cval=cval, precision=precision,
+    )  # fmt: skip
+
+
+def shift(
+    input: Any,
+    shift: float | Sequence[float],
+    output: Any = None,
+    order: int = 1,
+    mode: str = "constant",
+    cval: float = 0.0,
+    prefilter: bool = True,
+    *,
+    precision: Precision = "float32",
+    budget: Bytes | None = None,
+    threads: int | None = None,
+) -> Any:
+    """The array moved by ``shift`` elements.  Otherwise as ``affine_transform``.  source: scipy.ndimage.shift."""
+    _check_order(order)
+    return _one(
+        "shift", input, output, budget, threads,
+        shift=_floats(shift), order=order, mode=mode, cval=cval, precision=precision,
+    )  # fmt: skip
+
+
+def zoom(
+    input: Any,
+    zoom: float | Sequence[float],
+    output: Any = None,
+    order: int = 1,
+    mode: str = "constant",
+    cval: float = 0.0,
+    prefilter: bool = True,
+    *,
+    grid_mode: bool = False,
+    compat: str | None = None,
+    precision: Precision = "float32",
+    budget: Bytes | None = None,
+    threads: int | None = None,
+) -> Any:
+    """Another shape, ``round(n * zoom)``, with the centres of the first and the last elements on each other.
+
+    compat: "scipy" loses the last plane where rounding carries its coordinate beyond the end, as scipy does.
+    Otherwise as ``affine_transform``.  source: scipy.ndimage.zoom.
+    """
+    _check_order(order)
+    return _one(
+        "zoom", input, output, budget, threads,
+        zoom=_floats(zoom), order=order, mode=mode, cval=cval, grid_mode=grid_mode, compat=compat, precision=precision,
+    )  # fmt: skip
+
+
+def map_coordinates(
+    input: Any,
+    coordinates: Any,
+    output: Any = None,
+    order: int = 1,
+    mode: str = "constant",
+    cval: float = 0.0,
+    prefilter: bool = True,
+    *,
+    precision: Precision = "float32",
+    budget: Bytes | None = None,
+    threads: int | None = None,
+) -> Any:
+    """The values at coordinates.
+
+    input: in memory, as in ``affine_transform``; a stored array is refused, as any element of it may be asked for.
+    coordinates: shape (n, ...), in elements; NaN and infinite ones give ``cval``.  output: memory of the input's type, or None.
+    returns: shape ``coordinates.shape[1:]``, type and kind of ``input``.
+    source: scipy.ndimage.map_coordinates.
+    """
+    return _sample(input, coordinates, output, order, mode, cval, precision, budget, threads, displacement=False)
+
+
+def apply_displacement_field(
+    input: Any,
+    displacement: Any,
+    output: Any = None,
+    order: int = 1,
+    mode: str = "constant",
+    cval: float = 0.0,
+    *,
+    precision: Precision = "float32",
+    budget: Bytes | None = None,
+    threads: int | None = None,
+) -> Any:
+    """The value of output element o is that of the input at ``o + displacement[:, o]``; as ``map_coordinates`` otherwise.
+
+    displacement: shape (n, m0, ..., m(n-1)), in elements.
+    """
+    return _sample(input, displacement, output, order, mode, cval, precision, budget, threads, displacement=True)
+
+
+def _sample(
+    x: Any,
+    coordinates: Any,
+    output: Any,
+    order: int,
+    mode: str,
+    cval: float,
+    precision: Precision,
+    budget: Bytes | None,
+    threads: int | None,
+    *,
+    displacement: bool,
+) -> Any:
+    _check_order(order)
+    if _run.is_stored(x):
+        raise TypeError("coordinates may ask for any element: read the stored array, or the region around them, first")
+    if precision not in ("float32", "float64"):
+        raise ValueError(f"precision is float32 or float64, not {precision!r}")
+    x = x if _run._is_memory(x) else np.asarray(x)
+    points = coordinates if _run._is_memory(coordinates) else np.asarray(coordinates)
+    if isinstance(points, np.ndarray):
+        points = np.ascontiguousarray(points, dtype=np.float64)
+    elif str(points.dtype).removeprefix("torch.") != "float64":
+        points = points.astype("float64") if hasattr(points, "astype") else points.double()
+    tensor, at = _run._input(x), _tensor.asarray(points)
+    shape = tuple(at.shape[1:])
+    into: Any = output if _run._is_memory(output) else None
+    if output is not None and _run.output_name(output, tensor.dtype) is not None:
+        raise TypeError(f"output: values at coordinates are of the input's type, {tensor.dtype}")
+    if into is None:
+        result, target = _run._result(x, tensor, tensor._core.dtype, shape)
+    else:
+        result, target = into, _run._target(into, tensor, shape)
+    nbytes = math.prod(shape) * tensor.dtype.itemsize
+    machine = _run.Machine(budget, threads)
+    _core.map_coordinates(
+        tensor._core,
+        at._core,
+        target._core,
+        order,
+        mode,
+        cval,
+        displacement,
+        precision == "float64",
+        machine.options(nbytes),
+    )
+    if tensor._order is not None:
+        tensor._order.stream.synchronize()
+    return result
+
+
+def _floats(values: Any) -> float | list[float]:
+    return [float(v) for v in values] if np.ndim(values) else float(values)

@@ -1,0 +1,28 @@
+// What filters of every family take: axes, modes, cval, output, precision.
+#pragma once
+#include <vector>
+
+#include "ops/border.hpp"
+#include "ops/list.hpp"
+
+namespace penstock {
+
+/// Error of an argument.
+Error bad_argument(std::string message);
+
+struct FilterArguments {
+  std::vector<std::size_t> axes;
+  std::vector<Border> borders;  ///< of the axes
+  double constant = 0;
+  DType output;
+  bool in_double = false;
+
+  enum class Axes : std::uint8_t { one, some };
+  /// Axes::one: the argument `axis`; some: `axes`.
+  static Result<FilterArguments> read(Chain& chain, Arguments& arguments, Axes which);
+};
+
+/// How far before an output its window of `size` elements begins.  Errors: invalid_argument.
+Result<std::int64_t> window_start(std::int64_t size, std::int64_t origin, std::size_t axis);
+
+}  // namespace penstock

@@ -1,0 +1,225 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "core/checked.hpp"
+#include "core/guard.hpp"
+#include "core/suggest.hpp"
+#include "exec/budget.hpp"
+#include "ops/element/element.hpp"
+#include "ops/sample/types.hpp"
+#include "ops/tuning.hpp"
+
+namespace penstock::sample {
+
+Result<Mode> parse_mode(std::string_view name) {
+  struct Name {
+    std::string_view name;
+    Mode mode;
+  };
+  static constexpr Name names[] = {{"reflect", Mode::reflect},     {"grid-mirror", Mode::grid_mirror},
+                                   {"mirror", Mode::mirror},       {"nearest", Mode::nearest},
+                                   {"constant", Mode::constant},   {"wrap", Mode::wrap},
+                                   {"grid-wrap", Mode::grid_wrap}, {"grid-constant", Mode::grid_constant}};
+  std::vector<std::string> known;
+  for (const Name& n : names) {
+    if (n.name == name) return n.mode;
+    known.emplace_back(n.name);
+  }
+  return Error(ErrorCode::invalid_argument, fmt::format("no mode '{}'.{}", name, did_you_mean(name, known)))
+      .set_hint(fmt::format("Modes are {}.", fmt::join(known, ", ")));
+}
+
+template <class T, class C>
+Status run_job(const SampleJob<T, C>& job, const Workspace& work) {
+  if (work.on_device()) return run_on_cuda(job, work.stream);
+  const SampleElement<T, C> element{job};
+  return work.job->for_each(div_up(job.outputs, tuning::kTaskElements), true, [&](std::uint64_t task) -> Status {
+    const std::uint64_t last = std::min((task + 1) * tuning::kTaskElements, job.outputs);
+    for (std::uint64_t i = task * tuning::kTaskElements; i < last; ++i) element(i);
+    return {};
+  });
+}
+
+namespace {
+
+template <class T, class C>
+void describe_input(SampleJob<T, C>& job, const TensorView& in, const Region& box, const Shape& shape) {
+  job.in = static_cast<const T*>(in.data);
+  job.dimensions = static_cast<std::uint32_t>(shape.size());
+  std::uint64_t stride = 1;
+  for (std::size_t d = shape.size(); d-- > 0;) {
+    job.shape[d] = shape[d];
+    job.origin[d] = static_cast<std::int64_t>(box[d].start);
+    job.stride[d] = stride;
+    stride *= box[d].count;
+  }
+}
+template <class T, class C>
+void describe_output(SampleJob<T, C>& job, const TensorView& out, const Region& box) {
+  job.out = static_cast<T*>(out.data);
+  job.out_dimensions = static_cast<std::uint32_t>(box.size());
+  job.outputs = 1;
+  for (std::size_t d = 0; d < box.size(); ++d) {
+    job.out_extent[d] = box[d].count;
+    job.out_origin[d] = static_cast<std::int64_t>(box[d].start);
+    job.outputs *= box[d].count;
+  }
+}
+
+class AffineOperator final : public Operator {
+ public:
+  AffineOperator(const ArrayInfo& input, const ArrayInfo& output, Affinity affinity, int order, Mode mode,
+                 double constant, bool in_double)
+      : Operator(input, output),
+        map_(std::move(affinity)),
+        order_(order),
+        mode_(mode),
+        constant_(constant),
+        in_double_(in_double) {}
+
+  [[nodiscard]] Region needs(const Region& box) const override {
+    Region region;
+    const std::size_t n = box.size();
+    for (std::size_t d = 0; d < input().shape.size(); ++d) {
+      double low = map_.offset[d], high = map_.offset[d];
+      for (std::size_t k = 0; k < n; ++k) {
+        const double m = map_.matrix[d * n + k];
+        const auto first = static_cast<double>(box[k].start);
+        const double a = m * first, b = m * (first + static_cast<double>(box[k].count) - 1);
+        low += std::min(a, b), high += std::max(a, b);
+      }
+      region.push_back(span(low, high, input().shape[d]));
+    }
+    return region;
+  }
+
+  Status run(const Tile& in, const Tile& out, const Workspace& work) const override {
+    Status status;
+    with_types(input().dtype, in_double_, [&]<class T, class C>(TypeTag<T>, TypeTag<C>) {
+      SampleJob<T, C> job;
+      describe_input(job, in.view, in.box, input().shape);
+      describe_output(job, out.view, out.box);
+      const std::size_t n = out.box.size();
+      for (std::size_t d = 0; d < input().shape.size(); ++d) {
+        job.offset[d] = map_.offset[d];
+        job.last[d] = map_.slack[d];
+        for (std::size_t k = 0; k < n; ++k) job.matrix[d * kMaxDimensions + k] = map_.matrix[d * n + k];
+      }
+      job.order = order_;
+      job.mode = mode_;
+      job.constant = truncated<C>(constant_);
+      status = run_job(job, work);
+    });
+    return status;
+  }
+
+  [[nodiscard]] std::string text() const override {
+    return fmt::format("affine map from {} to {}, order {}", to_string(input().shape), to_string(output().shape),
+                       order_);
+  }
+
+ private:
+  /// Elements of an axis that coordinates between low and high are made of.
+  [[nodiscard]] Range span(double low, double high, std::uint64_t extent) const {
+    const double last = static_cast<double>(extent) - 1;
+    low = std::floor(low) - 1, high = std::floor(high) + 2;  // rounding of the corners, too
+    const bool beyond = low < 0 || high > last;
+    const bool folds = mode_ != Mode::constant && mode_ != Mode::grid_constant && mode_ != Mode::nearest;
+    if (beyond && folds) return {0, extent, 1};
+    low = std::clamp(low, 0.0, std::max(last, 0.0)), high = std::clamp(high, 0.0, std::max(last, 0.0));
+    return {static_cast<std::uint64_t>(low), static_cast<std::uint64_t>(high - low) + 1, 1};
+  }
+
+  Affinity map_;
+  int order_;
+  Mode mode_;
+  double constant_;
+  bool in_double_;
+};
+
+}  // namespace
+
+std::unique_ptr<Operator> make_affine(const ArrayInfo& input, const Shape& out_shape, Affinity affinity, int order,
+                                      Mode mode, double constant, bool in_double) {
+  return std::make_unique<AffineOperator>(input, ArrayInfo{input.dtype, out_shape}, std::move(affinity), order, mode,
+                                          constant, in_double);
+}
+
+}  // namespace penstock::sample
+
+namespace penstock {
+namespace {
+
+using namespace sample;
+
+Error bad(std::string what) { return {ErrorCode::invalid_argument, std::move(what)}; }
+
+Status check_sampling(const TensorView& input, const TensorView& coordinates, const TensorView& output,
+                      const Sampling& how) {
+  PENSTOCK_TRY(input.check());
+  PENSTOCK_TRY(coordinates.check());
+  PENSTOCK_TRY(output.check());
+  const std::size_t rank = input.shape.size();
+  if (rank == 0 || rank > kMaxDimensions)
+    return bad(fmt::format("samples are of arrays of 1 to {} dimensions, not {}", kMaxDimensions, rank));
+  Shape wanted = {rank};
+  wanted.insert(wanted.end(), output.shape.begin(), output.shape.end());
+  if (coordinates.shape != wanted)
+    return bad(
+        fmt::format("coordinates of shape {} for an input of {} dimensions and an output of {}: they must have {}",
+                    to_string(coordinates.shape), rank, to_string(output.shape), to_string(wanted)));
+  if (how.displacement && output.shape.size() != rank)
+    return bad(fmt::format("a displacement of {} dimensions for an input of {}", output.shape.size(), rank));
+  if (how.order != 0 && how.order != 1)
+    return Error(ErrorCode::unsupported, fmt::format("order {}: there are 0 (nearest) and 1 (linear)", how.order));
+  if (coordinates.dtype != DType::float64()) return bad("coordinates are float64");
+  if (output.dtype != input.dtype) return bad("input and output hold different types");
+  if (output.access == Access::read_only) return bad("the output is read-only");
+  if (!is_operand(input.dtype)) return Error(ErrorCode::unsupported, "no elements of type " + input.dtype.name());
+  if (coordinates.device != input.device || output.device != input.device)
+    return bad("input, coordinates and output are on different devices");
+  return {};
+}
+
+}  // namespace
+
+Status map_coordinates(const TensorView& input, const TensorView& coordinates, const TensorView& output,
+                       const Sampling& how, const Options& options) {
+  return guarded([&]() -> Status {
+    PENSTOCK_TRY(check_sampling(input, coordinates, output, how));
+    PENSTOCK_ASSIGN(const Mode mode, parse_mode(how.mode));
+    PENSTOCK_ASSIGN(const std::uint64_t count, output.elements());
+    PENSTOCK_ASSIGN(const std::uint64_t elements, input.elements());
+    if (count == 0) return {};
+    if (elements == 0) return bad("the input has no elements");
+    const Tensor in = Tensor::share(nullptr, input), at = Tensor::share(nullptr, coordinates);
+    PENSTOCK_ASSIGN(const Tensor packed, in.contiguous(options.memory));
+    PENSTOCK_ASSIGN(const Tensor points, at.contiguous(options.memory));
+    Tensor made = Tensor::share(nullptr, output);
+    if (!output.is_contiguous()) {
+      PENSTOCK_ASSIGN(made, Tensor::empty(output.dtype, output.shape, input.stream, options.memory));
+    }
+    PENSTOCK_ASSIGN(const BudgetPlan allowed, plan_budget(options, 0));
+    PENSTOCK_ASSIGN(const auto memory, working_memory(input.device, options));
+    Job job(options, "map_coordinates", count * output.dtype.size_bytes, allowed.threads);
+    const Workspace work{&job, input.stream, memory};
+    Status status;
+    with_types(input.dtype, how.in_double, [&]<class T, class C>(TypeTag<T>, TypeTag<C>) {
+      SampleJob<T, C> sampling;
+      describe_input(sampling, packed.view(), whole(input.shape), input.shape);
+      describe_output(sampling, made.view(), how.displacement ? whole(output.shape) : whole(Shape{count}));
+      sampling.from = how.displacement ? From::displacement : From::list;
+      sampling.coordinates = static_cast<const double*>(points.view().data);
+      sampling.order = how.order;
+      sampling.mode = mode;
+      sampling.constant = truncated<C>(how.constant);
+      status = job.run([&] { return run_job(sampling, work); });
+    });
+    if (!status) return status;
+    return made.view().data == output.data ? Status() : copy_elements(made.view(), output);
+  });
+}
+
+}  // namespace penstock
