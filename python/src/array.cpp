@@ -23,6 +23,7 @@
 #include "penstock/array.hpp"
 #include "penstock/zarr.hpp"
 #include "store.hpp"
+#include "store_objects.hpp"
 #include "transfer.hpp"
 
 namespace penstock::python {
@@ -55,7 +56,9 @@ StoreOptions store_options(const Word& durable, const Word& links, const OptionM
 }
 
 void bind_store(nb::module_& m) {
-  nb::class_<PyStore>(m, "Store", "Bytes by key.")
+  nb::class_<PyStore> store(m, "Store", "Bytes by key.");
+  bind_store_objects(store);
+  store
       .def_static(
           "open",
           [](const std::string& url, const std::string& mode, const Word& durable, const Word& links,

@@ -3,7 +3,7 @@
 
 object_server.py        listens on a free port of 127.0.0.1, prints its URL, and ends when its standard input is closed
 
-Objects are at /BUCKET/KEY: GET with ranges, If-Match and If-None-Match, PUT by condition (look and write are one step),
+Objects are at /BUCKET/KEY, or at /KEY of the host BUCKET.localhost: GET with ranges, If-Match and If-None-Match, PUT by condition (look and write are one step),
 DELETE, ListObjectsV2 (pages of `page` keys), uploads in parts.  Signatures are not checked; versitygw does that.
 
 /-/rules    PUT a list of rules: {"match": part of method and path, "times": how often, or -1, "after": how many to let pass,
@@ -11,6 +11,7 @@ DELETE, ListObjectsV2 (pages of `page` keys), uploads in parts.  Signatures are 
             bytes of body, "other_range": true, "no_ranges": true, "replace": text that the object is replaced by afterwards}
 /-/options  PUT {"delay_s": 0.05, "page": 1000, "etags": false}
 /-/log      GET: every request since the last PUT of rules, with its headers
+            and the SHA-256 of its body
 """
 
 from __future__ import annotations
@@ -144,6 +145,9 @@ class Server:
         path, _, text = target.partition("?")
         query = dict(urllib.parse.parse_qsl(text, keep_blank_values=True))
         key = urllib.parse.unquote(path).lstrip("/")
+        bucket, dot, _ = headers.get("host", "").partition(".localhost")
+        if dot:
+            key = f"{bucket}/{key}"
         if "status" in rule:
             return rule["status"], rule.get("headers", {}), rule.get("body", "").encode()
         if query.get("list-type") == "2":
@@ -179,7 +183,8 @@ class Server:
             self.write(writer, self.control(method, target, body))
             await writer.drain()
             return True
-        self.log.append({"method": method, "target": target, "headers": headers})
+        told = {"method": method, "target": target, "headers": headers}
+        self.log.append({**told, "body_sha256": hashlib.sha256(body).hexdigest()})
         rule = self.rule_for(f"{method} {target}")
         delay = rule.get("delay_s", self.options["delay_s"])
         if delay:
