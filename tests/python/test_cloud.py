@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pathlib
 import pickle
 import subprocess
@@ -100,8 +101,12 @@ def test_the_command_reads_copies_and_verifies(s3: str, tmp_path: pathlib.Path) 
     cat = run("cat", "s3://penstock/copied.zarr", "--region", "0,:4", *options)
     assert cat.stdout.split() == ["0", "1", "2", "3"], cat.stderr
     assert run("verify", "s3://penstock/copied.zarr", *options).returncode == 0
-    doctor = run("doctor", "s3://penstock/copied.zarr", *options)
-    assert "versitygw" not in doctor.stdout and "s3://penstock/copied.zarr" in doctor.stdout, doctor.stderr
+    doctor = run("doctor", "s3://penstock/copied.zarr", "--json", *options)
+    [found] = json.loads(doctor.stdout)["stores"]
+    assert found["served_by"] == (
+        f"S3 at {s3}, bucket in the path, region us-east-1 (options), signed (SigV4) by credentials of: options"
+    )
+    assert found["answers"] and found["lists"] and found["verdict"] == "ok"
     for done in (copied, shown, cat, doctor):
         assert "testsecret" not in done.stdout + done.stderr
 

@@ -96,7 +96,7 @@ Error nobody_signs() {
 Status find_credentials(const StoreOptions& options, const Profile& profile, Settings& settings) {
   PENSTOCK_ASSIGN(const bool skip, parse_switch(option_of(options, "skip_signature"), "skip_signature"));
   if (skip) {
-    settings.credentials_from = "none: skip_signature";
+    settings.credentials_from = "skip_signature";
     return {};
   }
   const auto take = [&](Result<std::optional<Credentials>> given, std::string from) -> Result<bool> {

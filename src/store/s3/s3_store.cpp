@@ -196,6 +196,17 @@ Result<Place> place_of(const StoreUrl& url, const StoreOptions& options, const s
   return place;
 }
 
+/// For people: who serves the bucket, and who signs.
+std::string described(const Place& place, const Settings& settings) {
+  std::string text = "S3 at ";
+  text += place.host.empty() ? "Amazon's servers" : place.scheme + "://" + place.host + place.path;
+  text += place.virtual_style ? ", bucket in the host's name" : ", bucket in the path";
+  text += settings.region.empty() ? ", region as answers tell it"
+                                  : ", region " + settings.region + " (" + settings.region_from + ")";
+  text += settings.credentials ? ", signed (SigV4) by credentials of: " : ", not signed: ";
+  return text + settings.credentials_from;
+}
+
 }  // namespace
 
 std::span<const StoreOptionName> s3_options() { return kOptions; }
@@ -204,7 +215,7 @@ Result<std::shared_ptr<Store>> open_s3_store(const StoreUrl& url, StoreMode mode
   PENSTOCK_ASSIGN(const Settings settings, find_settings(options));
   PENSTOCK_ASSIGN(const http::Patience patience, http::patience_of(options));
   PENSTOCK_ASSIGN(Place place, place_of(url, options, settings.endpoint));
-  const std::string path_taken = "S3, HTTP/1.1, many requests under way; credentials from " + settings.credentials_from;
+  const std::string path_taken = described(place, settings);
   auto origin = std::make_shared<const S3Origin>(std::move(place), settings, patience);
   std::string shown = origin->where("");
   return std::shared_ptr<Store>(
