@@ -189,27 +189,17 @@ class Info : public Command {
     return {};
   }
 
-  static Result<Array> array_of(const Group& group, const Documents& documents, const std::string& path) {
-    PENSTOCK_ASSIGN(NodeInfo node, read_node(documents, path));
-    auto* dataset = std::get_if<Dataset>(&node);
-    if (dataset == nullptr) return Error(ErrorCode::changed, path + ": a group now");
-    return Array::with_metadata(group.store_ptr(), path, std::move(*dataset));
-  }
-
   Status plain_group_text(Session& session, const std::string& store, const Group& group) const {
     PENSTOCK_ASSIGN(const auto members, group.members());
     session.out.print(fmt::format("{}    Zarr v{} group, {} member{}\n", store, group.info().format.version,
                                   members.size(), members.size() == 1 ? "" : "s"));
     Table table("llll");
-    std::vector<std::string> paths;
-    for (const Group::Member& member : members) paths.push_back(joined(group.path(), member.name));
-    const Documents documents(*group.store_ptr(), paths);
     for (const Group::Member& member : members) {
       if (!member.is_array) {
         table.row({member.name, "group", "", ""});
         continue;
       }
-      const auto array = array_of(group, documents, joined(group.path(), member.name));
+      const auto array = Array::open(group.store_ptr(), joined(group.path(), member.name));
       if (!array) {
         table.row({member.name, "cannot be read: " + array.error().message(), "", ""});
         continue;
