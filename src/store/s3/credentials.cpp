@@ -68,7 +68,7 @@ Result<Profile> read_profile(const StoreOptions& options) {
   take(config, "profile " + profile.name);
   if (profile.name == "default") take(config, "default");
   if (!found && named)
-    return Error(ErrorCode::invalid_argument, "S3: there is no profile " + quoted(profile.name))
+    return Error(ErrorCode::invalid_argument, "S3: there is no profile " + quoted_key(profile.name))
         .set_hint("profiles stand in ~/.aws/credentials and ~/.aws/config");
   return profile;
 }
@@ -109,7 +109,7 @@ Status find_credentials(const StoreOptions& options, const Profile& profile, Set
                                option_of(options, "session_token"), "the options"),
                        "options"));
   if (by_option) return {};
-  const std::string profile_from = "the profile " + quoted(profile.name);
+  const std::string profile_from = "the profile " + quoted_key(profile.name);
   const auto by_profile = [&] {
     return take(pair_of(profile.member("aws_access_key_id"), profile.member("aws_secret_access_key"),
                         profile.member("aws_session_token"), profile_from),
@@ -147,7 +147,7 @@ Result<bool> parse_switch(std::string_view text, std::string_view name) {
   std::transform(small.begin(), small.end(), small.begin(), [](unsigned char c) { return std::tolower(c); });
   if (small == "true" || small == "1" || small == "yes" || small == "on") return true;
   if (small.empty() || small == "false" || small == "0" || small == "no" || small == "off") return false;
-  return Error(ErrorCode::invalid_argument, "option " + std::string(name) + ": true or false, not " + quoted(text));
+  return Error(ErrorCode::invalid_argument, "option " + std::string(name) + ": true or false, not " + quoted_key(text));
 }
 
 Profiles parse_profiles(std::string_view text) {

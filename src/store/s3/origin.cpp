@@ -63,7 +63,7 @@ Result<http::Request> S3Origin::make(std::string_view method, std::string_view k
                                      std::string_view payload_sha256) const {
   if (const auto bad = find_bad_utf8(as_bytes(key)))
     return Error(ErrorCode::invalid_argument,
-                 "key " + quoted(key) + " is not UTF-8 at byte " + std::to_string(*bad) + ", as keys of S3 are");
+                 "key " + quoted_key(key) + " is not UTF-8 at byte " + std::to_string(*bad) + ", as keys of S3 are");
   const std::string region = this->region();
   std::string host = place_.host, path = place_.path;
   if (host.empty()) host = "s3." + region + (region.starts_with("cn-") ? ".amazonaws.com.cn" : ".amazonaws.com");
