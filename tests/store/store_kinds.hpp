@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "penstock/store.hpp"
 #ifdef PENSTOCK_SERVERS
@@ -43,6 +44,7 @@ struct StoreCase {
   std::function<std::string(const TemporaryDirectory& scratch)> url;
   bool keeps_old_versions = true;  ///< S3: an object that was replaced is gone
   bool keys_are_bytes = true;      ///< S3: they are text in UTF-8
+  bool answers_later = false;      ///< S3: from a thread of its own, when it likes
 };
 
 inline void PrintTo(const StoreCase& one, std::ostream* out) { *out << one.name; }
@@ -60,9 +62,16 @@ inline std::vector<StoreCase> store_cases() {
          ::setenv("AWS_SECRET_ACCESS_KEY", "testsecret", 1);
          return "s3://penstock/" + scratch.path().filename().string();
        },
-       false, false},
+       false, false, true},
 #endif
   };
+}
+
+/// Those that answer in the thread that asks.
+inline std::vector<StoreCase> blocking_store_cases() {
+  std::vector<StoreCase> cases = store_cases();
+  std::erase_if(cases, [](const StoreCase& one) { return one.answers_later; });
+  return cases;
 }
 
 inline std::string case_name(const testing::TestParamInfo<StoreCase>& info) { return info.param.name; }

@@ -59,6 +59,7 @@ class Client {
     while (!over_) {
       take_incoming();
       end_cancelled();
+      end_silent();
       resume_paused();
       start_waiting();
       int running = 0;
@@ -126,17 +127,29 @@ class Client {
       if (message->msg != CURLMSG_DONE) continue;
       any = true;
       CURL* const handle = message->easy_handle;
-      const CURLcode code = message->data.result;
-      curl_multi_remove_handle(multi_.get(), handle);
-      const auto found =
-          std::find_if(active_.begin(), active_.end(), [&](const auto& one) { return one->easy() == handle; });
-      std::unique_ptr<Transfer> one = std::move(*found);
-      active_.erase(found);
-      Easy easy;
-      if (const auto due = one->end(code, easy)) paused_.push_back({*due, std::move(one)});
-      if (easy != nullptr) idle_.push_back(std::move(easy));
+      end(std::find_if(active_.begin(), active_.end(), [&](const auto& one) { return one->easy() == handle; }),
+          message->data.result);
     }
     return any;
+  }
+
+  void end(std::list<std::unique_ptr<Transfer>>::iterator which, CURLcode code) {
+    curl_multi_remove_handle(multi_.get(), (*which)->easy());
+    std::unique_ptr<Transfer> one = std::move(*which);
+    active_.erase(which);
+    Easy easy;
+    if (const auto due = one->end(code, easy)) paused_.push_back({*due, std::move(one)});
+    if (easy != nullptr) idle_.push_back(std::move(easy));
+  }
+
+  /// libcurl's own limit of speed is an average of some seconds.
+  void end_silent() {
+    const Clock::time_point now = Clock::now();
+    for (auto one = active_.begin(); one != active_.end();) {
+      const auto next = std::next(one);
+      if ((*one)->is_silent(now)) end(one, CURLE_OPERATION_TIMEDOUT);
+      one = next;
+    }
   }
 
   void end_cancelled() {

@@ -246,7 +246,10 @@ Next ObjectGet::ended(const Ended& ended) {
     return {Next::Kind::over, Error(ErrorCode::changed, where() + ": the object was replaced meanwhile")};
   if (status == 416) return not_satisfiable(ended.head);
   Next next = origin_->refused(ended.head, detail_, asked_.key, detour_);
-  if (next.kind == Next::Kind::over && next.status) answer_.absent = true;
+  if (next.kind != Next::Kind::over || !next.status) return next;
+  if (asked_.same_as != nullptr)
+    return {Next::Kind::over, Error(ErrorCode::changed, where() + ": the object was removed meanwhile")};
+  answer_.absent = true;
   return next;
 }
 

@@ -11,6 +11,7 @@ namespace penstock::http {
 class RemoteStore : public Store {
  public:
   void fetch(std::span<const FetchRequest> requests, FetchSink& sink, const FetchOptions& options) const override;
+  Status check(std::string_view key) const override { return check_key(key); }
   StoreTraits traits(std::string_view key) const override;
   std::string url() const override { return url_; }
   std::string identity() const override { return url_; }

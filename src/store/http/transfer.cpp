@@ -41,7 +41,6 @@ void Transfer::set_up() {
   CURL* easy = easy_.get();
   curl_easy_reset(easy);  // keeps its connections
   const Patience& patience = exchange_->patience();
-  const auto seconds = [](milliseconds time) { return static_cast<long>((time.count() + 999) / 1000); };
   curl_easy_setopt(easy, CURLOPT_PRIVATE, this);
   curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(easy, CURLOPT_URL, request_.url.c_str());
@@ -57,8 +56,6 @@ void Transfer::set_up() {
   curl_easy_setopt(easy, CURLOPT_WRITEDATA, this);
   curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(attempts_.left(Clock::now()).count()));
   curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(patience.silence.count()));
-  curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
-  curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, seconds(patience.silence));
   const std::string& ca_file = request_.ca_file.empty() ? certificate_file() : request_.ca_file;
   if (!ca_file.empty()) curl_easy_setopt(easy, CURLOPT_CAINFO, ca_file.c_str());
   if (request_.method == "PUT" || request_.method == "POST") {
@@ -76,7 +73,8 @@ void Transfer::set_up() {
 
 Status Transfer::begin(Easy easy) {
   easy_ = std::move(easy);
-  attempts_.begin(Clock::now());
+  last_ = Clock::now();
+  attempts_.begin(last_);
   head_ = Head();
   head_bytes_ = part_ = part_at_ = 0;
   told_ = Status();
@@ -103,6 +101,7 @@ Status Transfer::begin(Easy easy) {
 
 std::size_t Transfer::on_header(char* data, std::size_t size, std::size_t count, void* self) {
   auto& transfer = *static_cast<Transfer*>(self);
+  transfer.last_ = Clock::now();
   return transfer.take_header({data, size * count}) ? size * count : 0;
 }
 
@@ -137,6 +136,7 @@ bool Transfer::take_header(std::string_view line) {
 
 std::size_t Transfer::on_body(char* data, std::size_t size, std::size_t count, void* self) {
   auto& transfer = *static_cast<Transfer*>(self);
+  transfer.last_ = Clock::now();
   const ByteView bytes = std::as_bytes(std::span(data, size * count));
   transfer.told_ = guarded([&] { return transfer.exchange_->body(bytes); });
   if (!transfer.told_) return CURL_WRITEFUNC_ERROR;
@@ -146,6 +146,7 @@ std::size_t Transfer::on_body(char* data, std::size_t size, std::size_t count, v
 
 std::size_t Transfer::on_upload(char* into, std::size_t size, std::size_t count, void* self) {
   auto& transfer = *static_cast<Transfer*>(self);
+  transfer.last_ = Clock::now();
   std::size_t room = size * count, done = 0;
   while (room > 0 && transfer.part_ < transfer.request_.body.size()) {
     const ByteView part = transfer.request_.body[transfer.part_];

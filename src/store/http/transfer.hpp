@@ -29,6 +29,8 @@ class Transfer {
   /// Whether it must end before its attempt does.  Errors: cancelled, timed_out.
   [[nodiscard]] Status check() const { return exchange_->cancel().check("the request"); }
   void over(Status status) { exchange_->over(std::move(status)); }
+  /// Whether the connection has brought and taken nothing for as long as the exchange is patient.
+  [[nodiscard]] bool is_silent(Clock::time_point now) const { return now - last_ > exchange_->patience().silence; }
   [[nodiscard]] CURL* easy() const { return easy_.get(); }
   Easy take_easy() { return std::move(easy_); }
 
@@ -48,6 +50,7 @@ class Transfer {
   std::unique_ptr<Exchange> exchange_;
   Attempts attempts_;
   Easy easy_;
+  Clock::time_point last_{};  ///< when something came or went
   Request request_;
   std::unique_ptr<curl_slist, FreeList> fields_;
   Head head_;
