@@ -169,7 +169,7 @@ class Server:
         try:
             while await self.serve_one(reader, writer):
                 pass
-        except (ConnectionError, asyncio.IncompleteReadError):
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):  # the last: the server ends
             pass
         finally:
             writer.close()
