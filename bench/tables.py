@@ -121,7 +121,13 @@ def rates(result: dict) -> list[str]:
     return [*head, *measured, *memory_table(result)]
 
 
-TABLES = {"info": time_table, "fuzz": input_table, "durable": durable_table, "latency": latency_table}
+TABLES = {
+    "info": time_table,
+    "track": time_table,
+    "fuzz": input_table,
+    "durable": durable_table,
+    "latency": latency_table,
+}
 
 
 def section(result: dict) -> list[str]:

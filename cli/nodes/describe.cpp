@@ -135,9 +135,7 @@ std::string stored_text(const Stored& stored, const Dataset& dataset) {
   return text;
 }
 
-std::string format_text(const FormatInfo& format) {
-  return format_title(format);
-}
+std::string format_text(const FormatInfo& format) { return format_title(format); }
 
 Result<Json> dataset_json(const Dataset& dataset) {
   PENSTOCK_ASSIGN(const Shape inner, dataset.inner_chunk_shape());

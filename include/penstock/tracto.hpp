@@ -43,10 +43,10 @@ struct TrackOptions {
   double relative_peak = 0.25;  ///< a peak is at least this part of the strongest
   double separation_deg = 45;   ///< least angle between two peaks
 
-  std::string mask;        ///< image: where it is not above 0 nothing is fitted, and tracking stops; empty: everywhere
-  std::string stop;        ///< image that `stop_below` is compared with; empty: the fractional anisotropy
-  std::string seed_image;  ///< image: seeds lie where it is above 0; empty: where the stop image is above stop_below
-  double stop_below = 0.1;        ///< tracking goes on while the fractional anisotropy is above
+  std::string mask;         ///< image: where it is not above 0 nothing is fitted, and tracking stops; empty: everywhere
+  std::string stop;         ///< image that `stop_below` is compared with; empty: the fractional anisotropy
+  std::string seed_image;   ///< image: seeds lie where it is above 0; empty: where the stop image is above stop_below
+  double stop_below = 0.1;  ///< tracking goes on while the fractional anisotropy is above
   std::optional<double> step_mm;  ///< default: half the smallest voxel size
   double max_angle_deg = 60;      ///< between two steps
   double pmf_threshold = 0.05;    ///< directions below this part of the strongest are left out
@@ -80,9 +80,10 @@ struct TrackSummary {
 
 /// Tracks a diffusion volume.  `dwi`: shape (x, y, z, volumes), NIfTI (.nii, .nii.gz) or Zarr, any real data type.
 /// `out`: becomes a TRX (zip), TRK or TCK file, by its ending: points as float32, streamlines in the order of their
-/// seeds.  TRX and TCK hold millimetres of the world.  The file's bytes depend on the input and on `how`, not on device, chunks or threads.
-/// Errors: invalid_argument (an option), not_found, invalid_metadata and corrupt_data (a file, named), no_device,
-/// already_exists (unless `force`), out_of_memory, cancelled.  Memory: the volume as float32, the field, one chunk.
+/// seeds.  TRX and TCK hold millimetres of the world.  The file's bytes depend on the input and on `how`, not on
+/// device, chunks or threads. Errors: invalid_argument (an option), not_found, invalid_metadata and corrupt_data (a
+/// file, named), no_device, already_exists (unless `force`), out_of_memory, cancelled.  Memory: the volume as float32,
+/// the field, one chunk.
 Result<TrackSummary> track(const std::string& dwi, const std::string& out, const TrackOptions& how, Device device,
                            const Options& options);
 

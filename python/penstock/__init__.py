@@ -19,6 +19,7 @@ from ._core import (
     Report,
     StageReport,
     Stream,
+    TrackSummary,
     cuda_unavailable_reason,
     devices,
 )
@@ -38,6 +39,7 @@ from ._group import Group, Image, open
 from ._io_future import IOFuture, IOFutureStream
 from ._read import read_many
 from ._tensor import DeviceArray, Tensor, asarray
+from ._track import fit_dwi, track
 
 __version__ = _core.version()
 
@@ -66,6 +68,7 @@ __all__ = [
     "StageReport",
     "Stream",
     "Tensor",
+    "TrackSummary",
     "UnsupportedError",
     "__version__",
     "asarray",
@@ -76,8 +79,10 @@ __all__ = [
     "cuda_unavailable_reason",
     "defaults",
     "devices",
+    "fit_dwi",
     "open",
     "read_many",
+    "track",
     "validate_ngff",
     "write_label",
     "write_pyramid",

@@ -9,6 +9,7 @@
 #include "jobs.hpp"
 #include "ops.hpp"
 #include "tensor.hpp"
+#include "track.hpp"
 #include "transfer.hpp"
 #include "types.hpp"
 #include "zarr_batch.hpp"
@@ -29,6 +30,7 @@ NB_MODULE(_core, m) {
   penstock::python::bind_copy(m);
   penstock::python::bind_transfer(m);
   penstock::python::bind_ops(m);
+  penstock::python::bind_track(m);
   penstock::python::bind_codecs(m);
   penstock::python::bind_zarr_store(m);
   penstock::python::bind_zarr_batch(m);

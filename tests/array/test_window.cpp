@@ -199,4 +199,32 @@ TEST(Window, FeedsTheDevicePathToo) {
   }
 }
 
+// A wave keeps its objects until it is launched, and is launched when it is full: were their bytes kept as long, the
+// window would wait for the wave and the wave for the window.
+TEST(Window, ShardsThatComeWholeDoNotWaitForTheWaveThatTheyFill) {
+  Slow s(dataset({32 * 64, 32}, {32, 32}, {test::sharding("[8,8]")}), milliseconds(1), 16);
+  s.store->set_merge_gap(4096);
+  for (const char* place : {"device", "cpu"}) {
+    setenv("PENSTOCK_DECODE", place, 1);
+    const Array array = s.open();
+    Options options = test::threads(1);
+    std::vector<std::byte> out(s.model.data.size());
+    const ReadItem item{&array, whole(s.d.shape), {out.data(), {}, {}, {}}};
+    options.budget_bytes = read_device({&item, 1}, options).value().budget_bytes;
+    s.store->take_log();
+    for (std::uint64_t less = options.budget_bytes; less > 0; less /= 8) {
+      options.budget_bytes = less;
+      const Array again = s.open();
+      const ReadItem same{&again, whole(s.d.shape), {out.data(), {}, {}, {}}};
+      const auto report = read_device({&same, 1}, options);
+      if (!report) {
+        EXPECT_EQ(report.error().code(), ErrorCode::budget_too_small) << report.error().message();
+        break;
+      }
+      EXPECT_TRUE(out == s.model.data) << place << " " << less;
+    }
+    unsetenv("PENSTOCK_DECODE");
+  }
+}
+
 }  // namespace penstock

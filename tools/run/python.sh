@@ -25,8 +25,7 @@ pytest_step() {
 run_pytest() {
   rm -f "$logs"/pytest*.log
   step "Python wheel"
-  venv test
-  venv wheel
+  venv test cmake wheel
   wheel_step .venv wheel
   step "Python tests"
   pytest_step .venv pytest tests/python tests/readme tests/demo
@@ -59,7 +58,7 @@ run_newest_pytest() {
     steps=$((steps - 1))
     result "none but $mine: the stable-ABI wheel (3.12 and later) is not tested here"
   else
-    venv_of "$newest" .venv/newest test wheel
+    venv_of "$newest" .venv/newest test cmake wheel
     wheel_step .venv/newest wheel-newest
     step "its tests"
     pytest_step .venv/newest pytest-newest tests/python

@@ -104,12 +104,14 @@ venv_of() {
   done
 }
 
-# Sets `cmake` to one that is new enough.
+# setup_cmake [pinned]: sets `cmake` to one that is new enough.  pinned: to that of tools/requirements/cmake.txt, which builds
+# the wheel too: versions order the compiler's flags differently, and the compiler cache would share nothing between the two.
+# A folder that has it keeps to it, or the next build would compile everything anew.
 setup_cmake() {
   local have
   have=$(cmake --version 2>/dev/null | sed -n '1s/[^0-9]*\([0-9.]*\).*/\1/p')
   cmake=cmake
-  if ! version_at_least "${have:-0}" 3.25; then
+  if [ "${1:-}" = pinned ] || [ -x .venv/bin/cmake ] || ! version_at_least "${have:-0}" 3.25; then
     venv cmake
     cmake=$PWD/.venv/bin/cmake
   fi

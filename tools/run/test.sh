@@ -47,7 +47,7 @@ setup_disassembler() {
 run_ctest() {
   step "C++ tests"
   result ""
-  ctest --preset release --no-tests=error -j "$(jobs)" --label-exclude "^(campaign${1:+|$1})\$" 2>&1 </dev/null | tee "$logs/ctest.log" ||
+  "${cmake%cmake}ctest" --preset release --no-tests=error -j "$(jobs)" --label-exclude "^(campaign${1:+|$1})\$" 2>&1 </dev/null | tee "$logs/ctest.log" ||
     die "C++ tests failed" "One of them alone: ctest --preset release -R NAME"
 }
 
@@ -63,7 +63,7 @@ run_tests() {
   check_place
   # shellcheck disable=SC2046  # one word or none
   setup_packages build test $([ $quick = yes ] || browser_group)
-  setup_cmake
+  setup_cmake pinned
   setup_cuda
   run_lint
   setup_disassembler

@@ -37,7 +37,7 @@ struct ChunkHolder {
   std::string key;
   std::string path;       ///< inside the object: "inner chunk 3: inner chunk 5"; empty: the object itself
   ObjectVersion version;  ///< that the places are of; no number and no pin: nobody looked at the object
-  std::shared_ptr<const HeldObject> whole = nullptr;  ///< its bytes, where they came with the places
+  std::shared_ptr<HeldObject> whole = nullptr;  ///< its bytes, where they came with the places
 
   /// What a request for a chunk asks for (FetchRequest::same_as).
   [[nodiscard]] const ObjectVersion* same_as() const { return version.number != 0 || version.pin ? &version : nullptr; }

@@ -8,11 +8,10 @@ namespace {
 /// Keeps answers until all are there.
 class Gather final : public FetchSink {
  public:
-  Gather(std::span<const FetchRequest> requests, std::uint64_t max_whole_bytes)
-      : requests_(requests), max_whole_bytes_(max_whole_bytes), answers_(requests.size()), left_(requests.size()) {}
+  Gather(std::span<const FetchRequest> requests, const WholeObjects& whole)
+      : requests_(requests), whole_(whole), answers_(requests.size()), left_(requests.size()) {}
   Result<ByteSpan> room(std::size_t request, std::uint64_t bytes) override {
-    // Encoders may add a little to what they cannot make smaller.
-    if (requests_[request].range.kind == ByteRange::Kind::whole && bytes > max_whole_bytes_ + max_whole_bytes_ / 8)
+    if (requests_[request].range.kind == ByteRange::Kind::whole && !whole_.fits(bytes))
       return Error(ErrorCode::out_of_range, "larger than objects that are read whole");
     PENSTOCK_TRY(answers_[request].memory.resize_discard(bytes));
     return answers_[request].memory.span();
@@ -30,7 +29,7 @@ class Gather final : public FetchSink {
 
  private:
   std::span<const FetchRequest> requests_;
-  std::uint64_t max_whole_bytes_;
+  const WholeObjects& whole_;
   std::vector<Fetched> answers_;
   std::mutex mutex_;
   std::condition_variable all_done_;
@@ -42,7 +41,7 @@ class Gather final : public FetchSink {
 std::vector<Fetched> Fetcher::fetch(std::span<const FetchRequest> requests) {
   if (requests.empty()) return {};
   const StageClock clock(worker_, Stage::fetch);
-  Gather gather(requests, whole_.max_bytes);
+  Gather gather(requests, whole_);
   store_.fetch(requests, gather, {cancel_});
   std::vector<Fetched> answers = gather.take();
   for (const Fetched& fetched : answers) {

@@ -1,6 +1,7 @@
 // Requests whose answers are waited for, many at once: what indexes read by.
 #pragma once
 #include <atomic>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -16,16 +17,16 @@ struct Fetched {
 };
 
 /// All of an object, kept because more of it is wanted than what it was asked for first.
-class HeldObject {
+class HeldBytes {
  public:
-  /// `held_bytes` counts it while it lives.
-  HeldObject(Fetched fetched, std::atomic<std::uint64_t>& held_bytes)
+  /// `held_bytes` counts them while they live.
+  HeldBytes(Fetched fetched, std::atomic<std::uint64_t>& held_bytes)
       : fetched_(std::move(fetched)), held_bytes_(held_bytes) {
     held_bytes_ += fetched_.answer.bytes.size();
   }
-  HeldObject(const HeldObject&) = delete;
-  HeldObject& operator=(const HeldObject&) = delete;
-  ~HeldObject() { held_bytes_ -= fetched_.answer.bytes.size(); }
+  HeldBytes(const HeldBytes&) = delete;
+  HeldBytes& operator=(const HeldBytes&) = delete;
+  ~HeldBytes() { held_bytes_ -= fetched_.answer.bytes.size(); }
   [[nodiscard]] const FetchAnswer& answer() const { return fetched_.answer; }
 
  private:
@@ -33,8 +34,15 @@ class HeldObject {
   std::atomic<std::uint64_t>& held_bytes_;
 };
 
+/// An object that came whole.
+struct HeldObject {
+  std::shared_ptr<const HeldBytes> bytes;  ///< let go of as soon as they are handed to those who decode them
+};
+
 /// Which objects are worth asking for as a whole, when much of them is wanted and where is not known yet.
 struct WholeObjects {
+  /// Whether one of this size is kept.  Encoders may add a little to what they cannot make smaller.
+  [[nodiscard]] bool fits(std::uint64_t bytes) const { return bytes <= max_bytes + max_bytes / 8; }
   std::uint64_t max_bytes = 0;                       ///< 0: none
   std::atomic<std::uint64_t>* held_bytes = nullptr;  ///< of those that are kept; it outlives them
 };

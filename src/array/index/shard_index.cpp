@@ -21,7 +21,7 @@ ChunkHolder inside(const ChunkRef& shard) {
 }
 
 /// The part of an object whose bytes are there.
-Fetched part_of(const std::shared_ptr<const HeldObject>& whole, const ByteRange& range) {
+Fetched part_of(const std::shared_ptr<const HeldBytes>& whole, const ByteRange& range) {
   Fetched part{whole->answer(), {}};
   part.answer.offset_bytes = range.offset_bytes;
   part.answer.bytes = whole->answer().bytes.subspan(range.offset_bytes, range.count);
@@ -106,7 +106,9 @@ void ShardIndex::take_index(Shard& shard, Fetched fetched, const WholeObjects& w
     return;
   }
   const bool whole = shard.ref.state == ChunkRef::State::whole_object;
-  const std::uint64_t shard_bytes = whole ? answer.object_bytes : shard.ref.size_bytes;
+  const std::uint64_t shard_bytes = asked == Shard::Step::whole ? answer.bytes.size()
+                                    : whole                     ? answer.object_bytes
+                                                                : shard.ref.size_bytes;
   if (shard_bytes < sharding_.index_bytes()) {
     shard.ref.error = Error(ErrorCode::corrupt_data, fmt::format("the shard has {} bytes, its index alone takes {}",
                                                                  shard_bytes, sharding_.index_bytes()));
@@ -124,8 +126,10 @@ void ShardIndex::take_index(Shard& shard, Fetched fetched, const WholeObjects& w
   }
   shard.index = std::make_shared<const std::vector<ShardEntry>>(*std::move(entries));
   cache_.insert(name, version, shard.index);
-  if (asked == Shard::Step::whole)
-    shard.holder.whole = std::make_shared<const HeldObject>(std::move(fetched), *whole_objects.held_bytes);
+  // A store that gives memory of its own did not ask whether it fits; the window counts on it.
+  if (asked != Shard::Step::whole || !whole_objects.fits(shard_bytes)) return;
+  auto bytes = std::make_shared<const HeldBytes>(std::move(fetched), *whole_objects.held_bytes);
+  shard.holder.whole = std::make_shared<HeldObject>(HeldObject{std::move(bytes)});
 }
 
 Status ShardIndex::locate(const ChunkIds& chunks, Fetcher& fetcher, std::span<ChunkRef> out) const {
@@ -160,7 +164,7 @@ Status ShardIndex::locate(const ChunkIds& chunks, Fetcher& fetcher, std::span<Ch
     for (Shard& shard : shards) {
       if (shard.step == Shard::Step::done) continue;
       if (shard.holder.whole) {  // of the shard around it
-        take_index(shard, part_of(shard.holder.whole, index_range(shard.ref)), fetcher.whole());
+        take_index(shard, part_of(shard.holder.whole->bytes, index_range(shard.ref)), fetcher.whole());
         continue;
       }
       const ByteRange range = shard.step == Shard::Step::open    ? ByteRange::span(0, 0)

@@ -51,7 +51,7 @@ std::uint64_t whole_shard(const BoundRegion& region, std::uint64_t max_bytes) {
   const ShardingCodec* const sharding = region.view->chain.sharding();
   if (sharding == nullptr || region.view->dataset.dtype.is_vlen()) return 0;
   const std::uint64_t bytes = saturating_add(region.view->chain.decoded_size(), sharding->index_bytes());
-  return bytes <= max_bytes ? bytes : 0;
+  return saturating_add(bytes, bytes / 8) <= max_bytes ? bytes : 0;  // WholeObjects::fits
 }
 
 Status plan_host(ReadPlan& plan, const Options& options) {

@@ -204,12 +204,17 @@ bool ChunkFeed::fetch_more(Lock& lock) {
     } else {
       if (const ChunkRef& ref = load.chunks().front().ref; is_there(ref)) {
         load.fetched = true;
-        load.answer = ref.holder->whole->answer();
+        load.answer = ref.holder->whole->bytes->answer();
+        load.answer.owner = ref.holder->whole->bytes;
       }
       arrived_.push_back(std::move(load));
     }
     moved = true;
-    if (++front.next == front.last) ready_.pop_front();
+    if (++front.next < front.last) continue;
+    // The object stands longer than its bytes are needed, in a wave for example.
+    for (const ObjectChunks::Chunk& chunk : object.chunks())
+      if (chunk.ref.holder && chunk.ref.holder->whole) chunk.ref.holder->whole->bytes.reset();
+    ready_.pop_front();
   }
   if (batch == nullptr) return moved;
   batch->left = batch->loads.size();

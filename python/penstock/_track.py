@@ -1,0 +1,149 @@
+"""Tractography: raw diffusion MRI to streamlines."""
+
+from __future__ import annotations
+
+import os
+from typing import Literal, TypeAlias
+
+from . import _core
+from ._options import Bytes, Deadline
+from ._options import options as _options
+
+Method: TypeAlias = Literal["prob", "det", "closest"]
+"""How the next direction is found: drawn, the strongest, or the closest peak, within the angle."""
+Model: TypeAlias = Literal["dti", "csd"]
+"""The diffusion tensor, or constrained spherical deconvolution."""
+PathLike: TypeAlias = str | os.PathLike[str]
+
+
+def track(
+    dwi: PathLike,
+    out: PathLike,
+    *,
+    bval: PathLike | None = None,
+    bvec: PathLike | None = None,
+    b0_threshold: float | None = None,
+    shell: float | None = None,
+    sh_order: int | None = None,
+    response_fa: float | None = None,
+    response_radius: int | None = None,
+    sphere: int | None = None,
+    method: Method | None = None,
+    seeds: int | None = None,
+    seeds_per_voxel: int | None = None,
+    seed_image: PathLike | None = None,
+    first_seed: int | None = None,
+    random_seed: int | None = None,
+    peaks: int | None = None,
+    relative_peak: float | None = None,
+    separation_deg: float | None = None,
+    mask: PathLike | None = None,
+    stop: PathLike | None = None,
+    stop_below: float | None = None,
+    step_mm: float | None = None,
+    max_angle_deg: float | None = None,
+    pmf_threshold: float | None = None,
+    min_length_mm: float | None = None,
+    max_length_mm: float | None = None,
+    chunk_seeds: int | None = None,
+    force: bool = False,
+    device: str = "cpu",
+    budget: Bytes | None = None,
+    threads: int | None = None,
+    deadline: Deadline | None = None,
+) -> _core.TrackSummary:
+    """Tracks a diffusion volume and writes its streamlines to a file.
+
+    The options are those of ``penstock track``, whose page has their defaults; the file is the same to the byte, also on
+    a GPU.
+
+    dwi: shape (x, y, z, volumes): .nii, .nii.gz or a Zarr array.
+    out: a .trx, .trk or .tck file; points as float32.
+    device: "cpu", "cuda", "cuda:1" or "auto".
+
+    Raises FileExistsError unless force, FileNotFoundError, ValueError (an option), MetadataError and CorruptDataError
+    (a file, which is named).
+    """
+    named = {
+        "bval": _path(bval),
+        "bvec": _path(bvec),
+        "b0_threshold": b0_threshold,
+        "shell": shell,
+        "sh_order": sh_order,
+        "response_fa": response_fa,
+        "response_radius": response_radius,
+        "sphere": sphere,
+        "method": method,
+        "seeds": seeds,
+        "seeds_per_voxel": seeds_per_voxel,
+        "seed_image": _path(seed_image),
+        "first_seed": first_seed,
+        "random_seed": random_seed,
+        "peaks": peaks,
+        "relative_peak": relative_peak,
+        "separation_deg": separation_deg,
+        "mask": _path(mask),
+        "stop": _path(stop),
+        "stop_below": stop_below,
+        "step_mm": step_mm,
+        "max_angle_deg": max_angle_deg,
+        "pmf_threshold": pmf_threshold,
+        "min_length_mm": min_length_mm,
+        "max_length_mm": max_length_mm,
+        "chunk_seeds": chunk_seeds,
+        "force": force,
+    }
+    job = _options(budget, threads, deadline=deadline)
+    return _core.track(os.fspath(dwi), os.fspath(out), _how(named), device, job)
+
+
+def fit_dwi(
+    dwi: PathLike,
+    out: PathLike,
+    model: Model = "dti",
+    *,
+    bval: PathLike | None = None,
+    bvec: PathLike | None = None,
+    b0_threshold: float | None = None,
+    shell: float | None = None,
+    sh_order: int | None = None,
+    response_fa: float | None = None,
+    response_radius: int | None = None,
+    stop_below: float | None = None,
+    force: bool = False,
+    budget: Bytes | None = None,
+    threads: int | None = None,
+    deadline: Deadline | None = None,
+) -> _core.TrackSummary:
+    """Fits a model to each voxel of a diffusion volume and writes maps (NIfTI, float32) into the folder `out`.
+
+    The options are those of ``penstock dwi fit``, whose page has their defaults.
+
+    model: "dti" writes fa, md (mm2/s), evals (x, y, z, 3), evecs (x, y, z, 9); "csd" writes fa, sh (x, y, z,
+        coefficients) and response.json.
+    """
+    named = {
+        "bval": _path(bval),
+        "bvec": _path(bvec),
+        "b0_threshold": b0_threshold,
+        "shell": shell,
+        "sh_order": sh_order,
+        "response_fa": response_fa,
+        "response_radius": response_radius,
+        "stop_below": stop_below,
+        "force": force,
+    }
+    job = _options(budget, threads, deadline=deadline)
+    return _core.fit_dwi(os.fspath(dwi), os.fspath(out), model, _how(named), job)
+
+
+def _path(path: PathLike | None) -> str | None:
+    return None if path is None else os.fspath(path)
+
+
+def _how(named: dict[str, object]) -> _core.TrackOptions:
+    how = _core.TrackOptions()
+    for name, value in named.items():
+        if value is not None:
+            setattr(how, name, value)
+    return how

@@ -1,0 +1,99 @@
+#include "track.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+
+#include "errors.hpp"
+#include "jobs.hpp"
+#include "penstock/tracto.hpp"
+
+namespace penstock::python {
+namespace {
+
+/// Runs what gives a summary as a job; the job wants a report.
+template <class Work>
+TrackSummary run_summary(const JobOptions& job, const std::string& where, const Work& work) {
+  TrackSummary summary;
+  static_cast<void>(unwrap(run_job(job,
+                                   [&](const Options& o) -> Result<Report> {
+                                     PENSTOCK_ASSIGN(summary, work(o));
+                                     return summary.report;
+                                   }),
+                           where));
+  return summary;
+}
+
+}  // namespace
+
+void bind_track(nb::module_& m) {
+  nb::class_<TrackOptions>(m, "TrackOptions")
+      .def(nb::init<>())
+      .def_rw("bval", &TrackOptions::bval)
+      .def_rw("bvec", &TrackOptions::bvec)
+      .def_rw("b0_threshold", &TrackOptions::b0_threshold)
+      .def_rw("shell", &TrackOptions::shell, nb::arg().none())
+      .def_rw("sh_order", &TrackOptions::sh_order)
+      .def_rw("response_fa", &TrackOptions::response_fa)
+      .def_rw("response_radius", &TrackOptions::response_radius)
+      .def_rw("sphere", &TrackOptions::sphere)
+      .def_prop_rw(
+          "method", [](const TrackOptions& how) { return std::string(track_method_name(how.method)); },
+          [](TrackOptions& how, const std::string& name) { how.method = unwrap(parse_track_method(name), "method"); })
+      .def_rw("seeds", &TrackOptions::seeds)
+      .def_rw("seeds_per_voxel", &TrackOptions::seeds_per_voxel)
+      .def_rw("first_seed", &TrackOptions::first_seed)
+      .def_rw("random_seed", &TrackOptions::random_seed)
+      .def_rw("peaks", &TrackOptions::max_peaks)
+      .def_rw("relative_peak", &TrackOptions::relative_peak)
+      .def_rw("separation_deg", &TrackOptions::separation_deg)
+      .def_rw("mask", &TrackOptions::mask)
+      .def_rw("stop", &TrackOptions::stop)
+      .def_rw("seed_image", &TrackOptions::seed_image)
+      .def_rw("stop_below", &TrackOptions::stop_below)
+      .def_rw("step_mm", &TrackOptions::step_mm, nb::arg().none())
+      .def_rw("max_angle_deg", &TrackOptions::max_angle_deg)
+      .def_rw("pmf_threshold", &TrackOptions::pmf_threshold)
+      .def_rw("min_length_mm", &TrackOptions::min_length_mm)
+      .def_rw("max_length_mm", &TrackOptions::max_length_mm)
+      .def_rw("chunk_seeds", &TrackOptions::chunk_seeds)
+      .def_rw("force", &TrackOptions::force);
+  nb::class_<TrackSummary>(m, "TrackSummary", "What tracking, or fitting a diffusion volume, gave.")
+      .def_ro("voxels", &TrackSummary::voxels)
+      .def_ro("fitted_voxels", &TrackSummary::fitted_voxels)
+      .def_ro("seeds", &TrackSummary::seeds)
+      .def_ro("streamlines", &TrackSummary::streamlines)
+      .def_ro("points", &TrackSummary::points)
+      .def_ro("too_short", &TrackSummary::too_short)
+      .def_ro("mean_length_mm", &TrackSummary::mean_length_mm)
+      .def_prop_ro("response_evals",
+                   [](const TrackSummary& s) {
+                     return std::tuple(s.response_evals[0], s.response_evals[1], s.response_evals[2]);
+                   })
+      .def_ro("response_s0", &TrackSummary::response_s0)
+      .def_ro("response_voxels", &TrackSummary::response_voxels)
+      .def_ro("fit_seconds", &TrackSummary::fit_seconds)
+      .def_ro("track_seconds", &TrackSummary::track_seconds)
+      .def_ro("peak_bytes", &TrackSummary::peak_bytes)
+      .def_ro("report", &TrackSummary::report);
+  m.def(
+      "track",
+      [](const std::string& dwi, const std::string& out, const TrackOptions& how, const std::string& device,
+         const JobOptions& job) {
+        const Device where = unwrap(Device::parse(device), "device");
+        return run_summary(job, "", [&](const Options& o) { return track(dwi, out, how, where, o); });
+      },
+      nb::arg("dwi"), nb::arg("out"), nb::arg("how"), nb::arg("device"), nb::arg("options"));
+  m.def(
+      "fit_dwi",
+      [](const std::string& dwi, const std::string& out, const std::string& model, const TrackOptions& how,
+         const JobOptions& job) {
+        if (model != "dti" && model != "csd") throw nb::value_error("model must be 'dti' or 'csd'");
+        return run_summary(job, "", [&](const Options& o) {
+          return fit_dwi(dwi, out, model == "csd" ? DwiModel::csd : DwiModel::dti, how, o);
+        });
+      },
+      nb::arg("dwi"), nb::arg("out"), nb::arg("model"), nb::arg("how"), nb::arg("options"));
+}
+
+}  // namespace penstock::python
