@@ -85,7 +85,7 @@ def test_the_place_is_told(tmp_path: pathlib.Path) -> None:
     ) as file:  # fmt: skip
         file.write(np.zeros((1, 4, 5), "u1"))
         transform = file.transform
-    attributes = penstock.open(tmp_path / "x.tif").attributes
+    attributes = penstock.open(tmp_path / "x.tif").attrs
     assert attributes["proj:code"] == "EPSG:32633"
     assert Affine(*attributes["spatial:transform"]) == transform
     assert attributes["spatial:dimensions"] == ["y", "x"]
