@@ -196,14 +196,13 @@ Result<Place> place_of(const StoreUrl& url, const StoreOptions& options, const s
   return place;
 }
 
-/// For people: who serves the bucket, and who signs.
+/// For people: who serves the bucket, and whose credentials sign.
 std::string described(const Place& place, const Settings& settings) {
   std::string text = "S3 at ";
   text += place.host.empty() ? "Amazon's servers" : place.scheme + "://" + place.host + place.path;
-  text += place.virtual_style ? ", bucket in the host's name" : ", bucket in the path";
   text += settings.region.empty() ? ", region as answers tell it"
                                   : ", region " + settings.region + " (" + settings.region_from + ")";
-  text += settings.credentials ? ", signed (SigV4) by credentials of: " : ", not signed: ";
+  text += settings.credentials ? ", signed by " : ", not signed: ";
   return text + settings.credentials_from;
 }
 
