@@ -190,7 +190,7 @@ def test_signatures_are_those_of_botocore(faults: ObjectServer, virtual: bool, t
         store.set_if_absent(key, b"")
         ranges = [(key, "span", 0, 2), (key, "last", 0, 1), (key, "from", 1, 0), (key, "whole", 0, 0)]
         _core.fetch(store, ranges)
-    store.list("")
+    store.list_keys("")
     store.list_dir("t=1")
     store.erase("plain")
     log = faults.log()
