@@ -114,7 +114,9 @@ Result<Tensor> LazyArray::read(const Region& region, const Options& options, con
     Shape objects = chunks;
     for (std::size_t d = 0; d < objects.size(); ++d)
       objects[d] = std::max<std::uint64_t>(std::min(objects[d], wanted[d]), 1);
-    const TileWork work = work_for(from, chain, calls, wanted, objects, region, chunks);
+    TileWork work = work_for(from, chain, calls, wanted, objects, region, chunks);
+    work.writes = false;
+    PENSTOCK_ASSIGN(work.min_read_bytes, min_read_bytes(from, stream.device(), options));
     PENSTOCK_ASSIGN(const TilePlan plan, TilePlan::make(work, options));
     Job job(options, work.what, elements * dtype().size_bytes, allowed.threads);
     PENSTOCK_ASSIGN(const auto memory, working_memory(stream.device(), options));
@@ -146,7 +148,8 @@ Result<Report> LazyArray::write(Array& to, Device device, const Options& options
     PENSTOCK_ASSIGN(const BudgetPlan allowed, plan_budget(options, 0));
     PENSTOCK_ASSIGN(const Shape chunks, from.dataset().inner_chunk_shape());
     const Region all = whole(shape());
-    const TileWork work = work_for(from, chain, calls, shape(), target.chunk_shape, all, chunks);
+    TileWork work = work_for(from, chain, calls, shape(), target.chunk_shape, all, chunks);
+    PENSTOCK_ASSIGN(work.min_read_bytes, min_read_bytes(from, device, options));
     PENSTOCK_ASSIGN(const TilePlan plan, TilePlan::make(work, options));
     Job job(options, work.what, 0, allowed.threads);
     PENSTOCK_ASSIGN(const auto memory, working_memory(device, options));
@@ -179,7 +182,8 @@ Result<std::string> LazyArray::explain(const Dataset& to, Device device, const O
   return guarded([&]() -> Result<std::string> {
     const auto& [from, chain, calls] = *state_;
     PENSTOCK_ASSIGN(const Shape chunks, from.dataset().inner_chunk_shape());
-    const TileWork work = work_for(from, chain, calls, shape(), to.chunk_shape, whole(shape()), chunks);
+    TileWork work = work_for(from, chain, calls, shape(), to.chunk_shape, whole(shape()), chunks);
+    PENSTOCK_ASSIGN(work.min_read_bytes, min_read_bytes(from, device, options));
     PENSTOCK_ASSIGN(const TilePlan plan, TilePlan::make(work, options));
     return fmt::format("{}device    {}\n{}", chain.text(), device.name(), plan.text(work));
   });
