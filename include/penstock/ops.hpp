@@ -56,9 +56,10 @@ Status apply_operators(std::span<const OpCall> calls, const TensorView& input, c
 
 /// How values between elements are made.
 struct Sampling {
-  int order = 1;                  ///< 0: the nearest element, 1: linear
+  int order = 1;                  ///< of the spline through the elements: 0 the nearest, 1 linear, 3 cubic; 0 to 5
   std::string mode = "constant";  ///< beyond the ends, as scipy.ndimage names it
   double constant = 0;
+  bool prefilter = true;      ///< orders from 2: false: the elements are spline coefficients already
   bool displacement = false;  ///< the coordinates are distances from each output's own indices
   bool in_double = false;     ///< float32 and narrower elements are weighted in float64
 };
@@ -66,7 +67,7 @@ struct Sampling {
 /// `input`: shape (n0, ..., n(r-1)), 1 <= r <= 8, types as `apply_operators`.  `coordinates`: float64, shape (r, m0,
 /// ...), in elements; NaN and infinite ones give the constant.  `output`: shape (m0, ...), the input's type;
 /// displacement: r dimensions.  Any strides, one device, in the order of the input's stream. Errors: invalid_argument
-/// (shapes, types), unsupported (order, type), out_of_memory, device_error, cancelled.
+/// (shapes, types, order), unsupported (type), out_of_memory, device_error, cancelled.
 Status map_coordinates(const TensorView& input, const TensorView& coordinates, const TensorView& output,
                        const Sampling& how, const Options& options = {});
 

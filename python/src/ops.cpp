@@ -180,15 +180,15 @@ void bind_ops(nb::module_& m) {
   m.def(
       "map_coordinates",
       [](const Tensor& input, const Tensor& coordinates, const Tensor& output, int order, const std::string& mode,
-         double constant, bool displacement, bool in_double, const JobOptions& job) {
-        const Sampling how{order, mode, constant, displacement, in_double};
+         double constant, bool prefilter, bool displacement, bool in_double, const JobOptions& job) {
+        const Sampling how{order, mode, constant, prefilter, displacement, in_double};
         run_giving<bool>(job, [&](const Options& o) -> Result<bool> {
           PENSTOCK_TRY(map_coordinates(input.view(), coordinates.view(), output.view(), how, o));
           return true;
         });
       },
       nb::arg("input"), nb::arg("coordinates"), nb::arg("output"), nb::arg("order"), nb::arg("mode"),
-      nb::arg("constant"), nb::arg("displacement"), nb::arg("in_double"), nb::arg("options"));
+      nb::arg("constant"), nb::arg("prefilter"), nb::arg("displacement"), nb::arg("in_double"), nb::arg("options"));
   m.def(
       "operators",
       [] {

@@ -66,9 +66,11 @@ Region Chain::needs(const Region& box) const { return boxes(box).front(); }
 std::uint64_t Chain::scratch_bytes(const Region& box) const {
   const std::vector<Region> all = boxes(box);
   std::uint64_t most = 0, before = 0;
-  for (std::size_t i = 0; i + 1 < operators_.size(); ++i) {
-    const std::uint64_t made = bytes_of(operators_[i]->output(), all[i + 1]);
-    most = std::max(most, saturating_add(before, made));
+  for (std::size_t i = 0; i < operators_.size(); ++i) {
+    const bool last = i + 1 == operators_.size();
+    const std::uint64_t made = last ? 0 : bytes_of(operators_[i]->output(), all[i + 1]);
+    const std::uint64_t own = operators_[i]->scratch_bytes(all[i + 1]);
+    most = std::max(most, saturating_add(saturating_add(before, made), own));
     before = made;
   }
   return most;

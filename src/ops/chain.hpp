@@ -38,4 +38,7 @@ class Chain {
   std::vector<std::unique_ptr<Operator>> operators_;
 };
 
+/// A whole chain on memory: in parts where the budget has no room for what lies between.
+Status apply_chain(const Chain& chain, const TensorView& input, const TensorView& output, const Options& options);
+
 }  // namespace penstock

@@ -40,6 +40,8 @@ class Operator {
   [[nodiscard]] const ArrayInfo& output() const { return output_; }
   /// The box of the input that `box` of the output, which is not empty, is made of.
   [[nodiscard]] virtual Region needs(const Region& box) const = 0;
+  /// Working memory of making `box`, beyond input and output.
+  [[nodiscard]] virtual std::uint64_t scratch_bytes(const Region& /*box*/) const { return 0; }
   /// Makes out.box from in.box, which is needs(out.box).  On a device: in the order of the stream.
   virtual Status run(const Tile& in, const Tile& out, const Workspace& work) const = 0;
   /// "correlate along axis 0, 17 weights, in float32"

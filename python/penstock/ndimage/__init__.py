@@ -18,7 +18,15 @@ from ._filters import (
     uniform_filter1d,
 )
 from ._footprint import maximum_filter, median_filter, minimum_filter, percentile_filter, rank_filter
-from ._interpolation import affine_transform, apply_displacement_field, map_coordinates, shift, zoom
+from ._interpolation import (
+    affine_transform,
+    apply_displacement_field,
+    map_coordinates,
+    shift,
+    spline_filter,
+    spline_filter1d,
+    zoom,
+)
 from ._lazy import LazyArray
 from ._resize import resize
 from ._statistics import histogram, percentile, statistics, threshold_otsu
@@ -43,6 +51,8 @@ __all__ = [
     "rank_filter",
     "resize",
     "shift",
+    "spline_filter",
+    "spline_filter1d",
     "statistics",
     "threshold_otsu",
     "uniform_filter",

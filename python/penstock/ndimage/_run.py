@@ -67,7 +67,11 @@ def output_name(output: Any, dtype: np.dtype[Any]) -> str | None:
         return None
     given = output.dtype if hasattr(output, "dtype") and hasattr(output, "shape") else output
     wanted = np.dtype(_numpy_dtype(given))
-    return None if wanted == dtype else _dtype.from_numpy(wanted.newbyteorder("="))[0].name
+    return None if wanted == dtype else dtype_name(wanted)
+
+
+def dtype_name(dtype: np.dtype[Any]) -> str:
+    return _dtype.from_numpy(dtype.newbyteorder("="))[0].name
 
 
 def _numpy_dtype(given: Any) -> Any:
