@@ -131,12 +131,14 @@ Result<Statistics> statistics(const TensorView& elements, const StatisticsReques
 Result<Statistics> statistics(const Array& array, const StatisticsRequest& request, Device device,
                               const Options& options, Report* report = nullptr);
 
-/// Maximum along one axis, block by block in bounded memory, on the CPU or on a CUDA device.
-/// `from`: shape (d0, ..., d(n-1)), whole numbers of 1 to 8 bytes, float32 or float64.  `axis`: 0 to n-1, of extent 1
-/// or more. `out`: becomes the C-order elements of the shape without `axis`, native byte order, host memory. As in
-/// NumPy, a NaN anywhere along the axis makes the result NaN. Errors: invalid_argument (axis), unsupported (data type),
-/// no_device, those of reading. Memory: one block on the device within half of Options::budget_bytes; the rest is for
-/// reading.
-Result<Report> project_max(const Array& from, std::size_t axis, Device device, const Options& options, Bytes& out);
+/// Sums and extremes of an array in a store along axes, tile by tile on `device`.
+/// `what`: sum, mean, minimum, maximum, variance or standard_deviation.  `from`: shape (d0, ..., d(n-1)), types as
+/// `apply_operators`.  `axes`: those that go away; empty: all.
+/// Result: C order, host memory.  Sums of whole numbers are of 64 bits and wrap, means and variances (over the number of
+/// elements) float64, of float32 elements float32; extremes keep the type, and a NaN makes them NaN, as in NumPy.
+/// Variances read the array twice.  Errors: invalid_argument (names, axes, nothing to reduce), unsupported (type),
+/// no_device, budget_too_small, those of reading.  Memory: the result and at most Options::budget_bytes.
+Result<Tensor> reduce_array(const Array& from, std::string_view what, std::span<const std::size_t> axes, Device device,
+                            const Options& options, Report* report = nullptr);
 
 }  // namespace penstock

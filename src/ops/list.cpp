@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "ops/line/rows.hpp"
+#include "ops/reduce/rows.hpp"
 #include "ops/sample/rows.hpp"
 #include "ops/window/rows.hpp"
 
@@ -46,6 +47,12 @@ std::span<const OpEntry> op_list() {
        "zoom, order=3, mode=constant, cval=0, prefilter=true, grid_mode=false, compat", sample::add_zoom},
       {"resize", "another shape, smoothed first where it is smaller",
        "output_shape or scale, order=1, align=half_pixel, anti_aliasing=true, mode, cval=0", line::add_resize},
+      {"sum", "the sum along axes, which go away", "axes", reduce::add_sum},
+      {"mean", "the mean along axes", "axes", reduce::add_mean},
+      {"minimum", "the least along axes", "axes", reduce::add_minimum},
+      {"maximum", "the largest along axes: a projection", "axes", reduce::add_maximum},
+      {"variance", "the mean square distance from the mean along axes", "axes", reduce::add_variance},
+      {"standard_deviation", "the root of the variance along axes", "axes", reduce::add_standard_deviation},
   };
   return list;
 }
