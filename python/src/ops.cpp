@@ -190,6 +190,15 @@ void bind_ops(nb::module_& m) {
       nb::arg("input"), nb::arg("coordinates"), nb::arg("output"), nb::arg("order"), nb::arg("mode"),
       nb::arg("constant"), nb::arg("prefilter"), nb::arg("displacement"), nb::arg("in_double"), nb::arg("options"));
   m.def(
+      "reduce_array",
+      [](const Array& array, const std::string& what, const std::vector<std::size_t>& axes, bool is_cuda, int index,
+         const JobOptions& job) {
+        const Array held = array;
+        return run_giving<Tensor>(
+            job, [&](const Options& o) { return reduce_array(held, what, axes, device_of(is_cuda, index), o); });
+      },
+      nb::arg("array"), nb::arg("what"), nb::arg("axes"), nb::arg("is_cuda"), nb::arg("index"), nb::arg("options"));
+  m.def(
       "operators",
       [] {
         std::vector<std::tuple<std::string, std::string, std::string>> rows;

@@ -54,6 +54,14 @@ Result<Chain> Chain::make(const ArrayInfo& input, std::span<const OpCall> calls)
   return chain;
 }
 
+void Chain::add(std::unique_ptr<Operator> next) {
+  auto both = empty() ? nullptr : operators_.back()->with_next(*next);
+  if (both)
+    operators_.back() = std::move(both);
+  else
+    operators_.push_back(std::move(next));
+}
+
 std::vector<Region> Chain::boxes(const Region& box) const {
   std::vector<Region> boxes(operators_.size() + 1);
   boxes.back() = box;

@@ -19,7 +19,7 @@ class Chain {
   /// What comes out of the operators so far.
   [[nodiscard]] const ArrayInfo& output() const { return operators_.empty() ? input_ : operators_.back()->output(); }
   [[nodiscard]] const ArrayInfo& input() const { return input_; }
-  void add(std::unique_ptr<Operator> next) { operators_.push_back(std::move(next)); }
+  void add(std::unique_ptr<Operator> next);
   [[nodiscard]] bool empty() const { return operators_.empty(); }
 
   /// The box of the input that a box of the output is made of.

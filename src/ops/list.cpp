@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "ops/element/rows.hpp"
 #include "ops/line/rows.hpp"
 #include "ops/reduce/rows.hpp"
 #include "ops/sample/rows.hpp"
@@ -47,6 +48,17 @@ std::span<const OpEntry> op_list() {
        "zoom, order=3, mode=constant, cval=0, prefilter=true, grid_mode=false, compat", sample::add_zoom},
       {"resize", "another shape, smoothed first where it is smaller",
        "output_shape or scale, order=1, align=half_pixel, anti_aliasing=true, mode, cval=0", line::add_resize},
+      {"cast", "elements of another type, rounded to the nearest", "output", element::add_cast},
+      {"add", "plus a number", "value, output", element::add_add},
+      {"subtract", "less a number", "value, output", element::add_subtract},
+      {"multiply", "times a number", "value, output", element::add_multiply},
+      {"divide", "divided by a number", "value, output", element::add_divide},
+      {"clip", "at least min, at most max", "min, max, output", element::add_clip},
+      {"scale", "low ... high become to_low ... to_high", "low, high, to_low=0, to_high=1, output", element::add_scale},
+      {"log", "the natural logarithm", "output", element::add_log},
+      {"exp", "the exponential", "output", element::add_exp},
+      {"sqrt", "the square root", "output", element::add_sqrt},
+      {"absolute", "without the sign", "output", element::add_absolute},
       {"sum", "the sum along axes, which go away", "axes", reduce::add_sum},
       {"mean", "the mean along axes", "axes", reduce::add_mean},
       {"minimum", "the least along axes", "axes", reduce::add_minimum},

@@ -44,6 +44,8 @@ class Operator {
   [[nodiscard]] virtual std::uint64_t scratch_bytes(const Region& /*box*/) const { return 0; }
   /// Makes out.box from in.box, which is needs(out.box).  On a device: in the order of the stream.
   virtual Status run(const Tile& in, const Tile& out, const Workspace& work) const = 0;
+  /// This and the next as one; nullptr: there is no such operator.
+  [[nodiscard]] virtual std::unique_ptr<Operator> with_next(const Operator& /*next*/) const { return nullptr; }
   /// "correlate along axis 0, 17 weights, in float32"
   [[nodiscard]] virtual std::string text() const = 0;
 

@@ -15,16 +15,7 @@ from ._run import Machine, call
 Mode: TypeAlias = str | Sequence[str]
 """How an axis goes on beyond its ends: "reflect", "mirror", "nearest", "constant", "wrap", and the grid- names."""
 Precision: TypeAlias = Literal["float32", "float64"]
-_OUTPUT_OF_THEIR_OWN = ("spline_filter", "spline_filter1d")
-"""Operators whose output is not of the input's type unless it is said."""
 Axes: TypeAlias = int | Sequence[int] | None
-
-
-def _dtype_of(x: Any) -> np.dtype[Any]:
-    dtype = getattr(x, "dtype", None)
-    if isinstance(dtype, np.dtype):
-        return dtype
-    return np.asarray(x).dtype if dtype is None else np.dtype(_run._numpy_dtype(dtype))
 
 
 def _one(
@@ -37,11 +28,7 @@ def _one(
 ) -> Any:
     """One operator on one input."""
     x = x if hasattr(x, "dtype") else np.asarray(x)
-    dtype = _dtype_of(x)
-    wanted = _run.output_name(output, dtype)
-    if wanted is None and name in _OUTPUT_OF_THEIR_OWN:
-        wanted = _run.dtype_name(dtype)
-    made = call(name, output=wanted, **arguments)
+    made = call(name, output=_run.output_name(output), **arguments)
     return _run.apply([made], x, output, Machine(budget, threads))
 
 

@@ -224,7 +224,7 @@ def _sample(
     tensor, at = _run._input(x), _tensor.asarray(points)
     shape = tuple(at.shape[1:])
     into: Any = output if _run._is_memory(output) else None
-    if output is not None and _run.output_name(output, tensor.dtype) is not None:
+    if output is not None and _run.output_name(output) != tensor._core.dtype.name:
         raise TypeError(f"output: values at coordinates are of the input's type, {tensor.dtype}")
     if into is None:
         result, target = _run._result(x, tensor, tensor._core.dtype, shape)
