@@ -133,6 +133,26 @@ PENSTOCK_API Result<Statistics> statistics(const TensorView& elements, const Sta
 PENSTOCK_API Result<Statistics> statistics(const Array& array, const StatisticsRequest& request, Device device,
                                            const Options& options, Report* report = nullptr);
 
+/// How images are compared.
+struct PhaseCorrelationOptions {
+  int upsample = 1;    ///< the shift is found to 1 / upsample of an element
+  bool whiten = true;  ///< only phases count; false: amplitudes too
+};
+/// By how much `moving` must be shifted to lie on `reference`.
+struct PhaseCorrelation {
+  std::vector<double> shift;  ///< elements, one for each axis
+  double error = 0;           ///< root of 1 - the square of the normalised correlation there
+  double phase = 0;           ///< radians, of the correlation there
+};
+/// Compares two images by the Fourier transform of their correlation, as scikit-image's phase_cross_correlation.
+/// `reference`, `moving`: the same shape (n0, ...), any strides, one device, types as `apply_operators`; computed in
+/// float32 where both are held by it.  In the order of the reference's stream; complete on return.  Lengths with large
+/// prime factors are slow.  Errors: invalid_argument (shapes, devices, upsample), unsupported (type),
+/// budget_too_small (how much is needed), out_of_memory, device_error, cancelled.
+PENSTOCK_API Result<PhaseCorrelation> phase_correlation(const TensorView& reference, const TensorView& moving,
+                                                        const PhaseCorrelationOptions& how = {},
+                                                        const Options& options = {});
+
 /// Sums and extremes of an array in a store along axes, tile by tile on `device`.
 /// `what`: sum, mean, minimum, maximum, variance or standard_deviation.  `from`: shape (d0, ..., d(n-1)), types as
 /// `apply_operators`.  `axes`: those that go away; empty: all.
@@ -142,4 +162,5 @@ PENSTOCK_API Result<Statistics> statistics(const Array& array, const StatisticsR
 /// no_device, budget_too_small, those of reading.  Memory: the result and at most Options::budget_bytes.
 PENSTOCK_API Result<Tensor> reduce_array(const Array& from, std::string_view what, std::span<const std::size_t> axes,
                                          Device device, const Options& options, Report* report = nullptr);
+
 }  // namespace penstock

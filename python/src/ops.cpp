@@ -190,6 +190,15 @@ void bind_ops(nb::module_& m) {
       nb::arg("input"), nb::arg("coordinates"), nb::arg("output"), nb::arg("order"), nb::arg("mode"),
       nb::arg("constant"), nb::arg("prefilter"), nb::arg("displacement"), nb::arg("in_double"), nb::arg("options"));
   m.def(
+      "phase_correlation",
+      [](const Tensor& reference, const Tensor& moving, int upsample, bool whiten, const JobOptions& job) {
+        const PhaseCorrelation made = run_giving<PhaseCorrelation>(job, [&](const Options& o) {
+          return phase_correlation(reference.view(), moving.view(), {upsample, whiten}, o);
+        });
+        return std::make_tuple(made.shift, made.error, made.phase);
+      },
+      nb::arg("reference"), nb::arg("moving"), nb::arg("upsample"), nb::arg("whiten"), nb::arg("options"));
+  m.def(
       "reduce_array",
       [](const Array& array, const std::string& what, const std::vector<std::size_t>& axes, bool is_cuda, int index,
          const JobOptions& job) {

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "ops/element/rows.hpp"
+#include "ops/fourier/rows.hpp"
 #include "ops/line/rows.hpp"
 #include "ops/reduce/rows.hpp"
 #include "ops/sample/rows.hpp"
@@ -59,6 +60,7 @@ std::span<const OpEntry> op_list() {
       {"exp", "the exponential", "output", element::add_exp},
       {"sqrt", "the square root", "output", element::add_sqrt},
       {"absolute", "without the sign", "output", element::add_absolute},
+      {"dct", "the cosine transform of type 2 or 3 of images", "type=2, axes=-2,-1, norm=backward", fourier::add_dct},
       {"sum", "the sum along axes, which go away", "axes", reduce::add_sum},
       {"mean", "the mean along axes", "axes", reduce::add_mean},
       {"minimum", "the least along axes", "axes", reduce::add_minimum},

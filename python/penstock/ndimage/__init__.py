@@ -22,6 +22,7 @@ from ._filters import (
     uniform_filter1d,
 )
 from ._footprint import maximum_filter, median_filter, minimum_filter, percentile_filter, rank_filter
+from ._fourier import dct, phase_correlation
 from ._interpolation import (
     affine_transform,
     apply_displacement_field,
@@ -44,6 +45,7 @@ __all__ = [
     "clip",
     "convolve1d",
     "correlate1d",
+    "dct",
     "exp",
     "gaussian_filter",
     "gaussian_filter1d",
@@ -60,6 +62,7 @@ __all__ = [
     "minimum_filter1d",
     "percentile",
     "percentile_filter",
+    "phase_correlation",
     "rank_filter",
     "resize",
     "scale",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from .. import _core, _tensor
 from .._options import Bytes
-from . import _run
+from . import _complex, _run
+from ._elements import cast
 from ._filters import Precision, _one
 
 
@@ -168,8 +169,8 @@ def map_coordinates(
     """The values at coordinates.
 
     input: in memory, as in ``affine_transform``; a stored array is refused, as any element of it may be asked for.
-    coordinates: shape (n, ...), in elements; NaN and infinite ones give ``cval``.  output: memory of the input's type, or None.
-    returns: shape ``coordinates.shape[1:]``, type and kind of ``input``.
+    coordinates: shape (n, ...), in elements; NaN and infinite ones give ``cval``.
+    returns: shape ``coordinates.shape[1:]``, kind and (without ``output``) type of ``input``.
     source: scipy.ndimage.map_coordinates.
     """
     return _sample(
@@ -216,6 +217,14 @@ def _sample(
     if precision not in ("float32", "float64"):
         raise ValueError(f"precision is float32 or float64, not {precision!r}")
     x = x if _run._is_memory(x) else np.asarray(x)
+
+    def again(values: Any, **changed: Any) -> Any:
+        given: dict[str, Any] = {"output": None, "order": order, "mode": mode, "cval": cval, "prefilter": prefilter}
+        given |= {"precision": precision, "budget": budget, "threads": threads, "displacement": displacement}
+        return _sample(values, coordinates, **(given | changed))
+
+    if _complex.is_complex("map_coordinates", x, output, {"cval": cval}):
+        return _complex.by_parts(again, x, output, {"cval": cval})
     points = coordinates if _run._is_memory(coordinates) else np.asarray(coordinates)
     if isinstance(points, np.ndarray):
         points = np.ascontiguousarray(points, dtype=np.float64)
@@ -225,7 +234,7 @@ def _sample(
     shape = tuple(at.shape[1:])
     into: Any = output if _run._is_memory(output) else None
     if output is not None and _run.output_name(output) != tensor._core.dtype.name:
-        raise TypeError(f"output: values at coordinates are of the input's type, {tensor.dtype}")
+        return _of_another_type(again, x, output, into)
     if into is None:
         result, target = _run._result(x, tensor, tensor._core.dtype, shape)
     else:
@@ -247,6 +256,20 @@ def _sample(
     if tensor._order is not None:
         tensor._order.stream.synchronize()
     return result
+
+
+def _of_another_type(again: Callable[..., Any], x: Any, output: Any, into: Any) -> Any:
+    """Fractions are kept until the end: whole numbers are rounded once."""
+    wanted = np.dtype(_run._numpy_dtype(into.dtype if into is not None else output))
+    computed = wanted if wanted.kind == "f" else np.dtype(np.float64)
+    made = again(cast(x, computed))
+    made = made if wanted.kind == "f" else cast(made, wanted)
+    if into is None:
+        return made
+    if tuple(into.shape) != tuple(made.shape):
+        raise RuntimeError(f"output shape not correct: {tuple(into.shape)}, the result has {tuple(made.shape)}")
+    into[...] = made
+    return into
 
 
 def _floats(values: Any) -> float | list[float]:

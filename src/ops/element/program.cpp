@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "core/checked.hpp"
 #include "ops/element/element.hpp"
@@ -17,8 +18,10 @@ constexpr std::uint64_t kBlock = 1024;
 
 /// The step that makes of a computed value one of the type; none for the type that is computed in.
 std::optional<Step> to_type(const DType& dtype, bool in_double) {
-  if (dtype.kind == Kind::floating)
-    return dtype.size_bytes == 4 && in_double ? std::optional<Step>({Action::narrow}) : std::nullopt;
+  if (dtype.kind == Kind::floating) {
+    if (dtype.size_bytes == 4 && in_double) return Step{Action::narrow};
+    return std::nullopt;
+  }
   Step step{Action::round, 0, 1};
   with_type(dtype, [&]<class T>(TypeTag<T>) {
     step.a = static_cast<double>(std::numeric_limits<T>::min());

@@ -7,12 +7,12 @@
 #include "core/guard.hpp"
 #include "core/suggest.hpp"
 #include "exec/budget.hpp"
+#include "ops/each.hpp"
 #include "ops/element/element.hpp"
 #include "ops/line/line.hpp"
 #include "ops/line/spline.hpp"
 #include "ops/sample/spline.hpp"
 #include "ops/sample/types.hpp"
-#include "ops/tuning.hpp"
 
 namespace penstock::sample {
 
@@ -53,26 +53,13 @@ std::int64_t add_coefficients(Chain& chain, int order, std::string_view mode, do
   return padded ? kMargin : 0;
 }
 
-namespace {
-
-template <class Element>
-Status run_elements(const Element& element, std::uint64_t count, const Workspace& work) {
-  return work.job->for_each(div_up(count, tuning::kTaskElements), true, [&](std::uint64_t task) -> Status {
-    const std::uint64_t last = std::min((task + 1) * tuning::kTaskElements, count);
-    for (std::uint64_t i = task * tuning::kTaskElements; i < last; ++i) element(i);
-    return {};
-  });
-}
-
-}  // namespace
-
 template <class T, class C>
 Status run_job(const SampleJob<T, C>& job, const Workspace& work) {
   if (work.on_device()) return run_on_cuda(job, work.stream);
-  if (job.order <= 1) return run_elements(SampleElement<T, C>{job}, job.outputs, work);
+  if (job.order <= 1) return run_each(*work.job, job.outputs, SampleElement<T, C>{job});
   Status status = Error(ErrorCode::unsupported, "no spline of such elements");
   if constexpr (std::is_same_v<T, C>)
-    with_spline(job, [&](const auto& element) { status = run_elements(element, job.outputs, work); });
+    with_spline(job, [&](const auto& element) { status = run_each(*work.job, job.outputs, element); });
   return status;
 }
 
