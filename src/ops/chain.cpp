@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/checked.hpp"
 #include "core/json.hpp"
@@ -70,6 +71,17 @@ std::vector<Region> Chain::boxes(const Region& box) const {
 }
 
 Region Chain::needs(const Region& box) const { return boxes(box).front(); }
+
+std::vector<std::size_t> Chain::axes() const {
+  std::vector<std::size_t> axes(input_.shape.size());
+  std::iota(axes.begin(), axes.end(), std::size_t{0});
+  for (const auto& op : operators_) {
+    std::vector<std::size_t> next;
+    for (const std::size_t d : op->axes()) next.push_back(axes[d]);
+    axes = std::move(next);
+  }
+  return axes;
+}
 
 std::uint64_t Chain::scratch_bytes(const Region& box) const {
   const std::vector<Region> all = boxes(box);

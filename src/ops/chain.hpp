@@ -24,6 +24,8 @@ class Chain {
 
   /// The box of the input that a box of the output is made of.
   [[nodiscard]] Region needs(const Region& box) const;
+  /// Of each dimension of the output the input's that it is.
+  [[nodiscard]] std::vector<std::size_t> axes() const;
   /// Most memory that lies between input and output while `box` is made.
   [[nodiscard]] std::uint64_t scratch_bytes(const Region& box) const;
   /// Makes out.box; in.box contains at least needs(out.box).  The memories do not overlap.

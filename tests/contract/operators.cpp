@@ -134,7 +134,7 @@ struct Trial {
     PENSTOCK_ASSIGN(const std::uint64_t count, element_count(info.shape));
     Guarded out(count * info.dtype.size_bytes, std::byte{0x5a});
     PENSTOCK_ASSIGN(const TensorView view, TensorView::packed(out.span().data(), info.dtype, info.shape, {}));
-    PENSTOCK_TRY(apply_operators(calls, input, view, {}));
+    PENSTOCK_TRY(apply_operators(calls, input, view, Options()));
     if (!out.intact()) return Error(ErrorCode::internal, "wrote beside its output");
     return same("into memory", Tensor::share(nullptr, view), 0);
   }
@@ -142,7 +142,7 @@ struct Trial {
     PENSTOCK_ASSIGN(const Tensor in, scattered(dtype, kShape));
     PENSTOCK_TRY(copy_elements(input, in.view()));
     PENSTOCK_ASSIGN(const Tensor out, scattered(info.dtype, info.shape));
-    PENSTOCK_TRY(apply_operators(calls, in.view(), out.view(), {}));
+    PENSTOCK_TRY(apply_operators(calls, in.view(), out.view(), Options()));
     return same("on views", out, 0);
   }
   [[nodiscard]] Status in_little_memory() const {
@@ -175,7 +175,7 @@ struct Trial {
     if (!device) return {};
     PENSTOCK_ASSIGN(const Stream stream, Stream::create(*device));
     PENSTOCK_ASSIGN(const Tensor there, Tensor::share(nullptr, input).to(stream));
-    PENSTOCK_ASSIGN(const Tensor made, apply_operators(calls, there.view(), {}));
+    PENSTOCK_ASSIGN(const Tensor made, apply_operators(calls, there.view(), Options()));
     return same("on a device", made, whole_numbers ? 3.0 / 61 : 2e-5);
   }
 };
@@ -223,7 +223,7 @@ Check check_operator(const OperatorCase& c, const DType& dtype) {
   trial.whole_numbers = info->dtype.kind != Kind::floating;
   trial.values = values_of(dtype);
   trial.input = TensorView::packed(trial.values.data(), dtype, kShape, {}).value();
-  const auto made = apply_operators(trial.calls, trial.input, {});
+  const auto made = apply_operators(trial.calls, trial.input, Options());
   if (!made) return {Outcome::failed, made.error().message()};
   if (made->view().shape != info->shape || made->view().dtype != info->dtype)
     return {Outcome::failed, "type or shape are not what was said"};

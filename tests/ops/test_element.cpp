@@ -16,7 +16,7 @@ template <class T>
 std::vector<double> applied(const std::vector<T>& values, const DType& dtype, const std::vector<OpCall>& calls) {
   std::vector<T> in = values;
   const TensorView view = TensorView::packed(in.data(), dtype, {in.size()}, {}).value();
-  const auto made = apply_operators(calls, view, {});
+  const auto made = apply_operators(calls, view, Options());
   EXPECT_TRUE(made) << made.error().message();
   std::vector<double> out(in.size());
   with_type(made->view().dtype, [&]<class Out>(TypeTag<Out>) {

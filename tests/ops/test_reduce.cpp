@@ -111,7 +111,7 @@ void expect_reductions(const DType& dtype, bool with_nan = false) {
     for (const std::size_t axis : axes) list += (list.empty() ? "" : ",") + std::to_string(axis);
     for (const std::string& what : kNames) {
       const OpCall call{what, "{\"axes\":[" + list + "]}"};
-      const auto in_memory = apply_operators({&call, 1}, view, {});
+      const auto in_memory = apply_operators({&call, 1}, view, Options());
       ASSERT_TRUE(in_memory) << in_memory.error().message();
       expect_same(numbers_of(in_memory->view()), groups, what);
       for (const std::uint64_t budget : {80000ull, 1ull << 30}) {  // many tiles, one
@@ -188,5 +188,5 @@ TEST(Reduce, SaysWhatItCannotDo) {
   EXPECT_EQ(code("maximum", {0}, {}, small), ErrorCode::budget_too_small);
   const OpCall call{"minimum", "{}"};
   const TensorView nothing = TensorView::packed(nullptr, DType::uint8(), {3, 0}, {}).value();
-  EXPECT_EQ(apply_operators({&call, 1}, nothing, {}).error().code(), ErrorCode::invalid_argument);
+  EXPECT_EQ(apply_operators({&call, 1}, nothing, Options()).error().code(), ErrorCode::invalid_argument);
 }

@@ -133,7 +133,7 @@ Result<TilePlan> TilePlan::make(const TileWork& work, const Options& options) {
                   allowed.budget_bytes,
                   0,
                   0};
-    plan.along = walk_dimension(plan.tiles, work.out_shape);
+    if (work.out_shape.size() == work.source_shape.size()) plan.along = walk_dimension(plan.tiles, work.out_shape);
     measure(plan, work);
     if (plan.held_bytes > most) {  // large chunks of the source rather twice than not at all
       plan.whole_chunks = false;

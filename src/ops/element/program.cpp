@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "core/checked.hpp"
+#include "ops/compute.hpp"
 #include "ops/element/element.hpp"
-#include "ops/line/line.hpp"
 #include "ops/tuning.hpp"
 
 namespace penstock::element {
@@ -119,8 +119,8 @@ TypeCode code_of(const DType& dtype) {
 
 std::unique_ptr<Operator> make_program(const ArrayInfo& input, const DType& output, std::vector<Step> steps,
                                        bool in_double) {
-  const bool wide = line::compute_for(input.dtype, in_double) == line::Compute::float64 ||
-                    line::compute_for(output, in_double) == line::Compute::float64;
+  const bool wide =
+      compute_for(input.dtype, in_double) == Compute::float64 || compute_for(output, in_double) == Compute::float64;
   return std::make_unique<ProgramOperator>(input, ArrayInfo{output, input.shape}, std::move(steps), wide);
 }
 

@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "ops/common.hpp"
+#include "ops/compute.hpp"
 #include "ops/element/element.hpp"
-#include "ops/line/line.hpp"
 
 namespace penstock::element {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 /// The type with fractions that holds all of a type's values.
 DType with_fractions(const DType& dtype) {
   if (dtype.kind == Kind::floating) return dtype;
-  return line::compute_for(dtype, false) == line::Compute::float32 ? DType::float32() : DType::float64();
+  return compute_for(dtype, false) == Compute::float32 ? DType::float32() : DType::float64();
 }
 
 /// Adds the steps; `output` says into which type they go, where the call does not.

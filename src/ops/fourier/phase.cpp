@@ -11,10 +11,10 @@
 #include "exec/budget.hpp"
 #include "ops/chain.hpp"
 #include "ops/common.hpp"
+#include "ops/compute.hpp"
 #include "ops/dispatch.hpp"
 #include "ops/element/element.hpp"
 #include "ops/fourier/fourier.hpp"
-#include "ops/line/line.hpp"
 #include "penstock/ops.hpp"
 
 namespace penstock {
@@ -206,8 +206,8 @@ Result<PhaseCorrelation> phase_correlation(const TensorView& reference, const Te
                                            const PhaseCorrelationOptions& how, const Options& options) {
   return guarded([&]() -> Result<PhaseCorrelation> {
     PENSTOCK_TRY(check(reference, moving, how));
-    const bool wide = line::compute_for(reference.dtype, false) == line::Compute::float64 ||
-                      line::compute_for(moving.dtype, false) == line::Compute::float64;
+    const bool wide =
+        compute_for(reference.dtype, false) == Compute::float64 || compute_for(moving.dtype, false) == Compute::float64;
     PENSTOCK_ASSIGN(const std::uint64_t count, element_count(reference.shape));
     const std::uint64_t item = wide ? sizeof(double) : sizeof(float);
     // Both images and what each is transformed into, as complex numbers, and one as real ones.

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "ops/common.hpp"
+#include "ops/compute.hpp"
 #include "ops/element/element.hpp"
 #include "ops/fourier/fourier.hpp"
-#include "ops/line/line.hpp"
 
 namespace penstock::fourier {
 
@@ -19,7 +19,7 @@ Status add_dct(Chain& chain, Arguments& arguments) {
   if (norm != "backward" && norm != "ortho")
     return bad_argument(fmt::format("norm is backward or ortho, not {}", norm));
   PENSTOCK_ASSIGN(const std::string precision, arguments.text("precision", "float32"));
-  const bool wide = line::compute_for(chain.output().dtype, precision == "float64") == line::Compute::float64;
+  const bool wide = compute_for(chain.output().dtype, precision == "float64") == Compute::float64;
   const DType computed = wide ? DType::float64() : DType::float32();
   PENSTOCK_ASSIGN(const DType output, arguments.dtype("output", computed));
   if (chain.output().dtype != computed) chain.add(element::make_cast(chain.output(), computed, Rounding::truncate));

@@ -35,6 +35,12 @@ class ReduceOperator final : public Operator {
       region.push_back(reduced_[d] ? Range{0, input().shape[d], 1} : box[k++]);
     return region;
   }
+  [[nodiscard]] std::vector<std::size_t> axes() const override {
+    std::vector<std::size_t> kept;
+    for (std::size_t d = 0; d < reduced_.size(); ++d)
+      if (!reduced_[d]) kept.push_back(d);
+    return kept;
+  }
   [[nodiscard]] std::uint64_t scratch_bytes(const Region& box) const override {
     return Reducer(what_, {input().dtype, shape_of(needs(box))}, reduced_).bytes();
   }

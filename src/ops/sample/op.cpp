@@ -7,6 +7,7 @@
 #include "core/guard.hpp"
 #include "core/suggest.hpp"
 #include "exec/budget.hpp"
+#include "ops/compute.hpp"
 #include "ops/each.hpp"
 #include "ops/element/element.hpp"
 #include "ops/line/line.hpp"
@@ -37,7 +38,7 @@ Result<Mode> parse_mode(std::string_view name) {
 std::int64_t add_coefficients(Chain& chain, int order, std::string_view mode, double constant, bool in_double,
                               bool prefilter) {
   // The poles of high orders lie so near to the circle that float32 is not enough.
-  const bool as_double = line::compute_for(chain.output().dtype, in_double || order > 3) == line::Compute::float64;
+  const bool as_double = compute_for(chain.output().dtype, in_double || order > 3) == Compute::float64;
   const DType computed = as_double ? DType::float64() : DType::float32();
   if (chain.output().dtype != computed) chain.add(element::make_cast(chain.output(), computed, Rounding::truncate));
   if (!prefilter) return 0;
