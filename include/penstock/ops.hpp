@@ -70,8 +70,8 @@ struct Sampling {
 /// ...), in elements; NaN and infinite ones give the constant.  `output`: shape (m0, ...), the input's type;
 /// displacement: r dimensions.  Any strides, one device, in the order of the input's stream. Errors: invalid_argument
 /// (shapes, types, order), unsupported (type), out_of_memory, device_error, cancelled.
-Status map_coordinates(const TensorView& input, const TensorView& coordinates, const TensorView& output,
-                       const Sampling& how, const Options& options = {});
+PENSTOCK_API Status map_coordinates(const TensorView& input, const TensorView& coordinates, const TensorView& output,
+                                    const Sampling& how, const Options& options = {});
 
 /// An array that is made of a stored one by operators, whenever a part of it is asked for.  Nothing is read before.
 class PENSTOCK_API LazyArray {

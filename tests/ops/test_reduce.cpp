@@ -182,7 +182,9 @@ TEST(Reduce, SaysWhatItCannotDo) {
   EXPECT_EQ(code("most", {0}), ErrorCode::invalid_argument);
   EXPECT_EQ(code("maximum", {0}, Device{Device::Type::cuda, 99}), ErrorCode::unsupported)
       << "the data type is looked at first";
-  array = Array::create(store, "b", dataset(DType::uint8()), Array::IfExists::fail).value();
+  array = Array::create(open_store("memory://", StoreMode::create).value(), "b", dataset(DType::uint8()),
+                        Array::IfExists::fail)
+              .value();
   Options small;
   small.budget_bytes = 100;
   EXPECT_EQ(code("maximum", {0}, {}, small), ErrorCode::budget_too_small);

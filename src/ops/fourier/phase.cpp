@@ -89,6 +89,7 @@ class Correlation {
     }
     for (std::size_t d = 0; d < shape_.size(); ++d)
       if (shape_[d] == 1) made.shift[d] = 0;
+    if (!std::isfinite(amplitude)) return bad_argument("the images hold NaN or infinite elements");
     made.error = std::sqrt(std::abs(1 - std::norm(peak.value) / amplitude));
     made.phase = std::arg(peak.value);
     return made;
