@@ -21,6 +21,7 @@
 #include "errors.hpp"
 #include "jobs.hpp"
 #include "penstock/array.hpp"
+#include "penstock/ngff.hpp"
 #include "penstock/zarr.hpp"
 #include "store.hpp"
 #include "transfer.hpp"
