@@ -57,9 +57,9 @@ StoreOptions store_options(const Word& durable, const Word& links, const OptionM
 }
 
 void bind_store(nb::module_& m) {
-  nb::class_<PyStore> store(m, "Store", "Bytes by key.");
-  bind_store_objects(store);
-  store
+  nb::class_<PyStore> stores(m, "Store", "Bytes by key.");
+  bind_store_objects(stores);
+  stores
       .def_static(
           "open",
           [](const std::string& url, const std::string& mode, const Word& durable, const Word& links,

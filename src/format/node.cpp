@@ -36,7 +36,9 @@ Result<std::optional<std::string>> read_text(const Store& store, std::string_vie
   return std::optional(std::string(as_text(text)));
 }
 
-std::string where(const Store& store, std::string_view key) { return fmt::format("{}/{}", store.url(), key); }
+std::string where(const Store& store, std::string_view key) {
+  return key.empty() ? store.url() : fmt::format("{}/{}", store.url(), key);
+}
 
 }  // namespace metadata
 
