@@ -47,10 +47,12 @@ def spline_filter(
 ) -> Any:
     """The coefficients of the spline through the elements, along every axis.
 
-    order: 0 to 5; those of 0 and 1 are the elements.  output: float32 is computed in float32, all else in double.
+    order: 2 to 5; the coefficients of lower ones are the elements.  output: float32 is computed in float32, all else in double.
     mode: as scipy's: mirror, reflect and grid-wrap have filters of their own.  Otherwise as ``correlate1d``.
     source: scipy.ndimage.spline_filter.
     """
+    if order < 2:
+        raise RuntimeError("spline order not supported")
     _check_order(order)
     return _one("spline_filter", input, output, budget, threads, order=order, mode=mode)
 
