@@ -34,6 +34,8 @@ def is_complex(name: str, x: Any, output: Any, arguments: dict[str, Any]) -> boo
 
 def by_parts(real_call: Callable[..., Any], x: Any, output: Any, arguments: dict[str, Any]) -> Any:
     """`real_call(x, **arguments)` for real elements, with the complex ones put together of its results."""
+    if _kind(arguments.get("cval", 0)) == "c" and _kind(x) != "c":
+        raise ValueError("cval is complex, the input is not")
     weights = np.asarray(arguments.pop("weights", 1.0))
     cval = complex(arguments.pop("cval", 0.0))
 
