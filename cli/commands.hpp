@@ -9,6 +9,7 @@ std::unique_ptr<Command> make_array_path();
 std::unique_ptr<Command> make_bench();
 std::unique_ptr<Command> make_bench_codecs();
 std::unique_ptr<Command> make_cat();
+std::unique_ptr<Command> make_cog_info();
 std::unique_ptr<Command> make_complete();
 std::unique_ptr<Command> make_completion();
 std::unique_ptr<Command> make_consolidate();

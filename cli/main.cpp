@@ -25,6 +25,7 @@ std::span<const CommandEntry> commands() {
       {"look", "cat", "the elements of a region, to a file or to standard output", make_cat},
       {"look", "explain", "what a read would do, and why", make_explain},
       {"look", "doctor", "what this machine offers and what penstock makes of it", make_doctor},
+      {"raster", "cog info", "where a raster lies on the ground, its levels, masks and tags", make_cog_info},
       {"change", "copy", "copy a part or all: other chunks, shards, codecs or version, into a zip, with a pyramid",
        make_copy},
       {"change", "consolidate", "write the metadata of all that is below a group into the group's own",

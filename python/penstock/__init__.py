@@ -37,6 +37,7 @@ from ._errors import (
 from ._future import Future
 from ._group import Group, Image, open
 from ._io_future import IOFuture, IOFutureStream
+from ._raster import CRS, BandInfo, Bounds, GroundControlPoint, Raster, Transform
 from ._read import read_many
 from ._tensor import DeviceArray, Tensor, asarray
 from ._track import fit_dwi, track
@@ -47,7 +48,10 @@ __all__ = [
     "Allocator",
     "Array",
     "Axis",
+    "BandInfo",
+    "Bounds",
     "BudgetError",
+    "CRS",
     "CancelledError",
     "ChangedError",
     "ChunkProblem",
@@ -58,6 +62,7 @@ __all__ = [
     "DeviceInfo",
     "Dimension",
     "Future",
+    "GroundControlPoint",
     "Group",
     "IOFuture",
     "IOFutureStream",
@@ -65,11 +70,13 @@ __all__ = [
     "MetadataError",
     "PenstockError",
     "Plan",
+    "Raster",
     "Report",
     "StageReport",
     "Stream",
     "Tensor",
     "TrackSummary",
+    "Transform",
     "UnsupportedError",
     "__version__",
     "asarray",

@@ -8,6 +8,7 @@
 #include "file.hpp"
 #include "jobs.hpp"
 #include "ops.hpp"
+#include "raster.hpp"
 #include "tensor.hpp"
 #include "track.hpp"
 #include "transfer.hpp"
@@ -27,6 +28,7 @@ NB_MODULE(_core, m) {
   penstock::python::bind_tensor(m);
   penstock::python::bind_file(m);
   penstock::python::bind_array(m);
+  penstock::python::bind_raster(m);
   penstock::python::bind_copy(m);
   penstock::python::bind_transfer(m);
   penstock::python::bind_ops(m);

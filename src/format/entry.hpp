@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "format/format.hpp"
+#include "format/raster.hpp"
 #include "penstock/bytes.hpp"
 #include "penstock/store.hpp"
 
@@ -52,6 +53,8 @@ struct FormatEntry {
   /// What `write` would say of the node itself, and writing it.  nullptr: the format is only read.
   Status (*check)(const NodeInfo& node) = nullptr;
   Status (*write)(Store& store, std::string_view path, const NodeInfo& node, const CancelToken& cancel) = nullptr;
+  /// All of a raster file, as `open` gives its image.  nullptr: the files of the format are no rasters.
+  Result<std::optional<RasterFile>> (*raster)(Candidate& candidate) = nullptr;
 };
 
 }  // namespace penstock

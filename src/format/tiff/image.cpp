@@ -18,7 +18,6 @@ namespace {
 using metadata::invalid;
 using metadata::unsupported;
 
-constexpr std::size_t kMaxImages = 4096;
 constexpr std::uint64_t kMaxSamples = 65535;
 /// A chunk may be larger than the image, but not by much: what it decodes to is bounded by what the image needs.
 constexpr std::uint64_t kMinChunkBound = std::uint64_t{64} << 20;
@@ -80,7 +79,8 @@ Result<std::uint64_t> common_value(ByteSource& file, const Directory& directory,
   return values.front();
 }
 
-Result<DType> dtype_of(const Image& image, const Directory& directory) {
+Result<DType> dtype_of(const Image& image, const Directory& directory, ImageUse use) {
+  if (use == ImageUse::mask && image.bits == 1 && image.samples == 1) return DType::uint8();
   const std::uint64_t bytes = image.bits / 8;
   const bool whole = image.bits % 8 == 0 && (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8);
   switch (image.sample_format) {
@@ -178,7 +178,9 @@ Result<std::vector<CodecSpec>> codecs_of(ByteSource& file, const Directory& dire
   const bool interleaved = image.samples > 1 && !image.planar;
   if (interleaved) codecs.push_back({"transpose", R"({"order":[1,2,0]})"});
   const std::string_view endian = directory.byte_order == std::endian::little ? "little" : "big";
-  if (image.predictor > 1)
+  if (image.bits == 1)
+    codecs.push_back({"tiff.bits", "{}"});
+  else if (image.predictor > 1)
     codecs.push_back({"tiff.predictor", fmt::format(R"({{"predictor":{},"samples":{},"endian":"{}"}})", image.predictor,
                                                     interleaved ? image.samples : 1, endian)});
   else
@@ -239,54 +241,59 @@ std::optional<std::vector<std::byte>> nodata_of(const std::string& text, const D
   return *std::move(element);
 }
 
-Json about(ByteSource& file, const std::vector<Directory>& directories, const Image& image) {
+Json about(const Image& image) {
   Json out = Json::object();
   out["compression"] = image.compression.name;
   if (image.predictor > 1) out["predictor"] = image.predictor;
   out["layout"] = image.tiled ? "tiles" : "strips";
   out["interleave"] = image.planar ? "band" : "pixel";
+  return out;
+}
+
+/// The images of the file besides the first one.
+void tell_others(const Images& images, Json& out) {
   Json overviews = Json::array();
-  std::uint64_t masks = 0, others = 0;
-  for (std::size_t i = 1; i < directories.size(); ++i) {
-    const auto kind = number_or(file, directories[i], Tag::NewSubfileType, 0);
-    const auto width = number_or(file, directories[i], Tag::ImageWidth, 0);
-    const auto height = number_or(file, directories[i], Tag::ImageLength, 0);
-    if (!kind || !width || !height) continue;  // that directory is not what is read
-    if ((*kind & 4) != 0)
-      ++masks;
-    else if ((*kind & 1) != 0)
-      overviews.push_back({*height, *width});
-    else
-      ++others;
+  std::uint64_t masks = images.levels.front().mask != nullptr ? 1 : 0;
+  for (std::size_t i = 1; i < images.levels.size(); ++i) {
+    overviews.push_back({images.levels[i].height, images.levels[i].width});
+    if (images.levels[i].mask != nullptr) ++masks;
   }
   if (!overviews.empty()) out["overviews"] = std::move(overviews);
   if (masks > 0) out["masks"] = masks;
-  if (others > 0) out["other_images"] = others;
-  return out;
+  if (images.others > 0) out["other_images"] = images.others;
 }
 
 }  // namespace
 
-Result<Dataset> parse(ByteSource& file, std::string_view key) {
-  PENSTOCK_ASSIGN(const std::vector<Directory> directories, read_directories(file, kMaxImages));
-  const Directory& directory = directories.front();
+Result<Dataset> parse_image(ByteSource& file, const Directory& directory, std::string_view key, ImageUse use) {
   PENSTOCK_ASSIGN(const Image image, read_image(file, directory));
   Dataset dataset;
   dataset.format = {"tiff", directory.big ? 43 : 42};
-  PENSTOCK_ASSIGN(dataset.dtype, dtype_of(image, directory));
+  PENSTOCK_ASSIGN(dataset.dtype, dtype_of(image, directory, use));
   dataset.shape = {image.samples, image.height, image.width};
   dataset.chunk_shape = {image.planar ? 1 : image.samples, image.chunk_height, image.chunk_width};
   PENSTOCK_ASSIGN(dataset.codecs, codecs_of(file, directory, image, dataset.dtype));
   PENSTOCK_ASSIGN(dataset.placement, table_of(directory, image, dataset, key));
   dataset.fill.assign(dataset.dtype.size_bytes, std::byte{0});
-  if (const Field* const field = directory.find(Tag::GDAL_NODATA); field != nullptr) {
+  if (const Field* const field = directory.find(Tag::GDAL_NODATA); field != nullptr && use == ImageUse::image) {
     PENSTOCK_ASSIGN(const std::string nodata, text(file, *field, 64));
     dataset.nodata = nodata_of(nodata, dataset.dtype);
     if (dataset.nodata) dataset.fill = *dataset.nodata;
   }
-  dataset.attributes = dump_json(Json{{"tiff", about(file, directories, image)}});
+  dataset.attributes = dump_json(Json{{"tiff", about(image)}});
   dataset.dims = named_dimensions(std::array<std::optional<std::string>, 3>{"band", "y", "x"});
-  PENSTOCK_TRY(add_place(file, directory, dataset));
+  return dataset;
+}
+
+Result<Dataset> parse(ByteSource& file, std::string_view key) {
+  PENSTOCK_ASSIGN(const std::vector<Directory> directories, read_directories(file, kMaxImages));
+  PENSTOCK_ASSIGN(Dataset dataset, parse_image(file, directories.front(), key, ImageUse::image));
+  PENSTOCK_ASSIGN(const Place place, read_place(file, directories.front()));
+  PENSTOCK_ASSIGN(const Images images, find_images(file, directories));
+  PENSTOCK_ASSIGN(Json attributes, parse_json(dataset.attributes));
+  tell_others(images, attributes["tiff"]);
+  tell_place(place, attributes, dataset.dims);
+  dataset.attributes = dump_json(attributes);
   return dataset;
 }
 

@@ -53,4 +53,13 @@ Result<std::optional<NodeInfo>> open_tiff(Candidate& candidate) {
   return std::optional<NodeInfo>(std::move(dataset));
 }
 
+Result<std::optional<RasterFile>> open_tiff_raster(Candidate& candidate) {
+  PENSTOCK_ASSIGN(const Candidate::Head* const head, candidate.head());
+  if (head == nullptr || !tiff::is_tiff_header(head->bytes)) return std::optional<RasterFile>();
+  StoreSource source(candidate, *head);
+  PENSTOCK_ASSIGN_IN(RasterFile raster, tiff::parse_raster(source, candidate.path()),
+                     metadata::where(candidate.store(), candidate.path()));
+  return std::optional(std::move(raster));
+}
+
 }  // namespace penstock

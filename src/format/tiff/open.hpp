@@ -12,5 +12,7 @@ std::string tiff_title(int version);
 
 /// The first image of a TIFF or BigTIFF file.  Errors: those of tiff::parse with the key in front.
 Result<std::optional<NodeInfo>> open_tiff(Candidate& candidate);
+/// All levels, masks and what is said about them.
+Result<std::optional<RasterFile>> open_tiff_raster(Candidate& candidate);
 
 }  // namespace penstock
