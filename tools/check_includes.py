@@ -37,6 +37,7 @@ PUBLIC = {
     "store.hpp": "store",
     "fill.hpp": "format",
     "ngff.hpp": "format",
+    "cog_options.hpp": "format",
     "raster_info.hpp": "format",
     "zarr.hpp": "format",
     "array.hpp": "array",

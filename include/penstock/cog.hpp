@@ -1,0 +1,38 @@
+// Writing Cloud Optimized GeoTIFFs.
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "penstock/array.hpp"
+#include "penstock/cog_options.hpp"
+#include "penstock/raster_info.hpp"
+
+namespace penstock {
+
+/// What is written.  Shapes (band, y, x) or (y, x), in a store or in host memory; views must outlive the call.
+struct CogInput {
+  std::variant<Array, TensorView> image;
+  /// uint8 or bool, (1, y, x) or (y, x); 0: nothing is to be seen there.
+  std::variant<std::monostate, Array, TensorView> mask = {};
+  RasterInfo info = {};
+  std::optional<std::vector<std::byte>> nodata = {};  ///< one element in native order
+};
+/// An array with what is known of it: of a raster file all of RasterInfo, nodata and the mask; else the attributes of
+/// GeoZarr (`proj:code`, `spatial:transform`), or scale and offset of the last two dimensions.
+Result<CogInput> cog_input(const Array& from);
+
+/// Writes `from` as the file `path` of a store: tiled, with overviews and their masks, directories first.  The same input
+/// gives the same bytes.  The file stands when this returns, or never was.  Working memory stays within the budget;
+/// encoded tiles wait in a nameless file in $TMPDIR.  Errors: already_exists, invalid_argument and unsupported (naming
+/// the option or the type), budget_too_small, no_space, those of reading.
+Result<Report> write_cog(const CogInput& from, std::shared_ptr<Store> to_store, std::string_view path,
+                         const CogOptions& cog, Array::IfExists if_exists, const Options& options);
+/// The same at a path or URL.
+Result<Report> write_cog(const CogInput& from, const std::string& url, const StoreOptions& store, const CogOptions& cog,
+                         Array::IfExists if_exists, const Options& options);
+
+}  // namespace penstock
