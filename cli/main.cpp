@@ -26,6 +26,8 @@ std::span<const CommandEntry> commands() {
       {"look", "explain", "what a read would do, and why", make_explain},
       {"look", "doctor", "what this machine offers and what penstock makes of it", make_doctor},
       {"raster", "cog info", "where a raster lies on the ground, its levels, masks and tags", make_cog_info},
+      {"raster", "cog validate", "whether a TIFF is a Cloud Optimized GeoTIFF, and why not", make_cog_validate},
+      {"raster", "cog create", "write an array as a Cloud Optimized GeoTIFF", make_cog_create},
       {"change", "copy", "copy a part or all: other chunks, shards, codecs or version, into a zip, with a pyramid",
        make_copy},
       {"change", "consolidate", "write the metadata of all that is below a group into the group's own",

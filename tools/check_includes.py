@@ -41,6 +41,7 @@ PUBLIC = {
     "raster_info.hpp": "format",
     "zarr.hpp": "format",
     "array.hpp": "array",
+    "cog.hpp": "array",
     "pyramid.hpp": "array",
     "raster.hpp": "array",
     "copy.hpp": "array",

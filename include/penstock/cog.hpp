@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "penstock/api.hpp"
 #include "penstock/array.hpp"
 #include "penstock/cog_options.hpp"
 #include "penstock/raster_info.hpp"
@@ -23,16 +24,21 @@ struct CogInput {
 };
 /// An array with what is known of it: of a raster file all of RasterInfo, nodata and the mask; else the attributes of
 /// GeoZarr (`proj:code`, `spatial:transform`), or scale and offset of the last two dimensions.
-Result<CogInput> cog_input(const Array& from);
+PENSTOCK_API Result<CogInput> cog_input(const Array& from);
 
-/// Writes `from` as the file `path` of a store: tiled, with overviews and their masks, directories first.  The same input
-/// gives the same bytes.  The file stands when this returns, or never was.  Working memory stays within the budget;
-/// encoded tiles wait in a nameless file in $TMPDIR.  Errors: already_exists, invalid_argument and unsupported (naming
-/// the option or the type), budget_too_small, no_space, those of reading.
-Result<Report> write_cog(const CogInput& from, std::shared_ptr<Store> to_store, std::string_view path,
-                         const CogOptions& cog, Array::IfExists if_exists, const Options& options);
+/// What keeps a TIFF from being a Cloud Optimized GeoTIFF, a line each; empty: it is one.  `every_tile`: also what
+/// stands around each tile, where the file promises it.  Errors: not_found, unsupported (no TIFF), invalid_metadata.
+PENSTOCK_API Result<std::vector<std::string>> cog_problems(const std::string& url, const StoreOptions& store,
+                                                           bool every_tile);
+
+/// Writes `from` as the file `path` of a store: tiled, with overviews and their masks, directories first.  The same
+/// input gives the same bytes.  The file stands when this returns, or never was.  Working memory stays within the
+/// budget; encoded tiles wait in a nameless file in $TMPDIR.  Errors: already_exists, invalid_argument and unsupported
+/// (naming the option or the type), budget_too_small, no_space, those of reading.
+PENSTOCK_API Result<Report> write_cog(const CogInput& from, std::shared_ptr<Store> to_store, std::string_view path,
+                                      const CogOptions& cog, Array::IfExists if_exists, const Options& options);
 /// The same at a path or URL.
-Result<Report> write_cog(const CogInput& from, const std::string& url, const StoreOptions& store, const CogOptions& cog,
-                         Array::IfExists if_exists, const Options& options);
+PENSTOCK_API Result<Report> write_cog(const CogInput& from, const std::string& url, const StoreOptions& store,
+                                      const CogOptions& cog, Array::IfExists if_exists, const Options& options);
 
 }  // namespace penstock

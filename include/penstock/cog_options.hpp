@@ -4,6 +4,7 @@
 #include <optional>
 #include <string_view>
 
+#include "penstock/api.hpp"
 #include "penstock/error.hpp"
 
 namespace penstock {
@@ -30,8 +31,8 @@ struct CogOptions {
 };
 
 /// "lzw" -> CogCodec.  Errors: invalid_argument with those there are.
-Result<CogCodec> parse_cog_codec(std::string_view word);
+PENSTOCK_API Result<CogCodec> parse_cog_codec(std::string_view word);
 /// "average" -> OverviewMethod.  Errors: invalid_argument with those there are.
-Result<OverviewMethod> parse_overview_method(std::string_view word);
+PENSTOCK_API Result<OverviewMethod> parse_overview_method(std::string_view word);
 
 }  // namespace penstock

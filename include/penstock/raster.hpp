@@ -5,17 +5,18 @@
 #include <string>
 #include <string_view>
 
+#include "penstock/api.hpp"
 #include "penstock/array.hpp"
 #include "penstock/raster_info.hpp"
 
 namespace penstock {
 
 /// Whether the array is of a format whose files are rasters (TIFF).
-bool is_raster(const Dataset& dataset);
+PENSTOCK_API bool is_raster(const Dataset& dataset);
 
 /// A raster in a store.  Copies share it.  Thread-safe.  Level 0 is the finest, the image itself; the others are its
 /// overviews.
-class Raster {
+class PENSTOCK_API Raster {
  public:
   /// Opens the raster at `path`.  Errors: not_found, unsupported (no raster; what of it, by name), invalid_metadata.
   static Result<Raster> open(std::shared_ptr<Store> store, std::string_view path);

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "penstock/api.hpp"
 #include "penstock/error.hpp"
 
 namespace penstock {
@@ -38,7 +39,7 @@ struct Crs {
 /// Well-known text (WKT2:2019) of a CRS with an EPSG code, by PROJ, which is looked for when this is called first
 /// (libproj.so.25, .22 or libproj.so).  Errors: unsupported (no PROJ, or no EPSG
 /// code: says which), not_found (PROJ does not know the code).
-Result<std::string> crs_wkt(const Crs& crs);
+PENSTOCK_API Result<std::string> crs_wkt(const Crs& crs);
 
 /// Names and texts, in the order of the file.
 using Tags = std::vector<std::pair<std::string, std::string>>;

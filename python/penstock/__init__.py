@@ -11,6 +11,7 @@ from . import _core, defaults
 from ._allocator import Allocator
 from ._api import consolidate, copy, create, create_group, validate_ngff, write_label, write_pyramid
 from ._array import Array, Dimension
+from ._cog import write_cog
 from ._core import (
     Axis,
     ChunkProblem,
@@ -92,6 +93,7 @@ __all__ = [
     "read_many",
     "track",
     "validate_ngff",
+    "write_cog",
     "write_label",
     "write_pyramid",
 ]

@@ -3,6 +3,7 @@
 
 #include "array.hpp"
 #include "codecs.hpp"
+#include "cog.hpp"
 #include "copy.hpp"
 #include "errors.hpp"
 #include "file.hpp"
@@ -29,6 +30,7 @@ NB_MODULE(_core, m) {
   penstock::python::bind_file(m);
   penstock::python::bind_array(m);
   penstock::python::bind_raster(m);
+  penstock::python::bind_cog(m);
   penstock::python::bind_copy(m);
   penstock::python::bind_transfer(m);
   penstock::python::bind_ops(m);

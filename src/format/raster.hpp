@@ -47,6 +47,8 @@ class RasterWriter {
 
 /// Reads the raster at `path`.  Errors: not_found, unsupported (of a format that has none), those of the format.
 Result<RasterFile> read_raster(const Store& store, std::string_view path);
+/// What keeps a raster file from being a Cloud Optimized GeoTIFF.  Errors: as read_raster.
+Result<std::vector<std::string>> raster_layout_problems(const Store& store, std::string_view path, bool every_tile);
 /// Whether files of a format are rasters.
 bool has_rasters(const FormatInfo& format);
 

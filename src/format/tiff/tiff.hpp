@@ -23,6 +23,10 @@ Result<Dataset> parse(ByteSource& file, std::string_view key);
 /// stand in their place.
 Result<RasterFile> parse_raster(ByteSource& file, std::string_view key);
 
+/// What keeps the file from being a Cloud Optimized GeoTIFF, a line each; empty: it is one.  `every_tile`: also what
+/// stands around each tile, where the ghost area promises it.  Errors: as `parse`.
+Result<std::vector<std::string>> cog_problems(ByteSource& file, bool every_tile);
+
 /// What an image is for: samples of one bit are read of masks only.
 enum class ImageUse : std::uint8_t { image, mask };
 /// The image of one directory, without its place on the ground.

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "core/json.hpp"
@@ -36,7 +37,8 @@ Result<GeoKeys> make_geo_keys(const RasterInfo& info) {
   std::optional<std::uint16_t> model;
   if (info.crs && info.crs->epsg) {
     model = model_type_of_epsg(*info.crs->epsg);
-    if (!model) return Error(ErrorCode::unsupported, fmt::format("a CRS of EPSG:{} cannot be written", *info.crs->epsg));
+    if (!model)
+      return Error(ErrorCode::unsupported, fmt::format("a CRS of EPSG:{} cannot be written", *info.crs->epsg));
     keys.push_back({1024, 0, 1, *model});
   }
   keys.push_back({1025, 0, 1, static_cast<std::uint16_t>(info.pixel_is_point ? 2 : 1)});
@@ -44,7 +46,9 @@ Result<GeoKeys> make_geo_keys(const RasterInfo& info) {
     out.texts = info.crs->name.substr(0, 1024) + "|";
     keys.push_back({1026, kAsciiParams, static_cast<std::uint16_t>(out.texts.size()), 0});
   }
-  if (model) keys.push_back({static_cast<std::uint16_t>(*model == 1 ? 3072 : 2048), 0, 1, static_cast<std::uint16_t>(*info.crs->epsg)});
+  if (model)
+    keys.push_back(
+        {static_cast<std::uint16_t>(*model == 1 ? 3072 : 2048), 0, 1, static_cast<std::uint16_t>(*info.crs->epsg)});
   if (info.crs && info.crs->vertical_epsg && *info.crs->vertical_epsg < kUserDefined)
     keys.push_back({4096, 0, 1, static_cast<std::uint16_t>(*info.crs->vertical_epsg)});
   out.directory = {1, 1, 1, static_cast<std::uint16_t>(keys.size())};

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "core/json.hpp"
@@ -14,7 +15,8 @@ enum Type : std::uint16_t { kAscii = 2, kShort = 3, kLong = 4, kDouble = 12, kLo
 
 template <class T>
 void append(std::vector<std::byte>& out, T value) {  // little-endian
-  for (std::size_t i = 0; i < sizeof(T); ++i) out.push_back(static_cast<std::byte>(static_cast<std::uint64_t>(value) >> 8 * i));
+  for (std::size_t i = 0; i < sizeof(T); ++i)
+    out.push_back(static_cast<std::byte>(static_cast<std::uint64_t>(value) >> 8 * i));
 }
 
 /// A field with its values, in file order.
@@ -65,13 +67,16 @@ class Fields {
 /// Directory and values, which lie behind it; `at`: its place in the file.
 void append_directory(std::vector<std::byte>& out, const std::vector<Entry>& entries, bool big, bool last) {
   const std::uint64_t word = big ? 8 : 4;
-  const auto append_word = [&](std::uint64_t value) { big ? append(out, value) : append(out, static_cast<std::uint32_t>(value)); };
+  const auto append_word = [&](std::uint64_t value) {
+    big ? append(out, value) : append(out, static_cast<std::uint32_t>(value));
+  };
   const std::uint64_t at = out.size();
   std::uint64_t values_at = at + (big ? 8 : 2) + entries.size() * (big ? 20 : 12) + word;
   std::uint64_t end = values_at;
   for (const Entry& entry : entries)
     if (entry.values.size() > word) end += (entry.values.size() + 7) / 8 * 8;
-  big ? append(out, static_cast<std::uint64_t>(entries.size())) : append(out, static_cast<std::uint16_t>(entries.size()));
+  big ? append(out, static_cast<std::uint64_t>(entries.size()))
+      : append(out, static_cast<std::uint16_t>(entries.size()));
   for (const Entry& entry : entries) {
     append(out, entry.tag);
     append(out, entry.type);
@@ -210,8 +215,7 @@ Result<std::vector<std::byte>> make_head(const RasterPlan& plan, const std::vect
     PENSTOCK_ASSIGN(Fields fields, level_fields(plan, level, tables[table++], big));
     if (level == 0) PENSTOCK_TRY(add_all_about(fields, plan.info));
     append_directory(out, std::move(fields).take(), big, last && plan.masks.empty());
-    if (!plan.masks.empty())
-      append_directory(out, mask_fields(plan, level, tables[table++], big).take(), big, last);
+    if (!plan.masks.empty()) append_directory(out, mask_fields(plan, level, tables[table++], big).take(), big, last);
   }
   return out;
 }

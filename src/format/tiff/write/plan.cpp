@@ -1,5 +1,7 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 
 #include "core/suggest.hpp"
@@ -15,9 +17,8 @@ struct Word {
 };
 constexpr Word<CogCodec> kCodecs[] = {
     {"none", CogCodec::none}, {"lzw", CogCodec::lzw}, {"deflate", CogCodec::deflate}, {"zstd", CogCodec::zstd}};
-constexpr Word<OverviewMethod> kMethods[] = {{"nearest", OverviewMethod::nearest},
-                                             {"average", OverviewMethod::average},
-                                             {"mode", OverviewMethod::mode}};
+constexpr Word<OverviewMethod> kMethods[] = {
+    {"nearest", OverviewMethod::nearest}, {"average", OverviewMethod::average}, {"mode", OverviewMethod::mode}};
 
 template <class T, std::size_t n>
 Result<T> parse_word(std::string_view what, std::string_view word, const Word<T> (&known)[n]) {
@@ -26,8 +27,8 @@ Result<T> parse_word(std::string_view what, std::string_view word, const Word<T>
     if (entry.word == word) return entry.value;
     words.emplace_back(entry.word);
   }
-  return Error(ErrorCode::invalid_argument,
-               fmt::format("no {} '{}'; there are {}.{}", what, word, fmt::join(words, ", "), did_you_mean(word, words)));
+  return Error(ErrorCode::invalid_argument, fmt::format("no {} '{}'; there are {}.{}", what, word,
+                                                        fmt::join(words, ", "), did_you_mean(word, words)));
 }
 
 }  // namespace
@@ -70,7 +71,8 @@ std::vector<CodecSpec> compressor_of(const CogOptions& options) {
   switch (options.codec) {
     case CogCodec::none: return {};
     case CogCodec::lzw: return {{"tiff.lzw", "{}"}};
-    case CogCodec::deflate: return {{"numcodecs.zlib", fmt::format(R"({{"level":{}}})", options.codec_level.value_or(6))}};
+    case CogCodec::deflate:
+      return {{"numcodecs.zlib", fmt::format(R"({{"level":{}}})", options.codec_level.value_or(6))}};
     case CogCodec::zstd:
       return {{"zstd", fmt::format(R"({{"level":{},"checksum":false}})", options.codec_level.value_or(9))}};
   }
@@ -114,7 +116,9 @@ Status check_options(const CogOptions& options) {
     return refused(fmt::format("{} overviews: there are at most {}", *options.overviews, kMaxOverviews));
   if (!options.codec_level) return {};
   const int level = *options.codec_level;
-  if (options.codec == CogCodec::deflate ? level < 0 || level > 9 : options.codec == CogCodec::zstd ? level < 1 || level > 22 : true)
+  if (options.codec == CogCodec::deflate ? level < 0 || level > 9
+      : options.codec == CogCodec::zstd  ? level < 1 || level > 22
+                                         : true)
     return refused(fmt::format("compression level {}: deflate has 0 to 9, zstd 1 to 22, others none", level));
   return {};
 }
@@ -124,7 +128,8 @@ Status check_options(const CogOptions& options) {
 Result<RasterPlan> plan_cog(const Dataset& image, const RasterInfo& info, bool with_mask, const CogOptions& asked) {
   PENSTOCK_TRY(check_options(asked));
   PENSTOCK_TRY(check_type(image.dtype));
-  if (image.rank() != 3) return refused(fmt::format("an array of {} dimensions: a raster is (band, y, x)", image.rank()));
+  if (image.rank() != 3)
+    return refused(fmt::format("an array of {} dimensions: a raster is (band, y, x)", image.rank()));
   for (const std::uint64_t extent : image.shape)
     if (extent == 0 || extent > 0x7fffffff)
       return refused(fmt::format("an image of {} elements cannot be a TIFF", to_string(image.shape)));
