@@ -21,10 +21,16 @@ struct CogInput {
   std::variant<std::monostate, Array, TensorView> mask = {};
   RasterInfo info = {};
   std::optional<std::vector<std::byte>> nodata = {};  ///< one element in native order
+  /// Which part of image and mask is written, (band, y, x), steps of 1; `info` is of the part.  Empty: all.
+  Region region = {};
 };
 /// An array with what is known of it: of a raster file all of RasterInfo, nodata and the mask; else the attributes of
 /// GeoZarr (`proj:code`, `spatial:transform`), or scale and offset of the last two dimensions.
-PENSTOCK_API Result<CogInput> cog_input(const Array& from);
+/// `region` (of as many dimensions as the array): the part that is written.  Errors: invalid_argument (steps), those of
+/// opening a raster.
+PENSTOCK_API Result<CogInput> cog_input(const Array& from, const Region& region = {});
+/// Whether a file of this name is written as a COG: it ends in .tif or .tiff.
+PENSTOCK_API bool names_raster(std::string_view url);
 
 /// What keeps a TIFF from being a Cloud Optimized GeoTIFF, a line each; empty: it is one.  `every_tile`: also what
 /// stands around each tile, where the file promises it.  Errors: not_found, unsupported (no TIFF), invalid_metadata.

@@ -65,29 +65,51 @@ def write_cog(
     memory: at most ``budget``; encoded tiles wait in a nameless file in $TMPDIR.  The file appears when it is complete;
         the same input gives the same bytes.
     """
-    held = source if isinstance(source, Array) else asarray(np.asarray(source) if isinstance(source, list) else source)
-    into = _core.CogInput(held._core)
-    dtype = held._dataset.dtype if isinstance(held, Array) else held._core.dtype
-    if crs is not None:
-        into.set_crs(_epsg(crs))
-    if transform is not None:
-        numbers = [float(v) for v in transform]
-        if len(numbers) not in (6, 9):
-            raise ValueError(f"transform: six numbers are wanted, {len(numbers)} are given")
-        into.set_transform(numbers[:6])
-    if nodata is not None:
-        into.set_nodata(_element(nodata, _dtype.to_numpy(dtype)))
-    if scales or offsets:
-        into.set_bands(list(scales), list(offsets))
-    if tags is not None:
-        into.set_tags(list(tags.items()))
-    masked = None if mask is None else mask if isinstance(mask, Array) else asarray(mask)
-    if masked is not None:
-        into.set_mask(masked._core)
+    said = {
+        "crs": crs,
+        "transform": transform,
+        "nodata": nodata,
+        "mask": mask,
+        "bands": (list(scales), list(offsets)) if scales or offsets else None,
+        "tags": tags,
+    }
     cog = _core.CogOptions()
     cog.codec, cog.method = codec, method
     cog.codec_level, cog.predictor, cog.block = level, predictor, block
     cog.overviews, cog.big_tiff = overviews, bigtiff
+    return _write_cog(source, url, said, cog, None, overwrite, budget, threads, progress, deadline)
+
+
+def _write_cog(
+    source: Any,
+    url: str | os.PathLike[str],
+    said: Mapping[str, Any],
+    cog: _core.CogOptions,
+    region: Any,
+    overwrite: bool,
+    budget: Bytes | None,
+    threads: int | None,
+    progress: Progress | None,
+    deadline: Deadline | None,
+) -> Raster:
+    held = source if isinstance(source, Array) else asarray(source)
+    into = _core.CogInput(held._core, region)
+    dtype = held._dataset.dtype if isinstance(held, Array) else held._core.dtype
+    if said.get("crs") is not None:
+        into.set_crs(_epsg(said["crs"]))
+    if said.get("transform") is not None:
+        numbers = [float(v) for v in said["transform"]]
+        if len(numbers) not in (6, 9):  # 9: all of an Affine
+            raise ValueError(f"transform: six numbers are wanted, {len(numbers)} are given")
+        into.set_transform(numbers[:6])
+    if said.get("nodata") is not None:
+        into.set_nodata(_element(said["nodata"], _dtype.to_numpy(dtype)))
+    if said.get("bands") is not None:
+        into.set_bands(*said["bands"])
+    if said.get("tags") is not None:
+        into.set_tags(list(said["tags"].items()))
+    if (mask := said.get("mask")) is not None:
+        into.set_mask((mask if isinstance(mask, Array) else asarray(mask))._core)
     opts = _options(budget, threads, "fail", progress, watch=True, deadline=deadline)
     report = _core.write_cog(into, location(url), cog, overwrite, opts)
     made = _core.open(location(url), "r")

@@ -21,10 +21,11 @@ namespace {
 
 using Image = std::variant<Array, Tensor>;
 
-CogInput input_of(const Image& image) {
+CogInput input_of(const Image& image, const std::optional<Ranges>& ranges) {
+  const Region region = ranges ? to_region(*ranges) : Region();
   if (const auto* const array = std::get_if<Array>(&image))
-    return unwrap(without_gil(CallGuard::Threads::none, [&] { return cog_input(*array); }), place(*array));
-  return CogInput{std::get<Tensor>(image).view(), {}, {}, {}};
+    return unwrap(without_gil(CallGuard::Threads::none, [&] { return cog_input(*array, region); }), place(*array));
+  return CogInput{std::get<Tensor>(image).view(), {}, {}, {}, region};
 }
 
 }  // namespace
@@ -45,8 +46,11 @@ void bind_cog(nb::module_& m) {
       .def_rw("big_tiff", &CogOptions::big_tiff, nb::arg().none());
   nb::class_<CogInput>(m, "CogInput")
       .def(
-          "__init__", [](CogInput* self, const Image& image) { new (self) CogInput(input_of(image)); },
-          nb::arg("image"), nb::keep_alive<1, 2>())
+          "__init__",
+          [](CogInput* self, const Image& image, const std::optional<Ranges>& region) {
+            new (self) CogInput(input_of(image, region));
+          },
+          nb::arg("image"), nb::arg("region").none() = nb::none(), nb::keep_alive<1, 2>())
       .def("set_crs", [](CogInput& in, std::uint32_t epsg) { in.info.crs = Crs{epsg, std::nullopt, ""}; })
       .def("set_transform", [](CogInput& in, const GeoTransform& t) { in.info.transform = t; })
       .def("set_nodata",
@@ -70,6 +74,7 @@ void bind_cog(nb::module_& m) {
               in.mask = std::get<Tensor>(mask).view();
           },
           nb::arg("mask"), nb::keep_alive<1, 2>());
+  m.def("names_raster", [](const std::string& url) { return names_raster(url); }, nb::arg("url"));
   m.def(
       "write_cog",
       [](const CogInput& from, const std::string& url, const CogOptions& cog, bool overwrite, const JobOptions& job) {

@@ -27,6 +27,8 @@
 #include "codec/shuffle/shuffle.hpp"
 #include "codec/support.hpp"
 #include "codec/tiff_bits/tiff_bits.hpp"
+#include "codec/tiff_fill_order/tiff_fill_order.hpp"
+#include "codec/tiff_jpeg/tiff_jpeg.hpp"
 #include "codec/tiff_lzw/tiff_lzw.hpp"
 #include "codec/tiff_packbits/tiff_packbits.hpp"
 #include "codec/tiff_predictor/tiff_predictor.hpp"
@@ -82,10 +84,7 @@ std::span<const CodecEntry> codec_list() {
 
 std::span<const CodecEntry> file_codec_list() {
   static const CodecEntry list[] = {
-      kTiffPredictorCodec,
-      kTiffBitsCodec,
-      kTiffLzwCodec,
-      kTiffPackbitsCodec,
+      kTiffPredictorCodec, kTiffBitsCodec, kTiffJpegCodec, kTiffLzwCodec, kTiffPackbitsCodec, kTiffFillOrderCodec,
   };
   return list;
 }

@@ -41,21 +41,49 @@ std::optional<GeoTransform> transform_of(const Json& attributes, const std::vect
   return GeoTransform{*x.scale, 0, *x.offset - *x.scale / 2, 0, *y.scale, *y.offset - *y.scale / 2};
 }
 
+/// What is said of an image, of a part of it.
+void move_to(const Region& part, RasterInfo& info) {
+  const auto x = static_cast<double>(part[2].start), y = static_cast<double>(part[1].start);
+  if (info.transform) {
+    GeoTransform& t = *info.transform;
+    t[2] += t[0] * x + t[1] * y;
+    t[5] += t[3] * x + t[4] * y;
+  }
+  for (GroundControlPoint& point : info.gcps) {
+    point.column -= x;
+    point.row -= y;
+  }
+  std::vector<BandInfo> bands;
+  for (std::uint64_t b = part[0].start; b < part[0].start + part[0].count && b < info.bands.size(); ++b)
+    bands.push_back(info.bands[b]);
+  info.bands = std::move(bands);
+}
+
 }  // namespace
 
-Result<CogInput> cog_input(const Array& from) {
+bool names_raster(std::string_view url) { return raster_format_of(url) != nullptr; }
+
+Result<CogInput> cog_input(const Array& from, const Region& region) {
   const Dataset dataset = from.dataset();
-  CogInput input{from, {}, {}, dataset.nodata};
+  CogInput input{from, {}, {}, dataset.nodata, {}};
   if (is_raster(dataset)) {
     PENSTOCK_ASSIGN(const Raster raster, Raster::open(from.store_ptr(), from.path()));
     input.info = raster.info();
     PENSTOCK_ASSIGN(const std::optional<Array> mask, raster.mask(0));
     if (mask) input.mask = *mask;
-    return input;
+  } else {
+    PENSTOCK_ASSIGN(const Json attributes, parse_json(dataset.attributes));
+    input.info.crs = crs_of(attributes);
+    input.info.transform = transform_of(attributes, dataset.dims);
   }
-  PENSTOCK_ASSIGN(const Json attributes, parse_json(dataset.attributes));
-  input.info.crs = crs_of(attributes);
-  input.info.transform = transform_of(attributes, dataset.dims);
+  if (region.empty() || region == whole(dataset.shape)) return input;
+  PENSTOCK_TRY(check_region(region, dataset.shape));
+  input.region = region;
+  if (input.region.size() == 2) input.region.insert(input.region.begin(), Range{0, 1, 1});
+  if (input.region.size() != 3) return Error(ErrorCode::invalid_argument, "a raster is (band, y, x), or (y, x)");
+  for (const Range& range : input.region)
+    if (range.step != 1) return Error(ErrorCode::invalid_argument, "a part of a raster has steps of 1");
+  move_to(input.region, input.info);
   return input;
 }
 

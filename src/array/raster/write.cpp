@@ -30,14 +30,20 @@ Shape raster_shape(const Shape& shape) {
   return out;
 }
 
-/// Elements of the image or the mask, as (band, y, x).
+/// Elements of the image or the mask, as (band, y, x), or a part of them.
 class Elements {
  public:
   explicit Elements(const Array& array)
       : source_(array), shape_(array.dataset().shape), dtype_(array.dataset().dtype) {}
   explicit Elements(const TensorView& view) : source_(view), shape_(view.shape), dtype_(view.dtype) {}
 
-  [[nodiscard]] Shape shape() const { return raster_shape(shape_); }
+  /// Errors: invalid_argument (not of this rank), out_of_range.
+  Status take_part(const Region& part) {
+    PENSTOCK_TRY(check_region(part, raster_shape(shape_)));
+    part_ = part;
+    return {};
+  }
+  [[nodiscard]] Shape shape() const { return part_.empty() ? raster_shape(shape_) : shape_of(part_); }
   [[nodiscard]] const DType& dtype() const { return dtype_; }
   [[nodiscard]] Result<Shape> chunks() const {
     if (const Array* const array = std::get_if<Array>(&source_)) {
@@ -49,6 +55,7 @@ class Elements {
   [[nodiscard]] Result<Report> read(const Region& region, const TensorView& into, const Options& options) const {
     TensorView to = into;
     Region from = region;
+    for (std::size_t d = 0; d < part_.size(); ++d) from[d].start += part_[d].start;
     if (shape_.size() == 2) {
       from.erase(from.begin());
       to.shape.erase(to.shape.begin());
@@ -69,6 +76,7 @@ class Elements {
   std::variant<Array, TensorView> source_;
   Shape shape_;
   DType dtype_;
+  Region part_;  // empty: all
 };
 
 ImageView view_of(const std::byte* data, std::uint64_t bands, std::uint64_t height, std::uint64_t width,
@@ -123,7 +131,7 @@ class LevelWriter {
         parts_(ladder.unit_level + 1) {}
 
   Status begin() {
-    PENSTOCK_TRY(check_overview(rule_));
+    if (plan_.levels.size() > 1) PENSTOCK_TRY(check_overview(rule_));
     const Dataset& level = plan_.levels.front();
     PENSTOCK_ASSIGN(CodecChain chain, CodecChain::make(level.codecs, {level.chunk_shape, level.dtype, level.fill}));
     chains_.push_back(std::move(chain));
@@ -284,6 +292,11 @@ struct Sources {
     Sources sources{std::visit(elements, from.image), std::nullopt};
     if (const auto* const array = std::get_if<Array>(&from.mask)) sources.mask.emplace(*array);
     if (const auto* const view = std::get_if<TensorView>(&from.mask)) sources.mask.emplace(*view);
+    if (!from.region.empty()) {
+      PENSTOCK_TRY(sources.image.take_part(from.region));
+      const Region mask_part{{0, 1}, from.region[1], from.region[2]};
+      if (sources.mask) PENSTOCK_TRY(sources.mask->take_part(mask_part));
+    }
     const Shape shape = sources.image.shape();
     if (shape.size() != 3)
       return Error(ErrorCode::invalid_argument,
