@@ -19,6 +19,7 @@ enum class OverviewMethod : std::uint8_t {
   mode,     ///< that which is there most often; of several the first
 };
 
+/// The choices of one file.
 struct CogOptions {
   CogCodec codec = CogCodec::lzw;
   /// 1: none, 2: differences, 3: differences of floats' bytes; nullopt: what suits the type and codec.
