@@ -103,20 +103,37 @@ struct PartMemory {
 struct Ladder {
   std::size_t unit_level = 0;    ///< levels up to this one are made box by box
   std::uint64_t held_bytes = 0;  ///< of that level, and what is made of it
-  std::uint64_t unit = 0;        ///< elements of the image along a side
+  std::uint64_t unit = 0;        ///< elements of the image along a side of a box
+  std::uint64_t need_bytes = 0;  ///< of all, where boxes are as small as can be
 
-  static Result<Ladder> make(const RasterPlan& plan, std::uint64_t budget_bytes) {
-    const std::uint64_t item = plan.levels.front().dtype.size_bytes + (plan.masks.empty() ? 0 : 1);
-    for (std::size_t k = 0;; ++k) {
-      const Shape& shape = plan.levels[k].shape;
-      const bool last = k + 1 == plan.levels.size();
-      std::uint64_t elements = 1;
-      for (const std::uint64_t extent : shape) elements = saturating_mul(elements, extent);
-      const std::uint64_t held = last ? 0 : saturating_mul(saturating_mul(elements, item), 2);
-      if (held > budget_bytes / 4) continue;
-      PENSTOCK_ASSIGN(const std::uint64_t unit, checked_mul(plan.options.block, std::uint64_t{1} << k));
-      return Ladder{k, held, unit};
+  /// The one with most in memory that fits; if none does, the one that needs least.
+  static Result<Ladder> make(const RasterPlan& plan, const BudgetPlan& allowed) {
+    std::optional<Ladder> best;
+    for (std::size_t k = 0; k < plan.levels.size(); ++k) {
+      PENSTOCK_ASSIGN(const Ladder ladder, at(plan, k, allowed.threads));
+      if (!best || ladder.need_bytes < best->need_bytes) best = ladder;
+      if (ladder.need_bytes <= allowed.budget_bytes) break;
     }
+    return *best;
+  }
+
+ private:
+  static Result<Ladder> at(const RasterPlan& plan, std::size_t k, std::uint64_t threads) {
+    Ladder ladder;
+    ladder.unit_level = k;
+    PENSTOCK_ASSIGN(ladder.unit, checked_mul(plan.options.block, std::uint64_t{1} << k));
+    const Shape &image = plan.levels.front().shape, &level = plan.levels[k].shape;
+    const std::uint64_t item = plan.levels.front().dtype.size_bytes, mask = plan.masks.empty() ? 0 : 1;
+    const auto bytes = [&](std::uint64_t height, std::uint64_t width) {
+      return saturating_mul(saturating_mul(height, width), saturating_mul(image[0], item) + mask);
+    };
+    if (k + 1 < plan.levels.size()) ladder.held_bytes = saturating_mul(bytes(level[1], level[2]), 3) / 2;
+    const std::uint64_t box = bytes(std::min(ladder.unit, image[1]), std::min(ladder.unit, image[2]));
+    const std::uint64_t tiles =
+        saturating_mul(saturating_mul(bytes(plan.options.block, plan.options.block), 4), threads);
+    const std::uint64_t work = saturating_add(saturating_mul(box, 3), tiles);  // two boxes, and what is made of one
+    ladder.need_bytes = saturating_add(ladder.held_bytes, saturating_mul(work, 2));  // as much for reading them
+    return ladder;
   }
 };
 
@@ -354,8 +371,13 @@ class CogWrite {
 
   Result<Report> run() {
     PENSTOCK_ASSIGN(const BudgetPlan allowed, plan_budget(options_, 0));
-    PENSTOCK_ASSIGN(const Ladder ladder, Ladder::make(plan_, allowed.budget_bytes));
+    PENSTOCK_ASSIGN(const Ladder ladder, Ladder::make(plan_, allowed));
     Options inner = options_;
+    if (ladder.need_bytes > allowed.budget_bytes)
+      return Error(ErrorCode::budget_too_small,
+                   fmt::format("a memory budget of {} is too small: this COG needs {}",
+                               format_bytes(allowed.budget_bytes), format_bytes(ladder.need_bytes)))
+          .set_hint(fmt::format("Allow at least {} bytes, or write smaller tiles.", ladder.need_bytes));
     inner.budget_bytes = allowed.budget_bytes - ladder.held_bytes;
     PENSTOCK_ASSIGN(const TileWork work, work_of(sources_, plan_, ladder, allowed.threads));
     PENSTOCK_ASSIGN(const TilePlan walk, TilePlan::make(work, inner));

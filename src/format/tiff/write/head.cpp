@@ -206,7 +206,8 @@ Result<std::vector<std::byte>> make_head(const RasterPlan& plan, const std::vect
   append(out, static_cast<std::uint16_t>(big ? 43 : 42));
   if (big) append(out, std::uint32_t{8});
   const std::string ghost = ghost_area(!plan.masks.empty());
-  const std::uint64_t first = ((big ? 16 : 8) + ghost.size() + 7) / 8 * 8;
+  std::uint64_t first = (big ? 16 : 8) + ghost.size();
+  first += first % 2;  // right behind the ghost area: GDAL's validator asks for it
   big ? append(out, first) : append(out, static_cast<std::uint32_t>(first));
   for (const char c : ghost) out.push_back(static_cast<std::byte>(c));
   out.resize(first);
