@@ -461,7 +461,8 @@ Result<Report> write_cog(const CogInput& from, std::shared_ptr<Store> to_store, 
     PENSTOCK_TRY(out->commit(replaces ? WriteCondition::any() : WriteCondition::absent(), options.stop()));
     PENSTOCK_TRY(to_store->sync());
     if (!report.written) report.written.emplace();
-    report.written->stored_bytes = out->file_bytes();
+    report.written->stored_bytes += out->file_bytes();
+    report.stored_bytes += out->file_bytes();
     report.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return report;
   });

@@ -1,7 +1,7 @@
 // tiff.jpeg: elements of 8 bits to a JPEG stream, as TIFF files have them.  Not for zarr metadata; decoded only.
 //
 // Specification  ITU-T T.81; Adobe Photoshop TIFF Technical Note 2 (tables that all tiles share)
-// Example        {"name": "tiff.jpeg", "configuration": {"samples": 3, "color": "ycbcr"}}
+// Example        {"name": "tiff.jpeg", "configuration": {"samples": 1, "color": "none"}}
 // Limits         uint8.  "tables": the shared tables, a stream of their own, as hexadecimal digits.  "color": "ycbcr"
 // makes
 //                RGB, as GDAL does; "none" leaves samples as they are.  "max_rows": a stream may have so many, those
