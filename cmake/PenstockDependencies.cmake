@@ -11,6 +11,8 @@ endif()
 find_package(ZLIB REQUIRED)
 find_package(BZip2 REQUIRED)
 find_package(LibLZMA REQUIRED)
+find_package(CURL 7.85 REQUIRED)  # CURLOPT_PROTOCOLS_STR
+find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 find_package(EXPAT REQUIRED)
 find_package(JPEG REQUIRED)
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
 from . import _core
@@ -141,7 +142,7 @@ def _path(path: PathLike | None) -> str | None:
     return None if path is None else os.fspath(path)
 
 
-def _how(named: dict[str, object]) -> _core.TrackOptions:
+def _how(named: Mapping[str, object]) -> _core.TrackOptions:
     how = _core.TrackOptions()
     for name, value in named.items():
         if value is not None:
