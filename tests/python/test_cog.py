@@ -138,7 +138,10 @@ def test_overviews(dtype: str, method: str, hidden: str, tmp_path: pathlib.Path)
         data = halved(data, join, counts)
         data[~shown] = options.get("nodata", 0)
         counts = shown
-        np.testing.assert_allclose(level[0], data, rtol=1e-6)
+        np.testing.assert_allclose(level[0], data, rtol=1e-6, atol=1e-9)
+        data = level[0]
+        if hidden == "nodata":  # what an average may be by chance
+            counts = shown & (data != options["nodata"])
         if hidden == "mask":
             np.testing.assert_array_equal(level.mask[0], np.where(counts, 255, 0))
 
@@ -155,7 +158,7 @@ def test_nodata_of_nan(tmp_path: pathlib.Path) -> None:
 
 def test_what_is_known_goes_along(tmp_path: pathlib.Path) -> None:
     with rasterio.open(
-        tmp_path / "x.tif", "w", driver="GTiff", height=90, width=70, count=2, dtype="i2", nodata=-5, crs="EPSG:4326",
+        tmp_path / "x.tif", "w", driver="GTiff", height=90, width=70, count=2, dtype="int16", nodata=-5, crs="EPSG:4326",
         transform=from_origin(7, 50, 0.25, 0.5), compress="DEFLATE", blockysize=7,
     ) as file:  # fmt: skip
         file.write(values(2, 90, 70, "i2"))
@@ -268,11 +271,11 @@ def test_the_validator_finds_what_is_wrong(tmp_path: pathlib.Path) -> None:
         done = command("cog", "validate", bad, "--tiles")
         assert done.returncode == 65 and word in done.stdout and "tile 4 of level 0" in done.stdout
     plain = tmp_path / "plain.tif"
-    with rasterio.open(plain, "w", driver="GTiff", height=600, width=600, count=1, dtype="u2") as file:
+    with rasterio.open(plain, "w", driver="GTiff", height=600, width=600, count=1, dtype="uint16") as file:
         file.write(values(1, 600, 600))
     done = command("cog", "validate", plain)
     assert done.returncode == 65 and "strips" in done.stdout and "no overviews" in done.stdout
-    with rasterio.open(plain, "w", driver="GTiff", height=600, width=600, count=1, dtype="u2", tiled=True) as file:
+    with rasterio.open(plain, "w", driver="GTiff", height=600, width=600, count=1, dtype="uint16", tiled=True) as file:
         file.write(values(1, 600, 600))
     with rasterio.open(plain, "r+") as file:
         file.build_overviews([2])

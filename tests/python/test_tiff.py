@@ -67,7 +67,7 @@ def test_what_tifffile_writes(compression: str | None, tmp_path: pathlib.Path) -
 
 
 @pytest.mark.parametrize(
-    "layout", [{"tiled": True, "blockxsize": 32, "blockysize": 48}, {"blockysize": 16}, {"blockysize": 24}]
+    "layout", [{"tiled": True, "blockxsize": 32, "blockysize": 48}, {"blockysize": 16}, {"blockysize": 32}]
 )
 @pytest.mark.parametrize("bands,kind", [(1, "MINISBLACK"), (3, "YCBCR"), (3, "RGB"), (4, "MINISBLACK")])
 def test_jpeg(layout: dict, bands: int, kind: str, tmp_path: pathlib.Path) -> None:
@@ -80,6 +80,8 @@ def test_jpeg(layout: dict, bands: int, kind: str, tmp_path: pathlib.Path) -> No
             file.write(data)
         with rasterio.open(tmp_path / "x.tif") as file:
             want = file.read()
+        if kind == "YCBCR":  # whose JPEG library enlarges colours otherwise than libjpeg-turbo, that of GDAL in Debian
+            want = tifffile.imread(tmp_path / "x.tif").transpose(2, 0, 1)
         np.testing.assert_array_equal(penstock.open(tmp_path / "x.tif")[...], want)
     damaged = bytearray((tmp_path / "x.tif").read_bytes())
     with tifffile.TiffFile(tmp_path / "x.tif") as tiff:

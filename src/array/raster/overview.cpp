@@ -148,7 +148,8 @@ Join join_of(const DType& dtype, OverviewMethod method) {
 
 Status check_overview(const OverviewRule& rule) {
   if (join_of(rule.dtype, rule.method) != nullptr) return {};
-  return Error(ErrorCode::unsupported, fmt::format("overviews of elements of type {} by this method", rule.dtype.name()))
+  return Error(ErrorCode::unsupported,
+               fmt::format("overviews of elements of type {} by this method", rule.dtype.name()))
       .set_hint("nearest suits every type that can be written.");
 }
 

@@ -27,8 +27,8 @@ struct OverviewRule {
 /// Whether such elements can be joined so.  Errors: unsupported, naming both.
 Status check_overview(const OverviewRule& rule);
 
-/// `coarse`: bands x ceil(height / 2) x ceil(width / 2) elements in C order.  `mask`: nullptr, or rows of bytes as `fine`
-/// has them, 0 where nothing counts; `coarse_mask` is made of it: 255 where anything does.
+/// `coarse`: bands x ceil(height / 2) x ceil(width / 2) elements in C order.  `mask`: nullptr, or rows of bytes as
+/// `fine` has them, 0 where nothing counts; `coarse_mask` is made of it: 255 where anything does.
 Status make_overview(const OverviewRule& rule, const ImageView& fine, const std::uint8_t* mask, std::byte* coarse,
                      std::uint8_t* coarse_mask, Job& job);
 

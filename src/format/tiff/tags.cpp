@@ -2,7 +2,10 @@
 #include <expat.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
 #include <charconv>
+#include <iterator>
 #include <memory>
 
 #include "format/members.hpp"
@@ -26,6 +29,21 @@ std::optional<T> number(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
+}
+
+/// GDAL escapes texts once more than XML asks for.
+std::string unescaped(std::string_view text) {
+  constexpr std::pair<std::string_view, char> kEntities[] = {
+      {"&lt;", '<'}, {"&gt;", '>'}, {"&amp;", '&'}, {"&quot;", '"'}, {"&apos;", '\''}};
+  std::string out;
+  while (!text.empty()) {
+    const auto* const found =
+        std::ranges::find_if(kEntities, [&](const auto& entity) { return text.starts_with(entity.first); });
+    const bool is_one = found != std::end(kEntities);
+    out += is_one ? found->second : text.front();
+    text.remove_prefix(is_one ? found->first.size() : 1);
+  }
+  return out;
 }
 
 /// Takes the items one after another.  Documents with entities of their own are refused: none of GDAL's has any.
@@ -73,6 +91,7 @@ class ItemReader {
   static void on_end(void* self, const char*) {
     ItemReader& reader = *static_cast<ItemReader*>(self);
     if (reader.in_item_ && reader.depth_ == 2) {
+      reader.item_.text = unescaped(reader.item_.text);
       reader.take(std::move(reader.item_));
       reader.in_item_ = false;
     }
@@ -116,6 +135,36 @@ constexpr NamedTag kTexts[] = {
     {33432, "TIFFTAG_COPYRIGHT"},
 };
 
+/// A fraction of two whole numbers of 4 bytes.
+Result<double> fraction(ByteSource& file, const Directory& directory, const Field& field) {
+  PENSTOCK_ASSIGN_IN(const ByteView bytes, file.get(field.offset_bytes, 8), where(directory, field.tag));
+  std::uint32_t parts[2] = {};
+  for (std::size_t i = 0; i < 8; ++i) {
+    const std::size_t shift = 8 * (directory.byte_order == std::endian::little ? i % 4 : 3 - i % 4);
+    parts[i / 4] |= static_cast<std::uint32_t>(bytes[i]) << shift;
+  }
+  return static_cast<double>(parts[0]) / static_cast<double>(parts[1]);
+}
+
+/// Pixels of a print, with GDAL's words.
+Status read_resolution(ByteSource& file, const Directory& directory, RasterInfo& info) {
+  constexpr std::uint16_t kRational = 5;
+  constexpr NamedTag kSides[] = {{282, "TIFFTAG_XRESOLUTION"}, {283, "TIFFTAG_YRESOLUTION"}};
+  for (const NamedTag& side : kSides) {
+    const Field* const field = directory.find(static_cast<Tag>(side.tag));
+    if (field == nullptr || field->type != kRational || field->count != 1) continue;
+    PENSTOCK_ASSIGN(const double value, fraction(file, directory, *field));
+    info.tags.emplace_back(side.name, fmt::format("{:.8g}", value));
+  }
+  constexpr std::uint16_t kUnit = 296;
+  constexpr const char* kUnits[] = {"1 (unitless)", "2 (pixels/inch)", "3 (pixels/cm)"};
+  const Field* const field = directory.find(static_cast<Tag>(kUnit));
+  if (field == nullptr) return {};
+  PENSTOCK_ASSIGN(const std::uint64_t unit, number_or(file, directory, static_cast<Tag>(kUnit), 0));
+  if (unit >= 1 && unit <= 3) info.tags.emplace_back("TIFFTAG_RESOLUTIONUNIT", kUnits[unit - 1]);
+  return {};
+}
+
 }  // namespace
 
 Status read_tags(ByteSource& file, const Directory& directory, RasterInfo& info) {
@@ -126,6 +175,7 @@ Status read_tags(ByteSource& file, const Directory& directory, RasterInfo& info)
     PENSTOCK_ASSIGN(std::string value, text(file, *field, kMaxText));
     info.tags.emplace_back(known.name, std::move(value));
   }
+  PENSTOCK_TRY(read_resolution(file, directory, info));
   const Field* const field = directory.find(Tag::GDAL_METADATA);
   if (field == nullptr) return {};
   if (field->count > kMaxXml)

@@ -12,7 +12,7 @@
 namespace penstock::tiff {
 namespace {
 
-std::string escaped(std::string_view text) {
+std::string escaped_once(std::string_view text) {
   std::string out;
   for (const char c : text) switch (c) {
       case '&': out += "&amp;"; break;
@@ -23,6 +23,9 @@ std::string escaped(std::string_view text) {
     }
   return out;
 }
+
+/// As GDAL does: once more than XML asks for.
+std::string escaped(std::string_view text) { return escaped_once(escaped_once(text)); }
 
 /// Names that GDAL keeps in fields of their own.
 bool has_own_field(std::string_view name) { return name == "AREA_OR_POINT" || name.starts_with("TIFFTAG_"); }
@@ -59,11 +62,12 @@ Result<GeoKeys> make_geo_keys(const RasterInfo& info) {
 std::string make_gdal_metadata(const RasterInfo& info) {
   std::string items;
   for (const auto& [name, value] : info.tags)
-    if (!has_own_field(name)) items += fmt::format("  <Item name=\"{}\">{}</Item>\n", escaped(name), escaped(value));
+    if (!has_own_field(name))
+      items += fmt::format("  <Item name=\"{}\">{}</Item>\n", escaped_once(name), escaped(value));
   for (std::size_t i = 0; i < info.bands.size(); ++i) {
     const BandInfo& band = info.bands[i];
     const auto add = [&](std::string_view name, std::string_view role, std::string_view value) {
-      items += fmt::format("  <Item name=\"{}\" sample=\"{}\"{}>{}</Item>\n", escaped(name), i,
+      items += fmt::format("  <Item name=\"{}\" sample=\"{}\"{}>{}</Item>\n", escaped_once(name), i,
                            role.empty() ? "" : fmt::format(" role=\"{}\"", role), escaped(value));
     };
     for (const auto& [name, value] : band.tags) add(name, "", value);

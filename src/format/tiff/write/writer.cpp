@@ -15,8 +15,8 @@
 namespace penstock::tiff {
 namespace {
 
-constexpr std::uint64_t kLeader = 4, kTrailer = 4;          // bytes around each tile
-constexpr std::uint64_t kClassicEnd = 0xffffffff;           // offsets have 32 bits
+constexpr std::uint64_t kLeader = 4, kTrailer = 4;  // bytes around each tile
+constexpr std::uint64_t kClassicEnd = 0xffffffff;   // offsets have 32 bits
 constexpr std::uint64_t kCopyBytes = std::uint64_t{8} << 20;
 
 class CogWriter final : public RasterWriter {
@@ -31,7 +31,8 @@ class CogWriter final : public RasterWriter {
 
   Status put(std::size_t level, bool of_mask, std::uint64_t chunk, ByteView encoded) override {
     if (encoded.size() > kClassicEnd)
-      return Error(ErrorCode::unsupported, fmt::format("{}: a tile of {} bytes: a COG's are below 4 GiB", where_, encoded.size()));
+      return Error(ErrorCode::unsupported,
+                   fmt::format("{}: a tile of {} bytes: a COG's are below 4 GiB", where_, encoded.size()));
     TileTable& table = waiting_[image(level, of_mask)];
     const std::uint64_t at = spooled_.fetch_add(encoded.size());
     PENSTOCK_TRY(write_at(spool_.get(), at, {&encoded, 1}, where_));
@@ -132,8 +133,8 @@ Result<std::unique_ptr<RasterWriter>> create_cog(Store& store, std::string_view 
   const char* const directory = std::getenv("TMPDIR");
   PENSTOCK_ASSIGN(FileDescriptor spool,
                   make_nameless_file(directory != nullptr && *directory != '\0' ? directory : "/tmp"));
-  return std::unique_ptr<RasterWriter>(std::make_unique<CogWriter>(std::move(object), std::move(spool), plan,
-                                                                   metadata::where(store, path)));
+  return std::unique_ptr<RasterWriter>(
+      std::make_unique<CogWriter>(std::move(object), std::move(spool), plan, metadata::where(store, path)));
 }
 
 }  // namespace penstock::tiff
