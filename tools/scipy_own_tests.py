@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import collections
 import functools
+import os
 import re
 import sys
 import warnings
@@ -28,7 +29,15 @@ import penstock.ndimage
 from penstock.ndimage import _handed
 
 # What penstock does otherwise on purpose, by what the failure says.  One row each: pattern of "test id: last line".
-REASONS: list[tuple[str, str]] = []
+REASONS: list[tuple[str, str]] = [
+    (
+        r"test_prewitt0\d.*uint64",
+        "sums below 0 cut to uint64: C leaves open what comes out, and two of them are chained",
+    ),
+    (r"test_(gaussian_laplace0\d.*float32|gauss03)", "float32 is computed in float32, scipy computes in double"),
+    (r"test_(minimum|maximum)_filter0\d.*DID NOT RAISE", "a mode for each axis is taken with every footprint"),
+    (r"test_rank\d+.*DID NOT RAISE", "a mode for each axis is taken with every footprint"),
+]
 
 
 class Plugin:
@@ -58,8 +67,12 @@ class Plugin:
                 setattr(originals, name, staticmethod(getattr(scipy.ndimage, name)))
         originals.__all__ = list(scipy.ndimage.__all__)  # type: ignore[attr-defined]
         _handed._scipy = lambda: originals
+        known = _capabilities()
         for name, original in self.originals.items():
-            setattr(scipy.ndimage, name, self.through(name, original))
+            made = self.through(name, original)
+            setattr(scipy.ndimage, name, made)
+            if original in known:
+                known[made] = known[original]
 
     def through(self, name: str, original: Any) -> Any:
         ours = getattr(penstock.ndimage, name)
@@ -108,6 +121,15 @@ class Plugin:
             self.outcomes[report.nodeid] = (report.outcome, " ".join(text.split())[:300])
 
 
+def _capabilities() -> Any:
+    """scipy's table of what its functions can do, where its tests look them up; empty where it has none."""
+    try:
+        from scipy._lib._array_api import xp_capabilities_table
+    except ImportError:
+        return {}
+    return xp_capabilities_table
+
+
 def names() -> list[str]:
     return sorted(set(scipy.ndimage.__all__) & set(penstock.ndimage.__all__))
 
@@ -123,7 +145,19 @@ def main() -> int:
     args, rest = parser.parse_known_args()
     plugin = Plugin(args.device)
     pytest.main(
-        ["--pyargs", "scipy.ndimage.tests", "-q", "-p", "no:cacheprovider", "--tb=line", "-r", "N", *rest],
+        [
+            "-c",
+            os.devnull,
+            "--pyargs",
+            "scipy.ndimage.tests",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "--tb=line",
+            "-r",
+            "N",
+            *rest,
+        ],
         plugins=[plugin],
     )
     counted = {test: plugin.outcomes[test] for test, used in plugin.used.items() if used and test in plugin.outcomes}

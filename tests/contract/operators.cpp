@@ -87,7 +87,7 @@ Result<std::vector<double>> numbers_of(const Tensor& tensor) {
   return numbers;
 }
 
-/// Throws away nothing: the first difference in words.
+/// The first difference in words; empty: none.
 std::string difference(const std::vector<double>& made, const std::vector<double>& wanted, double slack) {
   if (made.size() != wanted.size()) return fmt::format("{} elements, not {}", made.size(), wanted.size());
   double largest = 1;
@@ -105,11 +105,11 @@ Result<Tensor> scattered(const DType& dtype, const Shape& shape) {
   Shape large = shape;
   if (large.empty()) return Tensor::empty(dtype, shape);
   large.front() *= 2;
-  large.back() *= 2;
+  if (shape.size() > 1) large.back() *= 2;
   PENSTOCK_ASSIGN(const Tensor memory, Tensor::empty(dtype, large));
   std::vector<Index> part(large.size(), Slice{});
+  part.back() = Slice{{}, {}, -2};
   part.front() = Slice{{}, {}, 2};
-  part.back() = shape.size() > 1 ? Slice{{}, {}, -2} : Slice{{}, {}, 2};
   return memory.slice(part);
 }
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from . import _run
+
 LINEAR = (
     "affine_transform", "correlate1d", "gaussian_filter", "gaussian_filter1d", "map_coordinates", "resize", "shift",
     "spline_filter", "spline_filter1d", "uniform_filter", "uniform_filter1d", "zoom",
@@ -25,13 +27,15 @@ def _kind(value: Any) -> str:
 def is_complex(name: str, x: Any, output: Any, arguments: dict[str, Any]) -> bool:
     if name not in LINEAR or not hasattr(x, "real"):
         return False
-    if output is not None and not hasattr(output, "shape") and np.dtype(output).kind == "c":
+    if output is not None and not _run._is_memory(output) and np.dtype(output).kind == "c":
         return True
     return any(_kind(value) == "c" for value in (x, arguments.get("weights", 0), arguments.get("cval", 0)))
 
 
 def by_parts(real_call: Callable[..., Any], x: Any, output: Any, arguments: dict[str, Any]) -> Any:
     """`real_call(x, **arguments)` for real elements, with the complex ones put together of its results."""
+    if _kind(arguments.get("cval", 0)) == "c" and _kind(x) != "c":
+        raise ValueError("cval is complex, the input is not")
     weights = np.asarray(arguments.pop("weights", 1.0))
     cval = complex(arguments.pop("cval", 0.0))
 
@@ -58,7 +62,7 @@ def by_parts(real_call: Callable[..., Any], x: Any, output: Any, arguments: dict
 def _into(made: Any, output: Any) -> Any:
     if output is None:
         return made
-    if hasattr(output, "shape"):
+    if _run._is_memory(output):
         if _kind(output) != "c":
             raise RuntimeError("output must have complex dtype")
         if tuple(output.shape) != tuple(made.shape):

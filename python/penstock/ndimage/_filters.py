@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._options import Bytes
-from . import _complex, _run
+from . import _checked, _complex, _run
 from ._run import Machine, call
 
 Mode: TypeAlias = str | Sequence[str]
@@ -29,6 +29,7 @@ def _one(
 ) -> Any:
     """One operator on one input."""
     x = x if hasattr(x, "dtype") else np.asarray(x)
+    _checked.check(name, len(x.shape), arguments)
     if _complex.is_complex(name, x, output, arguments):
         return _complex.by_parts(functools.partial(_real, name, budget, threads), x, output, arguments)
     made = call(name, output=_run.output_name(output), **arguments)
@@ -62,6 +63,7 @@ def correlate1d(
     errors: ValueError, TypeError, UnsupportedError.  memory: the result and at most ``budget``.
     source: scipy.ndimage.correlate1d.
     """
+    _check_cval(input, cval)
     return _one(
         "correlate1d", input, output, budget, threads,
         weights=_weights(weights), axis=axis, mode=mode, cval=cval, origin=origin, precision=precision,
@@ -82,6 +84,7 @@ def convolve1d(
     threads: int | None = None,
 ) -> Any:
     """As ``correlate1d``, with the weights turned around.  source: scipy.ndimage.convolve1d."""
+    _check_cval(input, cval)
     turned = [w.conjugate() for w in _weights(weights)[::-1]]  # correlate1d conjugates
     origin = -origin - (1 if len(turned) % 2 == 0 else 0)
     return correlate1d(
@@ -155,7 +158,7 @@ def uniform_filter(
     """The mean of a box of ``size`` elements.  Otherwise as ``correlate1d``.  source: scipy.ndimage.uniform_filter."""
     return _one(
         "uniform_filter", input, output, budget, threads,
-        size=size, mode=mode, cval=cval, origin=origin, axes=axes, precision=precision,
+        size=[k or 1 for k in size] if isinstance(size, Sequence) else size or 1, mode=mode, cval=cval, origin=origin, axes=axes, precision=precision,
     )  # fmt: skip
 
 
@@ -213,6 +216,11 @@ def maximum_filter1d(
     return _one(
         "maximum_filter1d", input, output, budget, threads, size=size, axis=axis, mode=mode, cval=cval, origin=origin
     )
+
+
+def _check_cval(x: Any, cval: Any) -> None:
+    if isinstance(cval, complex) and not _complex.is_complex("correlate1d", x, None, {}):
+        raise ValueError("cval is complex, the input is not")
 
 
 def _weights(weights: npt.ArrayLike) -> list[Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,23 +11,35 @@ import numpy as np
 import numpy.typing as npt
 
 from .._options import Bytes
+from . import _checked
 from ._filters import Axes, Mode, _one
 
 Size = int | Sequence[int] | None
 
 
-def _footprint(size: Size, footprint: npt.ArrayLike | None) -> dict[str, Any]:
-    """`size`, and `footprint` flat where it is no box.  Errors: RuntimeError (neither), ValueError (empty)."""
+def _footprint(x: Any, size: Size, footprint: npt.ArrayLike | None, axes: Axes) -> dict[str, Any]:
+    """`size`, and `footprint` flat where it is no box.  Errors: RuntimeError (neither, dimensions), ValueError (empty)."""
     if footprint is None:
         if size is None:
             raise RuntimeError("no footprint or filter size provided")
         return {"size": size}
+    if size is not None:
+        warnings.warn("ignoring size because footprint is set", UserWarning, stacklevel=3)
     mask = np.asarray(footprint, dtype=bool)
     if not mask.any():
         raise ValueError("All-zero footprint is not supported.")
+    mask = _checked.in_order(mask, axes, len(x.shape) if hasattr(x, "shape") else np.ndim(x))
     if mask.all():
         return {"size": list(mask.shape)}
     return {"size": list(mask.shape), "footprint": [int(v) for v in mask.ravel()]}
+
+
+def _box(given: dict[str, Any]) -> dict[str, Any]:
+    """A size of 0 leaves an axis alone, as 1 does."""
+    if "footprint" in given:
+        return given
+    size = given["size"]
+    return {"size": [k or 1 for k in size] if isinstance(size, Sequence | np.ndarray) else size or 1}
 
 
 def median_filter(
@@ -49,7 +63,7 @@ def median_filter(
     """
     return _one(
         "median_filter", input, output, budget, threads,
-        **_footprint(size, footprint), mode=mode, cval=cval, origin=origin, axes=axes,
+        **_footprint(input, size, footprint, axes), mode=mode, cval=cval, origin=origin, axes=axes,
     )  # fmt: skip
 
 
@@ -73,7 +87,7 @@ def percentile_filter(
     """
     return _one(
         "percentile_filter", input, output, budget, threads,
-        percentile=percentile, **_footprint(size, footprint), mode=mode, cval=cval, origin=origin, axes=axes,
+        percentile=percentile, **_footprint(input, size, footprint, axes), mode=mode, cval=cval, origin=origin, axes=axes,
     )  # fmt: skip
 
 
@@ -97,7 +111,7 @@ def rank_filter(
     """
     return _one(
         "rank_filter", input, output, budget, threads,
-        rank=rank, **_footprint(size, footprint), mode=mode, cval=cval, origin=origin, axes=axes,
+        rank=operator.index(rank), **_footprint(input, size, footprint, axes), mode=mode, cval=cval, origin=origin, axes=axes,
     )  # fmt: skip
 
 
@@ -117,7 +131,7 @@ def minimum_filter(
     """The least element under a footprint.  Otherwise as ``median_filter``.  source: scipy.ndimage.minimum_filter."""
     return _one(
         "minimum_filter", input, output, budget, threads,
-        **_footprint(size, footprint), mode=mode, cval=cval, origin=origin, axes=axes,
+        **_box(_footprint(input, size, footprint, axes)), mode=mode, cval=cval, origin=origin, axes=axes,
     )  # fmt: skip
 
 
@@ -137,5 +151,5 @@ def maximum_filter(
     """The largest element under a footprint.  Otherwise as ``median_filter``.  source: scipy.ndimage.maximum_filter."""
     return _one(
         "maximum_filter", input, output, budget, threads,
-        **_footprint(size, footprint), mode=mode, cval=cval, origin=origin, axes=axes,
+        **_box(_footprint(input, size, footprint, axes)), mode=mode, cval=cval, origin=origin, axes=axes,
     )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,6 +15,8 @@ from .._options import Bytes
 from . import _complex, _run
 from ._elements import cast
 from ._filters import Precision, _one
+
+_GRID_MODES = {"constant": "grid-constant", "wrap": "grid-wrap"}
 
 
 def _check_order(order: int) -> None:
@@ -47,10 +50,12 @@ def spline_filter(
 ) -> Any:
     """The coefficients of the spline through the elements, along every axis.
 
-    order: 0 to 5; those of 0 and 1 are the elements.  output: float32 is computed in float32, all else in double.
+    order: 2 to 5; the coefficients of lower ones are the elements.  output: float32 is computed in float32, all else in double.
     mode: as scipy's: mirror, reflect and grid-wrap have filters of their own.  Otherwise as ``correlate1d``.
     source: scipy.ndimage.spline_filter.
     """
+    if order < 2:
+        raise RuntimeError("spline order not supported")
     _check_order(order)
     return _one("spline_filter", input, output, budget, threads, order=order, mode=mode)
 
@@ -81,6 +86,8 @@ def affine_transform(
     source: scipy.ndimage.affine_transform.
     """
     _check_order(order)
+    if output_shape is None and _run._is_memory(output):
+        output_shape = output.shape
     values = np.asarray(matrix, dtype=np.float64)
     rank = len(input.shape) if hasattr(input, "shape") else np.ndim(input)
     if values.ndim not in (1, 2) or values.shape[0] < 1:
@@ -90,6 +97,10 @@ def affine_transform(
     if values.ndim == 2 and values.shape == (rank + 1, rank + 1):
         if not np.array_equal(values[rank], [0.0] * rank + [1.0]):
             raise ValueError(f"expected the last row of the homogeneous matrix to be {[0.0] * rank + [1.0]}")
+    elif values.ndim == 2 and output_shape is not None and values.shape == (rank, len(output_shape)) != (rank, rank):
+        how: dict[str, Any] = {"order": order, "mode": mode, "cval": cval, "prefilter": prefilter}
+        how |= {"precision": precision, "budget": budget, "threads": threads}
+        return _between_ranks(input, values, offset, tuple(output_shape), output, how)
     elif values.shape not in ((rank,), (rank, rank), (rank, rank + 1)):
         raise RuntimeError(f"a matrix of shape {values.shape} for an array of {rank} dimensions")
     if values.shape == (rank,):
@@ -102,6 +113,30 @@ def affine_transform(
         matrix=[float(v) for v in values.ravel()], offset=_floats(offset), output_shape=output_shape, order=order,
         mode=mode, cval=cval, prefilter=prefilter, precision=precision,
     )  # fmt: skip
+
+
+def _between_ranks(
+    x: Any, matrix: npt.NDArray[np.float64], offset: Any, shape: tuple[int, ...], output: Any, how: dict[str, Any]
+) -> Any:
+    """Of another number of dimensions: those that one side lacks have one element there."""
+    if _run.is_stored(x):
+        raise TypeError("matrix: a stored array keeps its number of dimensions; read it first")
+    x = x if _run._is_memory(x) else np.asarray(x)
+    inner, outer = matrix.shape
+    rank = max(inner, outer)
+    square = np.zeros((rank, rank))
+    square[:inner, :outer] = matrix
+    offsets = np.zeros(rank)
+    offsets[:inner] = offset
+    x = x.reshape(tuple(x.shape) + (1,) * (rank - inner))
+    dtype = output.dtype if _run._is_memory(output) else output
+    made = affine_transform(x, square, list(offsets), shape + (1,) * (rank - outer), dtype, **how).reshape(shape)
+    if not _run._is_memory(output):
+        return made
+    if tuple(output.shape) != shape:
+        raise RuntimeError(f"output shape not correct: {tuple(output.shape)}, the result has {shape}")
+    output[...] = made
+    return output
 
 
 def shift(
@@ -146,6 +181,14 @@ def zoom(
     Otherwise as ``affine_transform``.  source: scipy.ndimage.zoom.
     """
     _check_order(order)
+    if grid_mode and mode in _GRID_MODES:
+        warnings.warn(
+            f"It is recommended to use mode = {_GRID_MODES[mode]} instead of {mode} when grid_mode is True.",
+            UserWarning,
+            stacklevel=2,
+        )
+    if prefilter and np.all(np.asarray(zoom) == 1):
+        order = min(order, 1)  # the elements themselves
     return _one(
         "zoom", input, output, budget, threads,
         zoom=_floats(zoom), order=order, mode=mode, cval=cval, prefilter=prefilter, grid_mode=grid_mode, compat=compat,
@@ -233,7 +276,8 @@ def _sample(
     tensor, at = _run._input(x), _tensor.asarray(points)
     shape = tuple(at.shape[1:])
     into: Any = output if _run._is_memory(output) else None
-    if output is not None and _run.output_name(output) != tensor._core.dtype.name:
+    other_order = isinstance(into, np.ndarray) and not into.dtype.isnative
+    if output is not None and (other_order or _run.output_name(output) != tensor._core.dtype.name):
         return _of_another_type(again, x, output, into)
     if into is None:
         result, target = _run._result(x, tensor, tensor._core.dtype, shape)
@@ -262,7 +306,7 @@ def _of_another_type(again: Callable[..., Any], x: Any, output: Any, into: Any) 
     """Fractions are kept until the end: whole numbers are rounded once."""
     wanted = np.dtype(_run._numpy_dtype(into.dtype if into is not None else output))
     computed = wanted if wanted.kind == "f" else np.dtype(np.float64)
-    made = again(cast(x, computed))
+    made = again(x if x.dtype == computed else cast(x, computed))
     made = made if wanted.kind == "f" else cast(made, wanted)
     if into is None:
         return made

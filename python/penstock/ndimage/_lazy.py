@@ -76,33 +76,33 @@ class LazyArray:
         """NumPy's basic indexing: integers drop their dimension, slices take any step, ``...``.  errors: IndexError."""
         return self.read(selection)
 
-    def __add__(self, value: float) -> LazyArray:
+    def __add__(self, value: float) -> Any:
         """Arithmetic with a number: float32 for what that holds, else float64.  Done in one pass with its neighbours."""
         return self._with("add", value)
 
     __radd__ = __add__
 
-    def __sub__(self, value: float) -> LazyArray:
+    def __sub__(self, value: float) -> Any:
         return self._with("subtract", value)
 
-    def __rsub__(self, value: float) -> LazyArray:
-        return self._with("multiply", -1)._with("add", value)
+    def __rsub__(self, value: float) -> Any:
+        return (-self)._with("add", value)
 
-    def __mul__(self, value: float) -> LazyArray:
+    def __mul__(self, value: float) -> Any:
         return self._with("multiply", value)
 
     __rmul__ = __mul__
 
-    def __truediv__(self, value: float) -> LazyArray:
+    def __truediv__(self, value: float) -> Any:
         return self._with("divide", value)
 
     def __neg__(self) -> LazyArray:
-        return self._with("multiply", -1)
+        return LazyArray._of(self, [("multiply", json.dumps({"value": -1}))])
 
     def __abs__(self) -> LazyArray:
         return LazyArray._of(self, [("absolute", "{}")])
 
-    def _with(self, name: str, value: float) -> LazyArray:
+    def _with(self, name: str, value: float) -> Any:
         if not isinstance(value, numbers.Real):
             return NotImplemented
         return LazyArray._of(self, [(name, json.dumps({"value": float(value)}))])

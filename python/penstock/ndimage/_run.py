@@ -65,7 +65,7 @@ def output_name(output: Any) -> str | None:
     """The data type that ``output`` asks for, as the library names it; None: none."""
     if output is None:
         return None
-    given = output.dtype if hasattr(output, "dtype") and hasattr(output, "shape") else output
+    given = output.dtype if _is_memory(output) else output
     return _dtype.from_numpy(np.dtype(_numpy_dtype(given)).newbyteorder("="))[0].name
 
 
@@ -106,6 +106,8 @@ def apply(calls: Sequence[Call], x: Any, output: Any = None, machine: Machine | 
 
 
 def _is_memory(x: Any) -> bool:
+    if isinstance(x, type):  # np.float64 has a shape, too
+        return False
     return isinstance(x, np.ndarray | _tensor.Tensor) or (
         hasattr(x, "shape") and (hasattr(x, "__dlpack__") or hasattr(x, "__cuda_array_interface__"))
     )

@@ -58,9 +58,10 @@ struct SampleJob {
 };
 
 /// The coordinate inside of an axis that stands for `x`; false: there is none.
-PENSTOCK_HD bool inside(double& x, std::uint64_t extent, Mode mode) {
+PENSTOCK_HD bool inside(double& x, std::uint64_t extent, Mode mode, bool spline) {
   const auto n = static_cast<double>(extent);
   if (!(x == x) || x > 1e15 || x < -1e15) return false;  // NaN, and what no index can name
+  if (spline && mode == Mode::nearest) return true;      // its coefficients go on, not its coordinates
   if (mode == Mode::grid_constant || (x >= 0 && x <= n - 1)) return true;
   const auto wrapped = [](double v, double length) { return v - length * std::floor(v / length); };
   switch (mode) {
@@ -125,7 +126,7 @@ struct SampleElement {
       const auto end = static_cast<double>(job.shape[d]) - 1;
       if (at[d] > end && at[d] <= end + job.last[d]) at[d] = end;
       if (at[d] < 0 && at[d] >= -job.last[d]) at[d] = 0;
-      if (!inside(at[d], job.shape[d], job.mode)) return false;
+      if (!inside(at[d], job.shape[d], job.mode, job.order > 1)) return false;
     }
     return true;
   }
