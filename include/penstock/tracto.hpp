@@ -13,24 +13,45 @@ namespace penstock {
 
 /// What is fitted to a voxel.
 enum class DwiModel : std::uint8_t {
-  dti,  ///< the tensor, by weighted least squares: fa, md, evals, evecs
-  csd,  ///< the fibre orientation distribution, by constrained spherical deconvolution: sh; and fa, response.json
+  dti,   ///< the tensor, by weighted least squares: fa, md, evals, evecs
+  csd,   ///< the fibre orientation distribution, by constrained spherical deconvolution: sh; and fa, response.json
+  csa,   ///< the orientation distribution of one shell in constant solid angle (Aganj et al. 2010): sh; and fa
+  opdt,  ///< the same by the orientation probability density transform (Tristan-Vega et al. 2010): sh; and fa
 };
+/// "dti", "csd", "csa", "opdt".
+std::string_view dwi_model_name(DwiModel model);
+/// Errors: invalid_argument, with the nearest name.
+Result<DwiModel> parse_dwi_model(std::string_view name);
+
+/// How a tensor is fitted.
+enum class TensorMethod : std::uint8_t {
+  wls,  ///< least squares of the logarithms, weighted by the signals that they gave (Chung et al. 2006)
+  ols,  ///< least squares of the logarithms
+};
+/// "wls", "ols".  Errors: invalid_argument, with the nearest name.
+Result<TensorMethod> parse_tensor_method(std::string_view name);
+std::string_view tensor_method_name(TensorMethod method);
 
 /// How the next direction is found.
 enum class TrackMethod : std::uint8_t {
   prob,     ///< drawn from the amplitudes within the angle
   det,      ///< the strongest within the angle
   closest,  ///< the peak that is closest to the last direction
+  boot,     ///< the closest peak of a model that is fitted anew at each point, to residuals that are shuffled
+  ptt,      ///< short arcs whose curvature is drawn by the amplitudes along longer ones (parallel transport)
 };
 
 /// How streamlines are made.  The defaults are those of `penstock track`; what is not set is chosen and reported.
 struct TrackOptions {
-  std::string bval, bvec;       ///< files of the gradients; empty: beside the volume, NAME.bval and NAME.bvec
-  double b0_threshold = 50;     ///< volumes of at most this b value (s/mm2) are unweighted
-  std::optional<double> shell;  ///< b value (s/mm2) of the shell that is deconvolved; default: that of most volumes
-  std::uint32_t sh_order = 8;   ///< even, 2 to 12; lowered when there are too few directions
-  double response_fa = 0.7;     ///< voxels of the response have a higher fractional anisotropy
+  std::string bval, bvec;         ///< files of the gradients; empty: beside the volume, NAME.bval and NAME.bvec
+  double b0_threshold = 50;       ///< volumes of at most this b value (s/mm2) are unweighted
+  std::optional<double> shell;    ///< b value (s/mm2) of the shell that is deconvolved; default: that of most volumes
+  std::optional<DwiModel> model;  ///< csd, csa, opdt; default csd, of boot opdt (boot: no csd)
+  std::optional<std::uint32_t> sh_order;  ///< even, 2 to 12; lowered for few directions; default 8, of csa and opdt 4
+  TensorMethod fit = TensorMethod::wls;
+  double smooth = 0.006;               ///< csa, opdt: weight of the Laplace-Beltrami penalty
+  double min_signal = 1;               ///< csa, opdt: lower signals count as this
+  double response_fa = 0.7;            ///< voxels of the response have a higher fractional anisotropy
   std::uint32_t response_radius = 10;  ///< voxels: half width of the box about the centre that they lie in
   std::uint32_t sphere = 362;          ///< directions of the half sphere, 16 to 1024
 
@@ -49,7 +70,14 @@ struct TrackOptions {
   double stop_below = 0.1;  ///< tracking goes on while the fractional anisotropy is above
   std::optional<double> step_mm;  ///< default: half the smallest voxel size
   double max_angle_deg = 60;      ///< between two steps
-  double pmf_threshold = 0.05;    ///< directions below this part of the strongest are left out
+  bool boot_retry = false;        ///< boot: up to five attempts until a peak is within the angle, not only until one is
+  std::uint32_t substeps = 20;    ///< ptt: arcs of a step
+  std::optional<double> min_radius_mm;    ///< ptt: of curvature; default that of max_angle_deg over a step
+  std::optional<double> probe_length_mm;  ///< ptt: of the arc that is looked along; default half a step
+  std::uint32_t probe_quality = 4;        ///< ptt: points along it
+  std::uint32_t probe_count = 1;          ///< ptt: probes about each of them; 1: on it
+  std::optional<double> probe_radius_mm;  ///< ptt: of the circle that they lie on; default half a voxel
+  double pmf_threshold = 0.05;            ///< directions below this part of the strongest are left out
   double min_length_mm = 5;
   double max_length_mm = 500;
 
@@ -57,7 +85,7 @@ struct TrackOptions {
   bool force = false;                 ///< replace an existing file
 };
 
-/// "prob", "det", "closest".
+/// "prob", "det", "closest", "boot", "ptt".
 std::string_view track_method_name(TrackMethod method);
 /// Errors: invalid_argument, with the nearest name.
 Result<TrackMethod> parse_track_method(std::string_view name);
@@ -89,9 +117,9 @@ Result<TrackSummary> track(const std::string& dwi, const std::string& out, const
 
 /// Fits a diffusion volume and writes maps into the folder `out`, which is made if absent: NAME.nii.gz, float32, with
 /// the transformation of `dwi`.  dti: fa, md (mm2/s), evals (x, y, z, 3), evecs (x, y, z, 9: of the largest first);
-/// csd: fa, sh (x, y, z, coefficients of the legacy basis of Descoteaux), response.json {evals, s0}; voxels whose FA is
-/// not above how.stop_below hold 0 in sh.  Of `how` the gradients, shell, order, response and stop_below count. Errors:
-/// as track.  Memory: the volume as float32 and the maps.
+/// csd, csa, opdt: fa, sh (x, y, z, coefficients of the legacy basis of Descoteaux), of csd response.json {evals, s0};
+/// voxels whose FA is not above how.stop_below hold 0 in sh.  Of `how` the gradients, shell, order, fit, response,
+/// smooth, min_signal and stop_below count. Errors: as track.  Memory: the volume as float32 and the maps.
 Result<TrackSummary> fit_dwi(const std::string& dwi, const std::string& out, DwiModel model, const TrackOptions& how,
                              const Options& options);
 

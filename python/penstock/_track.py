@@ -9,10 +9,13 @@ from . import _core
 from ._options import Bytes, Deadline
 from ._options import options as _options
 
-Method: TypeAlias = Literal["prob", "det", "closest"]
-"""How the next direction is found: drawn, the strongest, or the closest peak, within the angle."""
-Model: TypeAlias = Literal["dti", "csd"]
-"""The diffusion tensor, or constrained spherical deconvolution."""
+Method: TypeAlias = Literal["prob", "det", "closest", "boot", "ptt"]
+"""How the next direction is found: drawn, the strongest, or the closest peak, within the angle; the closest peak of a
+residual bootstrap; by parallel transport."""
+Model: TypeAlias = Literal["dti", "csd", "csa", "opdt"]
+"""The diffusion tensor, constrained spherical deconvolution, or an orientation distribution of one shell."""
+Fit: TypeAlias = Literal["wls", "ols"]
+"""The tensor by weighted or ordinary least squares."""
 PathLike: TypeAlias = str | os.PathLike[str]
 
 
@@ -24,11 +27,22 @@ def track(
     bvec: PathLike | None = None,
     b0_threshold: float | None = None,
     shell: float | None = None,
+    model: Model | None = None,
+    fit: Fit | None = None,
     sh_order: int | None = None,
     response_fa: float | None = None,
     response_radius: int | None = None,
+    smooth: float | None = None,
+    min_signal: float | None = None,
     sphere: int | None = None,
     method: Method | None = None,
+    boot_retry: bool | None = None,
+    substeps: int | None = None,
+    min_radius_mm: float | None = None,
+    probe_length_mm: float | None = None,
+    probe_quality: int | None = None,
+    probe_count: int | None = None,
+    probe_radius_mm: float | None = None,
     seeds: int | None = None,
     seeds_per_voxel: int | None = None,
     seed_image: PathLike | None = None,
@@ -69,11 +83,22 @@ def track(
         "bvec": _path(bvec),
         "b0_threshold": b0_threshold,
         "shell": shell,
+        "model": model,
+        "fit": fit,
         "sh_order": sh_order,
         "response_fa": response_fa,
         "response_radius": response_radius,
+        "smooth": smooth,
+        "min_signal": min_signal,
         "sphere": sphere,
         "method": method,
+        "boot_retry": boot_retry,
+        "substeps": substeps,
+        "min_radius_mm": min_radius_mm,
+        "probe_length_mm": probe_length_mm,
+        "probe_quality": probe_quality,
+        "probe_count": probe_count,
+        "probe_radius_mm": probe_radius_mm,
         "seeds": seeds,
         "seeds_per_voxel": seeds_per_voxel,
         "seed_image": _path(seed_image),
@@ -106,9 +131,12 @@ def fit_dwi(
     bvec: PathLike | None = None,
     b0_threshold: float | None = None,
     shell: float | None = None,
+    fit: Fit | None = None,
     sh_order: int | None = None,
     response_fa: float | None = None,
     response_radius: int | None = None,
+    smooth: float | None = None,
+    min_signal: float | None = None,
     stop_below: float | None = None,
     force: bool = False,
     budget: Bytes | None = None,
@@ -120,16 +148,19 @@ def fit_dwi(
     The options are those of ``penstock dwi fit``, whose page has their defaults.
 
     model: "dti" writes fa, md (mm2/s), evals (x, y, z, 3), evecs (x, y, z, 9); "csd" writes fa, sh (x, y, z,
-        coefficients) and response.json.
+        coefficients) and response.json; "csa" and "opdt" write fa and sh.
     """
     named = {
         "bval": _path(bval),
         "bvec": _path(bvec),
         "b0_threshold": b0_threshold,
         "shell": shell,
+        "fit": fit,
         "sh_order": sh_order,
         "response_fa": response_fa,
         "response_radius": response_radius,
+        "smooth": smooth,
+        "min_signal": min_signal,
         "stop_below": stop_below,
         "force": force,
     }

@@ -33,7 +33,15 @@ void bind_track(nb::module_& m) {
       .def_rw("bvec", &TrackOptions::bvec)
       .def_rw("b0_threshold", &TrackOptions::b0_threshold)
       .def_rw("shell", &TrackOptions::shell, nb::arg().none())
-      .def_rw("sh_order", &TrackOptions::sh_order)
+      .def_prop_rw(
+          "model", [](const TrackOptions& how) { return how.model ? std::string(dwi_model_name(*how.model)) : ""; },
+          [](TrackOptions& how, const std::string& name) { how.model = unwrap(parse_dwi_model(name), "model"); })
+      .def_prop_rw(
+          "fit", [](const TrackOptions& how) { return std::string(tensor_method_name(how.fit)); },
+          [](TrackOptions& how, const std::string& name) { how.fit = unwrap(parse_tensor_method(name), "fit"); })
+      .def_rw("sh_order", &TrackOptions::sh_order, nb::arg().none())
+      .def_rw("smooth", &TrackOptions::smooth)
+      .def_rw("min_signal", &TrackOptions::min_signal)
       .def_rw("response_fa", &TrackOptions::response_fa)
       .def_rw("response_radius", &TrackOptions::response_radius)
       .def_rw("sphere", &TrackOptions::sphere)
@@ -53,6 +61,13 @@ void bind_track(nb::module_& m) {
       .def_rw("stop_below", &TrackOptions::stop_below)
       .def_rw("step_mm", &TrackOptions::step_mm, nb::arg().none())
       .def_rw("max_angle_deg", &TrackOptions::max_angle_deg)
+      .def_rw("boot_retry", &TrackOptions::boot_retry)
+      .def_rw("substeps", &TrackOptions::substeps)
+      .def_rw("min_radius_mm", &TrackOptions::min_radius_mm, nb::arg().none())
+      .def_rw("probe_length_mm", &TrackOptions::probe_length_mm, nb::arg().none())
+      .def_rw("probe_quality", &TrackOptions::probe_quality)
+      .def_rw("probe_count", &TrackOptions::probe_count)
+      .def_rw("probe_radius_mm", &TrackOptions::probe_radius_mm, nb::arg().none())
       .def_rw("pmf_threshold", &TrackOptions::pmf_threshold)
       .def_rw("min_length_mm", &TrackOptions::min_length_mm)
       .def_rw("max_length_mm", &TrackOptions::max_length_mm)
@@ -88,10 +103,8 @@ void bind_track(nb::module_& m) {
       "fit_dwi",
       [](const std::string& dwi, const std::string& out, const std::string& model, const TrackOptions& how,
          const JobOptions& job) {
-        if (model != "dti" && model != "csd") throw nb::value_error("model must be 'dti' or 'csd'");
-        return run_summary(job, "", [&](const Options& o) {
-          return fit_dwi(dwi, out, model == "csd" ? DwiModel::csd : DwiModel::dti, how, o);
-        });
+        const DwiModel which = unwrap(parse_dwi_model(model), "model");
+        return run_summary(job, "", [&](const Options& o) { return fit_dwi(dwi, out, which, how, o); });
       },
       nb::arg("dwi"), nb::arg("out"), nb::arg("model"), nb::arg("how"), nb::arg("options"));
 }

@@ -9,7 +9,7 @@
 namespace penstock::tracto {
 
 Result<std::unique_ptr<TractogramWriter>> begin_tractogram(const std::string& path, const ImageGrid& grid,
-                                                           bool replace) {
+                                                           const PerStreamline& says, bool replace) {
   const std::string ending = std::filesystem::path(path).extension().string();
   if (ending != ".trx" && ending != ".trk" && ending != ".tck")
     return Error(ErrorCode::invalid_argument, path + ": the name must end in .trx, .trk or .tck");
@@ -17,9 +17,9 @@ Result<std::unique_ptr<TractogramWriter>> begin_tractogram(const std::string& pa
   if (std::filesystem::is_directory(path, code)) return Error(ErrorCode::is_directory, path + ": is a directory");
   if (!replace && std::filesystem::exists(path, code))
     return Error(ErrorCode::already_exists, path + ": is there already").set_hint("--force replaces it.");
-  if (ending == ".trk") return begin_trk(path, grid);
+  if (ending == ".trk") return begin_trk(path, grid, says);
   if (ending == ".tck") return begin_tck(path);
-  return begin_trx(path, grid);
+  return begin_trx(path, grid, says);
 }
 
 }  // namespace penstock::tracto

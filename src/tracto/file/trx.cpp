@@ -38,7 +38,8 @@ struct Spool {
 
 class TrxWriter final : public TractogramWriter {
  public:
-  TrxWriter(std::string path, const ImageGrid& grid) : path_(std::move(path)), grid_(grid) {}
+  TrxWriter(std::string path, const ImageGrid& grid, const PerStreamline& says)
+      : path_(std::move(path)), grid_(grid), says_(says) {}
 
   Status begin() {
     std::error_code code;
@@ -46,8 +47,11 @@ class TrxWriter final : public TractogramWriter {
       PENSTOCK_ASSIGN(replaced_, zip::open_source(path_));
     }
     PENSTOCK_ASSIGN(zip_, zip::Writer::begin(path_));
-    for (const char* name : {"positions.3.float32", "offsets.uint64", "dps/seed.3.float32", "dps/seed_index.uint64",
-                             "dps/length_mm.float32", "dps/reason.2.uint8"}) {
+    std::vector<const char*> names = {"positions.3.float32", "offsets.uint64", "dps/length_mm.float32"};
+    if (says_.seed_points) names.push_back("dps/seed.3.float32");
+    if (says_.seed_numbers) names.push_back("dps/seed_index.uint64");
+    if (says_.reasons) names.push_back("dps/reason.2.uint8");
+    for (const char* name : names) {
       members_.push_back(std::make_unique<Spool>());
       members_.back()->name = name;
       PENSTOCK_TRY(members_.back()->begin());
@@ -62,9 +66,11 @@ class TrxWriter final : public TractogramWriter {
       points_ += batch.lengths[i];
     }
     streamlines_ += batch.lengths.size();
-    const ByteView parts[] = {std::as_bytes(batch.points),      std::as_bytes(std::span(offsets)),
-                              std::as_bytes(batch.seed_points), std::as_bytes(batch.seed_numbers),
-                              std::as_bytes(batch.lengths_mm),  std::as_bytes(batch.reasons)};
+    std::vector<ByteView> parts = {std::as_bytes(batch.points), std::as_bytes(std::span(offsets)),
+                                   std::as_bytes(batch.lengths_mm)};
+    if (says_.seed_points) parts.push_back(std::as_bytes(batch.seed_points));
+    if (says_.seed_numbers) parts.push_back(std::as_bytes(batch.seed_numbers));
+    if (says_.reasons) parts.push_back(std::as_bytes(batch.reasons));
     for (std::size_t i = 0; i < members_.size(); ++i) PENSTOCK_TRY_IN(members_[i]->write(parts[i]), path_);
     return {};
   }
@@ -102,6 +108,7 @@ class TrxWriter final : public TractogramWriter {
  private:
   std::string path_;
   ImageGrid grid_;
+  PerStreamline says_;
   std::unique_ptr<zip::Writer> zip_;
   std::shared_ptr<const zip::FileSource> replaced_;
   std::vector<std::unique_ptr<Spool>> members_;
@@ -110,8 +117,9 @@ class TrxWriter final : public TractogramWriter {
 
 }  // namespace
 
-Result<std::unique_ptr<TractogramWriter>> begin_trx(const std::string& path, const ImageGrid& grid) {
-  auto writer = std::make_unique<TrxWriter>(path, grid);
+Result<std::unique_ptr<TractogramWriter>> begin_trx(const std::string& path, const ImageGrid& grid,
+                                                    const PerStreamline& says) {
+  auto writer = std::make_unique<TrxWriter>(path, grid, says);
   PENSTOCK_TRY(writer->begin());
   return std::unique_ptr<TractogramWriter>(std::move(writer));
 }

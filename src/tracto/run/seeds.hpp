@@ -15,7 +15,7 @@ struct SeedParams {
 
 /// The point of seed `number`, within half a voxel of the centre of one of `list`'s voxels ((z, y, x) as one number).
 PENSTOCK_HD Vec3 seed_point(const SeedParams& s, const std::uint32_t* list, std::uint64_t number) {
-  const DrawKey key = {{s.random_seed[0], s.random_seed[1]}, number, 0, 2};
+  const DrawKey key = {{s.random_seed[0], s.random_seed[1]}, number, 0, kSeedHalf};
   const Philox random = draw(key, 0, 0);
   const std::uint32_t chosen = s.per_voxel == 0 ? mul_high(random.word[3], s.voxels)
                                                 : static_cast<std::uint32_t>(number / s.per_voxel % s.voxels);

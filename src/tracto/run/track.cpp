@@ -9,7 +9,7 @@
 #include "exec/budget.hpp"
 #include "penstock/tracto.hpp"
 #include "tracto/file/tractogram.hpp"
-#include "tracto/run/prepare.hpp"
+#include "tracto/run/field.hpp"
 
 namespace penstock {
 namespace {
@@ -105,34 +105,45 @@ Result<TrackSummary> run(const std::string& dwi, const std::string& out, const T
         volume.data.size() * 4);
   PENSTOCK_ASSIGN(const Gradients gradients, load_gradients(dwi, how, volume.volumes));
   const ImageGrid grid{volume.dims, volume.world_from_voxel};
-  PENSTOCK_ASSIGN(const std::unique_ptr<TractogramWriter> file, begin_tractogram(out, grid, how.force));
+  PENSTOCK_ASSIGN(const std::unique_ptr<TractogramWriter> file,
+                  begin_tractogram(out, grid, {true, true, true}, how.force));
 
   Job job(quiet, "track", 0, plan.threads);
   lap.seconds();
-  PENSTOCK_ASSIGN(std::vector<float> fa, fit_fa(job, volume, gradients));
-  stage("tensor", cpu, fmt::format("weighted least squares over {} volumes", gradients.size()), fa.size() * 4);
-  PENSTOCK_ASSIGN(const FibreResponse response, fit_response(volume, gradients, how));
-  std::copy(response.evals.begin(), response.evals.end(), summary.response_evals);
-  summary.response_s0 = response.s0;
-  summary.response_voxels = response.voxels;
-  stage("response", "cpu", fmt::format("{} voxels about the centre with FA above {}", response.voxels, how.response_fa),
-        0);
-  PENSTOCK_ASSIGN(const CsdPlan csd, plan_csd(gradients, how));
+  PENSTOCK_ASSIGN(std::vector<float> fa, fit_fa(job, volume, gradients, how.fit));
+  stage("tensor", cpu, fmt::format("{} over {} volumes", tensor_method_name(how.fit), gradients.size()), fa.size() * 4);
+  const DwiModel model = model_of(how);
+  FibreResponse response;
+  if (model == DwiModel::csd) {
+    PENSTOCK_ASSIGN(response, fit_response(volume, gradients, how));
+    std::copy(response.evals.begin(), response.evals.end(), summary.response_evals);
+    summary.response_s0 = response.s0;
+    summary.response_voxels = response.voxels;
+    stage("response", "cpu",
+          fmt::format("{} voxels about the centre with FA above {}", response.voxels, how.response_fa), 0);
+  }
+  PENSTOCK_ASSIGN(const ModelPlan fitted, plan_model(gradients, how, model));
+  VoxelFit fit;
+  if (how.method != TrackMethod::boot) {
+    PENSTOCK_ASSIGN(fit, make_voxel_fit(gradients, fitted, response, how));
+  }
   HostField field;
   PENSTOCK_TRY(apply_maps(volume, how, quiet, fa));
-  PENSTOCK_ASSIGN(summary.fitted_voxels, fit_field(job, volume, gradients, csd, response, how, std::move(fa), field));
+  PENSTOCK_TRY(make_field(job, volume, gradients, fitted, fit, how, std::move(fa), field));
+  summary.fitted_voxels = field.seed_voxels.size();
   PENSTOCK_TRY(place_seeds(volume, how, quiet, field));
   volume.data = {};
-  stage("csd", cpu,
-        fmt::format("{}, order {}; {} voxels with {} above {}", csd.reason, csd.order, summary.fitted_voxels,
-                    how.stop.empty() ? "FA" : how.stop, how.stop_below),
-        field.pmf.size() * 2);
-  summary.fit_seconds =
-      summary.report.stages[1].seconds + summary.report.stages[2].seconds + summary.report.stages[3].seconds;
+  stage(std::string(dwi_model_name(model)), cpu,
+        fmt::format("{}, order {}; {} voxels with {} above {}{}", fitted.reason, fitted.order, summary.fitted_voxels,
+                    how.stop.empty() ? "FA" : how.stop, how.stop_below,
+                    how.method == TrackMethod::boot ? ", fitted while tracking" : ""),
+        field.pmf.size() * 2 + field.signal.size() * 4);
+  for (std::size_t i = 1; i < summary.report.stages.size(); ++i)
+    summary.fit_seconds += summary.report.stages[i].seconds;
 
   PENSTOCK_ASSIGN(const std::unique_ptr<Tracker> tracker, make_tracker(field, device));
   const std::uint64_t all = how.seeds > 0 ? how.seeds : field.seed_voxels.size() * std::uint64_t{how.seeds_per_voxel};
-  const double step_mm = static_cast<double>(field.params.step_voxel[0]) * volume.voxel_size_mm()[0];
+  const double step_mm = field.step_mm;
   double write_seconds = 0;
   lap.seconds();
   for (std::uint64_t done = 0; done < all;) {
