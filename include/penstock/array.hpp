@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "penstock/api.hpp"
 #include "penstock/dataset.hpp"
 #include "penstock/device.hpp"
 #include "penstock/options.hpp"
@@ -28,7 +29,7 @@ struct Target {
 };
 
 /// Where each chunk of a region is and what will be read for it.  Printable.
-struct Plan {
+struct PENSTOCK_API Plan {
   Region region;
   std::uint64_t chunks = 0;         ///< innermost chunks touched
   std::uint64_t objects = 0;        ///< keys touched (chunks or shards)
@@ -47,7 +48,7 @@ struct Plan {
 class CodecChain;  // src/codec/chain.hpp
 
 /// An array in a store.  Copies share the store and the shard index cache.  Thread-safe.
-class Array {
+class PENSTOCK_API Array {
  public:
   /// Opens the array at `path` ("" = the root of the store).
   /// Errors: not_found, invalid_metadata, unsupported (codec, dtype or extension, by name).
@@ -113,7 +114,7 @@ struct ReadItem {
   Target target;
 };
 /// Reads all items.  Errors: as Array::read, with the array's path in front.
-Result<Report> read_many(std::span<const ReadItem> items, const Options& options, Arena* arena = nullptr);
+PENSTOCK_API Result<Report> read_many(std::span<const ReadItem> items, const Options& options, Arena* arena = nullptr);
 
 /// Several writes in one call: their chunks share workers and budget.
 struct WriteItem {
@@ -122,10 +123,10 @@ struct WriteItem {
   Target source;
 };
 /// Writes all items, in no order: where two of them touch the same element, either may win.  Errors: as Array::write.
-Result<Report> write_many(std::span<const WriteItem> items, const Options& options);
+PENSTOCK_API Result<Report> write_many(std::span<const WriteItem> items, const Options& options);
 
 /// A group in a store.
-class Group {
+class PENSTOCK_API Group {
  public:
   /// Opens the group at `path` ("" = the root of the store).  Errors: not_found, invalid_metadata.
   static Result<Group> open(std::shared_ptr<Store> store, std::string_view path);
@@ -160,9 +161,10 @@ class Group {
 /// Array or Group at a path or URL ("vol.zarr/0", "x.zip").  With Links::inside the store is the whole hierarchy of
 /// directories with metadata that the path ends in.
 using Node = std::variant<Array, Group>;
-Result<Node> open(const std::string& url, StoreMode mode = StoreMode::read, const StoreOptions& options = {});
+PENSTOCK_API Result<Node> open(const std::string& url, StoreMode mode = StoreMode::read,
+                               const StoreOptions& options = {});
 /// Array or Group at `path` of a store ("" = its root).  Its metadata is read once.
 /// Errors: not_found, invalid_metadata, unsupported (codec, dtype or extension, by name).
-Result<Node> open(std::shared_ptr<Store> store, std::string_view path);
+PENSTOCK_API Result<Node> open(std::shared_ptr<Store> store, std::string_view path);
 
 }  // namespace penstock

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "penstock/api.hpp"
 #include "penstock/error.hpp"
 
 namespace penstock {
@@ -21,7 +22,7 @@ inline ByteView as_bytes(std::string_view text) { return std::as_bytes(std::span
 inline std::string_view as_text(ByteView bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
 /// Owned host memory, 64-byte aligned, not initialised when it grows.  Capacity counts towards `host_bytes_in_use`.
-class Bytes {
+class PENSTOCK_API Bytes {
  public:
   Bytes() = default;
   Bytes(Bytes&& other) noexcept;
@@ -63,12 +64,12 @@ class Bytes {
 };
 
 /// Bytes held now by all live `Bytes` of the process, and the highest value since the last reset.
-std::uint64_t host_bytes_in_use();
-std::uint64_t host_bytes_peak();
-void reset_host_bytes_peak();
+PENSTOCK_API std::uint64_t host_bytes_in_use();
+PENSTOCK_API std::uint64_t host_bytes_peak();
+PENSTOCK_API void reset_host_bytes_peak();
 
 /// Memory of variable-length elements: blocks live as long as the arena.  Thread-safe.
-class Arena {
+class PENSTOCK_API Arena {
  public:
   Arena() = default;
   Arena(const Arena&) = delete;

@@ -8,12 +8,13 @@
 #include <optional>
 #include <string_view>
 
+#include "penstock/api.hpp"
 #include "penstock/error.hpp"
 
 namespace penstock {
 
 /// Shared flag that asks running work to stop.  Copies refer to the same flag.  Safe to set from a signal handler.
-class CancelToken {
+class PENSTOCK_API CancelToken {
  public:
   CancelToken() : flag_(std::make_shared<std::atomic<bool>>(false)) {}
   void cancel() const { flag_->store(true, std::memory_order_relaxed); }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "penstock/api.hpp"
 #include "penstock/array.hpp"
 #include "penstock/pyramid.hpp"
 
@@ -22,7 +23,7 @@ struct CopyChanges {
   std::optional<std::string> dimension_separator;
 };
 /// The dataset that `copy` would write.
-Result<Dataset> copied_dataset(const Dataset& from, const CopyChanges& changes);
+PENSTOCK_API Result<Dataset> copied_dataset(const Dataset& from, const CopyChanges& changes);
 
 /// Whether a copy goes on with one that was stopped, and keeps the objects that it wrote.
 enum class Resume : std::uint8_t { no, yes };
@@ -45,7 +46,7 @@ struct PlannedArray {
   std::string lost;      ///< what cannot be carried into the other zarr version; empty: nothing
 };
 /// All arrays that `copy` would write, in its order; nothing is written.  Errors: those that `copy` would begin with.
-Result<std::vector<PlannedArray>> plan_copy(const Node& from, const CopyOptions& how);
+PENSTOCK_API Result<std::vector<PlannedArray>> plan_copy(const Node& from, const CopyOptions& how);
 
 /// Copies a node to `path` of the store at `url` in bounded memory.  A node is written after what is below it, its
 /// metadata after its elements, so that a copy that is stopped opens as nothing; the file `.penstock-copy.json` says
@@ -56,13 +57,14 @@ Result<std::vector<PlannedArray>> plan_copy(const Node& from, const CopyOptions&
 /// Where neither can be (memory://, a parent directory that may not be written to) all of the source is read once
 /// before anything is removed.
 /// Errors: already_exists (naming what differs), invalid_argument (the places overlap), those of reading and writing.
-Result<Report> copy(const Node& from, const std::string& url, std::string_view path, const CopyOptions& how,
-                    const Options& options);
+PENSTOCK_API Result<Report> copy(const Node& from, const std::string& url, std::string_view path,
+                                 const CopyOptions& how, const Options& options);
 /// As above, into a store that is open.  A directory that is replaced is not written beside: its handles stay valid.
-Result<Report> copy(const Node& from, const std::shared_ptr<Store>& to_store, std::string_view to_path,
-                    const CopyOptions& how, const Options& options);
+PENSTOCK_API Result<Report> copy(const Node& from, const std::shared_ptr<Store>& to_store, std::string_view to_path,
+                                 const CopyOptions& how, const Options& options);
 /// As above, of one array.
-Result<Report> copy(const Array& from, std::shared_ptr<Store> to_store, std::string_view to_path,
-                    const CopyChanges& changes, Array::IfExists if_exists, Resume resume, const Options& options);
+PENSTOCK_API Result<Report> copy(const Array& from, std::shared_ptr<Store> to_store, std::string_view to_path,
+                                 const CopyChanges& changes, Array::IfExists if_exists, Resume resume,
+                                 const Options& options);
 
 }  // namespace penstock

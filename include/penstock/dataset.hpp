@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "penstock/api.hpp"
 #include "penstock/bytes.hpp"
 #include "penstock/dtype.hpp"
 #include "penstock/error.hpp"
@@ -26,7 +27,7 @@ struct CodecSpec {
 };
 
 /// Each chunk is an object; how its coordinates become the key.
-struct KeyEncoding {
+struct PENSTOCK_API KeyEncoding {
   /// Form of the keys.
   enum class Kind : std::uint8_t { standard, v2 };
   Kind kind = Kind::standard;  ///< standard: "c/0/1/2"; v2: "0.1.2"
@@ -84,7 +85,7 @@ struct Dimension {
   bool operator==(const Dimension&) const = default;
 };
 /// Dimensions of which only the names are known.
-std::vector<Dimension> named_dimensions(std::span<const std::optional<std::string>> names);
+PENSTOCK_API std::vector<Dimension> named_dimensions(std::span<const std::optional<std::string>> names);
 
 /// A map of space: output = the 3 x 3 matrix applied to the input, plus the last column.
 struct Affine {
@@ -100,12 +101,12 @@ struct FormatInfo {
   std::string extra = {};
 };
 /// "Zarr v3", "NIfTI-1", "BigTIFF".
-std::string format_title(const FormatInfo& format);
+PENSTOCK_API std::string format_title(const FormatInfo& format);
 /// Version of zarr; nullopt for another format.
-std::optional<int> zarr_format(const FormatInfo& format);
+PENSTOCK_API std::optional<int> zarr_format(const FormatInfo& format);
 
 /// An array as its metadata describes it.
-struct Dataset {
+struct PENSTOCK_API Dataset {
   FormatInfo format;
   Shape shape;
   DType dtype;

@@ -7,12 +7,13 @@
 #include <string_view>
 #include <vector>
 
+#include "penstock/api.hpp"
 #include "penstock/error.hpp"
 
 namespace penstock {
 
 /// A processor: "cpu", "cuda:0".
-struct Device {
+struct PENSTOCK_API Device {
   /// Kinds of processor.
   enum class Type : std::uint8_t { cpu, cuda };
   Type type = Type::cpu;
@@ -34,14 +35,14 @@ struct DeviceInfo {
   int compute_capability = 0;  ///< CUDA: 90
 };
 /// All devices that can be used now, the CPU last.
-std::vector<DeviceInfo> devices();
+PENSTOCK_API std::vector<DeviceInfo> devices();
 /// Why there is no CUDA device ("built without CUDA", "no driver", ...); empty when there is one.
-std::string cuda_unavailable_reason();
+PENSTOCK_API std::string cuda_unavailable_reason();
 
 class Backend;  // src/device/backend.hpp
 
 /// A queue of work on one device.  Copies refer to the same queue.  On the CPU it is nothing.
-class Stream {
+class PENSTOCK_API Stream {
  public:
   Stream() = default;  ///< the CPU
   [[nodiscard]] Device device() const { return device_; }
@@ -61,7 +62,7 @@ class Stream {
 };
 
 /// A mark in a Stream.
-class Event {
+class PENSTOCK_API Event {
  public:
   /// Marks what is in the stream now.
   static Result<Event> record(const Stream& stream);
@@ -78,7 +79,7 @@ class Event {
 class Memory;
 
 /// Owned memory of a device.  Freed in the order of the stream it was allocated on.
-class Buffer {
+class PENSTOCK_API Buffer {
  public:
   Buffer() = default;
   Buffer(Buffer&&) noexcept;
@@ -102,7 +103,7 @@ class Buffer {
 };
 
 /// Where Buffers come from.  Implementations: the device's own pool with a cap; a foreign allocator.
-class Memory : public std::enable_shared_from_this<Memory> {
+class PENSTOCK_API Memory : public std::enable_shared_from_this<Memory> {
  public:
   virtual ~Memory() = default;
   /// `bytes` at `alignment`, usable by later work of `stream`.  Not initialised.  Errors: out_of_memory.
@@ -122,7 +123,7 @@ class Memory : public std::enable_shared_from_this<Memory> {
 };
 
 /// Copies between any two devices in the order of `stream`; returns before the copy is done unless both are the CPU.
-Status copy_async(void* to, Device to_device, const void* from, Device from_device, std::uint64_t bytes,
-                  const Stream& stream);
+PENSTOCK_API Status copy_async(void* to, Device to_device, const void* from, Device from_device, std::uint64_t bytes,
+                               const Stream& stream);
 
 }  // namespace penstock

@@ -2,16 +2,17 @@
 #pragma once
 #include <memory>
 
+#include "penstock/api.hpp"
 #include "penstock/device.hpp"
 
 namespace penstock {
 
 /// The CUDA device whose memory holds `address`.  Errors: no_device (with the reason), invalid_argument (memory of
 /// none).
-Result<Device> cuda_device_of(const void* address);
+PENSTOCK_API Result<Device> cuda_device_of(const void* address);
 
 /// The pool of the process for what is given to callers: no cap, the driver's limit is the limit.  Errors: no_device,
 /// device_error.
-Result<std::shared_ptr<Memory>> result_memory(Device device);
+PENSTOCK_API Result<std::shared_ptr<Memory>> result_memory(Device device);
 
 }  // namespace penstock

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "penstock/api.hpp"
 #include "penstock/error.hpp"
 
 namespace penstock {
@@ -29,7 +30,7 @@ enum class Kind : std::uint8_t {
 struct Field;
 
 /// A data type.  `size_bytes` is the size of one element in memory (16, a VlenRef, for the variable-length kinds).
-struct DType {
+struct PENSTOCK_API DType {
   Kind kind = Kind::unsigned_int;
   std::uint32_t size_bytes = 1;
   std::string unit;  ///< datetime, timedelta: "ns", "us", "ms", "s", "m", "h", "D", "W", "M", "Y", "generic", ...
@@ -95,6 +96,6 @@ inline DType DType::complex128() { return {Kind::complex, 16, {}, 1, {}}; }
 
 /// Reads the names of core types: "bool", "int8".."uint64", "float16/32/64", "bfloat16", "complex64/128", "r16",
 /// "string", "bytes" (variable length).  Errors: invalid_argument, naming what was given.
-Result<DType> parse_dtype_name(std::string_view name);
+PENSTOCK_API Result<DType> parse_dtype_name(std::string_view name);
 
 }  // namespace penstock

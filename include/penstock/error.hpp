@@ -13,21 +13,22 @@ namespace penstock {
 /// Kinds of error; the rows are in error_codes.def.
 enum class ErrorCode : std::uint8_t {
 #define PENSTOCK_ERROR(name, meaning, python, exit_code) name,
+#include "penstock/api.hpp"
 #include "penstock/error_codes.def"
 #undef PENSTOCK_ERROR
 };
 
 /// Name of the code as written in error_codes.def, e.g. "corrupt_data".
-[[nodiscard]] std::string_view error_name(ErrorCode code);
+[[nodiscard]] PENSTOCK_API std::string_view error_name(ErrorCode code);
 /// What the code means, e.g. "corrupt data".
-[[nodiscard]] std::string_view error_meaning(ErrorCode code);
+[[nodiscard]] PENSTOCK_API std::string_view error_meaning(ErrorCode code);
 /// Python exception that the bindings raise for the code, e.g. "penstock.CorruptDataError".
-[[nodiscard]] std::string_view error_python_type(ErrorCode code);
+[[nodiscard]] PENSTOCK_API std::string_view error_python_type(ErrorCode code);
 /// Exit code of the command `penstock` for the code.
-[[nodiscard]] int error_exit_code(ErrorCode code);
+[[nodiscard]] PENSTOCK_API int error_exit_code(ErrorCode code);
 
 /// One failure: a code, a message, and the context added on the way up, outermost first.
-class Error {
+class PENSTOCK_API Error {
  public:
   Error(ErrorCode code, std::string message) : code_(code), message_(std::move(message)) {}
 
@@ -58,7 +59,7 @@ class Error {
 };
 
 /// Thrown by Result<T>::value() only; the library itself never throws on purpose.
-class Exception : public std::runtime_error {
+class PENSTOCK_API Exception : public std::runtime_error {
  public:
   explicit Exception(Error error) : std::runtime_error(error.message()), error_(std::move(error)) {}
   [[nodiscard]] const Error& error() const { return error_; }

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "penstock/api.hpp"
 #include "penstock/bytes.hpp"
 #include "penstock/control.hpp"
 #include "penstock/error.hpp"
@@ -13,7 +14,7 @@
 namespace penstock {
 
 /// Which bytes of an object.
-struct ByteRange {
+struct PENSTOCK_API ByteRange {
   /// How the part is named.
   enum class Kind : std::uint8_t {
     whole,  ///< all of them
@@ -39,7 +40,7 @@ class ObjectPin {
 };
 
 /// The version of an object that an answer is of.
-struct ObjectVersion {
+struct PENSTOCK_API ObjectVersion {
   /// Fingerprint, equal for equal versions, for keeping what was learnt of it; 0: not known, nothing may be kept.
   std::uint64_t number = 0;
   /// Leads to this very version while it is held, also where the number is not known.

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "penstock/api.hpp"
 #include "penstock/control.hpp"
 #include "penstock/device.hpp"
 #include "penstock/error.hpp"
@@ -50,7 +51,7 @@ struct OpenFile;
 
 /// A request that has been started.  Copies refer to the same one.  It holds the file and `IoOptions::keep`; to drop it
 /// is to let it run.
-class IoFuture {
+class PENSTOCK_API IoFuture {
  public:
   IoFuture() = default;
   explicit IoFuture(std::shared_ptr<io::Request> request) : request_(std::move(request)) {}
@@ -87,7 +88,7 @@ struct PageCount {
 /// All or an error: a request that does not move every byte fails, also where the file ends before.  Where one piece of
 /// it fails, the others have ended before the error is seen.  What a failed request leaves in the memory, or in its
 /// part of the file, is unspecified.
-class File {
+class PENSTOCK_API File {
  public:
   /// `flags` as of fopen: "r", "r+", "w" (made, emptied), "w+", "a" (made, not emptied: a write's offset counts from
   /// the end that the file had when it was opened), "a+"; a "b" among them says nothing. Errors: invalid_argument
@@ -138,6 +139,6 @@ class File {
 };
 
 /// Waits until no request of the process is under way.  A program that ends meanwhile loses what it had not written.
-void wait_for_io();
+PENSTOCK_API void wait_for_io();
 
 }  // namespace penstock

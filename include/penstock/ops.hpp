@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "penstock/api.hpp"
 #include "penstock/array.hpp"
 #include "penstock/bytes.hpp"
 #include "penstock/copy.hpp"
@@ -23,7 +24,7 @@ struct OpCall {
 };
 /// Reads "gaussian_filter sigma=2,1,1 mode=nearest": numbers, true, false, words, and lists of them with commas.
 /// Errors: invalid_argument (syntax).
-Result<OpCall> parse_op_call(std::string_view text);
+PENSTOCK_API Result<OpCall> parse_op_call(std::string_view text);
 
 /// What there is to know of an operator.
 struct OpInfo {
@@ -32,7 +33,7 @@ struct OpInfo {
   std::string arguments;  ///< with their defaults: "sigma, order=0, mode=reflect"
 };
 /// All operators that a chain can hold.
-std::vector<OpInfo> operators();
+PENSTOCK_API std::vector<OpInfo> operators();
 
 /// Type and shape of a whole array.
 struct ArrayInfo {
@@ -40,7 +41,7 @@ struct ArrayInfo {
   Shape shape;
 };
 /// What comes out of operators.  Errors: those of the calls: invalid_argument, unsupported.
-Result<ArrayInfo> result_of(std::span<const OpCall> calls, const ArrayInfo& input);
+PENSTOCK_API Result<ArrayInfo> result_of(std::span<const OpCall> calls, const ArrayInfo& input);
 
 /// Applies operators one after the other to elements in memory, where they are: on the CPU with Options::threads, on a
 /// device in the order of the view's stream.
@@ -48,11 +49,12 @@ Result<ArrayInfo> result_of(std::span<const OpCall> calls, const ArrayInfo& inpu
 /// Result: shape and data type that the operators say, C order, in new memory (Options::memory) of the same device.
 /// Errors: invalid_argument (names, values, shapes), unsupported (type), out_of_memory, budget_too_small, cancelled,
 /// device_error.  Memory: at most Options::budget_bytes between input and result.
-Result<Tensor> apply_operators(std::span<const OpCall> calls, const TensorView& input, const Options& options = {});
+PENSTOCK_API Result<Tensor> apply_operators(std::span<const OpCall> calls, const TensorView& input,
+                                            const Options& options = {});
 /// As above, into memory of the same device, of exactly the result's shape and type, any strides.  It may overlap the
 /// input.  Errors: also invalid_argument (it does not fit, or is read-only).
-Status apply_operators(std::span<const OpCall> calls, const TensorView& input, const TensorView& output,
-                       const Options& options = {});
+PENSTOCK_API Status apply_operators(std::span<const OpCall> calls, const TensorView& input, const TensorView& output,
+                                    const Options& options = {});
 
 /// How values between elements are made.
 struct Sampling {
@@ -67,11 +69,11 @@ struct Sampling {
 /// ...), in elements; NaN and infinite ones give the constant.  `output`: shape (m0, ...), the input's type;
 /// displacement: r dimensions.  Any strides, one device, in the order of the input's stream. Errors: invalid_argument
 /// (shapes, types), unsupported (order, type), out_of_memory, device_error, cancelled.
-Status map_coordinates(const TensorView& input, const TensorView& coordinates, const TensorView& output,
-                       const Sampling& how, const Options& options = {});
+PENSTOCK_API Status map_coordinates(const TensorView& input, const TensorView& coordinates, const TensorView& output,
+                                    const Sampling& how, const Options& options = {});
 
 /// An array that is made of a stored one by operators, whenever a part of it is asked for.  Nothing is read before.
-class LazyArray {
+class PENSTOCK_API LazyArray {
  public:
   /// Errors: invalid_argument, unsupported: those of the calls.
   static Result<LazyArray> make(const Array& from, std::span<const OpCall> calls);
@@ -123,12 +125,12 @@ struct Statistics {
 };
 /// Statistics of elements in memory, exact, without a sort; any strides, types as `apply_operators`.
 /// Errors: invalid_argument (no elements, values), unsupported (type), device_error, cancelled.
-Result<Statistics> statistics(const TensorView& elements, const StatisticsRequest& request,
-                              const Options& options = {});
+PENSTOCK_API Result<Statistics> statistics(const TensorView& elements, const StatisticsRequest& request,
+                                           const Options& options = {});
 /// Statistics of an array in a store, tile by tile on `device`: one pass over it for elements of up to 16 bits, two for
 /// 32, four for 64.  Errors: those of reading, too.  Memory: at most Options::budget_bytes.
-Result<Statistics> statistics(const Array& array, const StatisticsRequest& request, Device device,
-                              const Options& options, Report* report = nullptr);
+PENSTOCK_API Result<Statistics> statistics(const Array& array, const StatisticsRequest& request, Device device,
+                                           const Options& options, Report* report = nullptr);
 
 /// Maximum along one axis, block by block in bounded memory, on the CPU or on a CUDA device.
 /// `from`: shape (d0, ..., d(n-1)), whole numbers of 1 to 8 bytes, float32 or float64.  `axis`: 0 to n-1, of extent 1
@@ -136,6 +138,7 @@ Result<Statistics> statistics(const Array& array, const StatisticsRequest& reque
 /// NumPy, a NaN anywhere along the axis makes the result NaN. Errors: invalid_argument (axis), unsupported (data type),
 /// no_device, those of reading. Memory: one block on the device within half of Options::budget_bytes; the rest is for
 /// reading.
-Result<Report> project_max(const Array& from, std::size_t axis, Device device, const Options& options, Bytes& out);
+PENSTOCK_API Result<Report> project_max(const Array& from, std::size_t axis, Device device, const Options& options,
+                                        Bytes& out);
 
 }  // namespace penstock

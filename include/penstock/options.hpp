@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "penstock/api.hpp"
 #include "penstock/control.hpp"
 #include "penstock/device.hpp"
 
@@ -17,7 +18,7 @@ enum class OnError : std::uint8_t {
 };
 
 /// How an operation may use the machine.  Zero means the default; `penstock doctor --defaults` prints them.
-struct Options {
+struct PENSTOCK_API Options {
   std::uint64_t budget_bytes = 0;  ///< working memory beyond the output; default a quarter of free memory
   std::uint64_t threads = 0;       ///< default: the CPUs this process may use
   OnError on_error = OnError::fail;

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "penstock/api.hpp"
 #include "penstock/array.hpp"
 
 namespace penstock {
@@ -22,13 +23,15 @@ struct PyramidOptions {
 /// Writes the coarser levels of an image whose level 0 is `from`, and the OME-NGFF metadata ("0.4" for zarr v2 arrays,
 /// "0.5" for v3), into the group at `group_path`; level 0 is copied there when it is elsewhere.  The group's metadata
 /// come last.  Errors: those of reading and writing.
-Result<Report> write_pyramid(const Array& from, std::shared_ptr<Store> to_store, std::string_view group_path,
-                             const PyramidOptions& pyramid, Array::IfExists if_exists, const Options& options);
+PENSTOCK_API Result<Report> write_pyramid(const Array& from, std::shared_ptr<Store> to_store,
+                                          std::string_view group_path, const PyramidOptions& pyramid,
+                                          Array::IfExists if_exists, const Options& options);
 
 /// Writes `from` as the label image `labels/NAME` of `image`, with axes and scale of the image's finest level where
 /// `pyramid` gives none, and lists it in the group `labels`.  Errors: invalid_argument (no image, a name that is no
 /// key, other axes than the image has), those of write_pyramid.
-Result<Report> write_label(const Group& image, std::string_view name, const Array& from, const PyramidOptions& pyramid,
-                           Array::IfExists if_exists, const Options& options);
+PENSTOCK_API Result<Report> write_label(const Group& image, std::string_view name, const Array& from,
+                                        const PyramidOptions& pyramid, Array::IfExists if_exists,
+                                        const Options& options);
 
 }  // namespace penstock

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "penstock/api.hpp"
 #include "penstock/error.hpp"
 
 namespace penstock {
@@ -40,25 +41,25 @@ struct Slice {
 using Index = std::variant<std::int64_t, Slice>;
 /// The elements of dimension number `dimension`, of this extent, that `index` selects.
 /// Errors: out_of_range (an integer outside), invalid_argument (step 0).
-Result<Range> range_of(const Index& index, std::uint64_t extent, std::size_t dimension);
+PENSTOCK_API Result<Range> range_of(const Index& index, std::uint64_t extent, std::size_t dimension);
 
 /// The whole of `shape`.
-Region whole(std::span<const std::uint64_t> shape);
+PENSTOCK_API Region whole(std::span<const std::uint64_t> shape);
 /// Counts of a region.
-Shape shape_of(const Region& region);
+PENSTOCK_API Shape shape_of(const Region& region);
 /// Product of the extents.  Errors: out_of_range when it does not fit in 64 bits.
-Result<std::uint64_t> element_count(std::span<const std::uint64_t> shape);
+PENSTOCK_API Result<std::uint64_t> element_count(std::span<const std::uint64_t> shape);
 /// Row-major (C order) strides in bytes.  Errors: out_of_range on overflow.
-Result<Strides> c_strides(std::span<const std::uint64_t> shape, std::uint64_t item_bytes);
+PENSTOCK_API Result<Strides> c_strides(std::span<const std::uint64_t> shape, std::uint64_t item_bytes);
 /// Checks rank and bounds of every range.  Errors: out_of_range naming the dimension.
-Status check_region(const Region& region, std::span<const std::uint64_t> shape);
+PENSTOCK_API Status check_region(const Region& region, std::span<const std::uint64_t> shape);
 /// Parses "0:10,5,::2,..." against a shape, NumPy slice rules (negative indices count from the end, out-of-bounds
 /// slices are clipped, an integer selects one element and is kept as a dimension of extent 1). Errors: invalid_argument
 /// (syntax), out_of_range (an integer index outside).
-Result<Region> parse_region(std::string_view text, std::span<const std::uint64_t> shape);
+PENSTOCK_API Result<Region> parse_region(std::string_view text, std::span<const std::uint64_t> shape);
 /// "[3, 4, 5]"
-std::string to_string(std::span<const std::uint64_t> shape);
+PENSTOCK_API std::string to_string(std::span<const std::uint64_t> shape);
 /// "0:10, 5:6, 0:8:2"
-std::string to_string(const Region& region);
+PENSTOCK_API std::string to_string(const Region& region);
 
 }  // namespace penstock

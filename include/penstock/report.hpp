@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "penstock/api.hpp"
+
 namespace penstock {
 
 /// How often something happened in a stage.
@@ -14,7 +16,7 @@ struct StageCount {
 };
 
 /// One stage of the data's journey.
-struct StageReport {
+struct PENSTOCK_API StageReport {
   std::string stage;        ///< "fetch", "decode", "assemble", "encode", "store"
   std::string path;         ///< "file, 16 threads, buffered", "cpu, zstd", "cuda:0, lz4 (own)"
   std::string reason;       ///< why this path and no other
@@ -41,7 +43,7 @@ struct Traffic {
 };
 
 /// The whole of it.  Times in seconds, sizes in bytes.
-struct Report {
+struct PENSTOCK_API Report {
   std::string operation;  ///< "read", "write", "copy", "verify"
   double wall_seconds = 0;
   std::uint64_t decoded_bytes = 0;

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "penstock/api.hpp"
 #include "penstock/bytes.hpp"
 #include "penstock/error.hpp"
 #include "penstock/fetch.hpp"
@@ -24,7 +25,7 @@ struct StoreEntry {
 
 /// Names of objects: "a/b/c", relative, '/' between parts, no empty part, no "." or "..".
 /// Errors: invalid_argument naming the key.
-Status check_key(std::string_view key);
+PENSTOCK_API Status check_key(std::string_view key);
 
 /// Keeps an object for one writer until it is destroyed, on any thread.
 class ObjectLock {
@@ -36,7 +37,7 @@ class ObjectLock {
 enum class LockUse : std::uint8_t { change, replace };
 
 /// What must stand under a key for a write to be carried out.
-struct WriteCondition {
+struct PENSTOCK_API WriteCondition {
   /// What it asks for.
   enum class Kind : std::uint8_t {
     any,      ///< whatever stands there
@@ -54,7 +55,7 @@ struct WriteCondition {
 
 /// An object that is made bit by bit, too large for memory or not known in order.  It appears under its key, whole,
 /// when commit() returns; dropped before that, or with its process, it never was.  For one thread at a time.
-class ObjectWriter {
+class PENSTOCK_API ObjectWriter {
  public:
   virtual ~ObjectWriter() = default;
   /// Bytes so far, up to the highest one written.
@@ -69,7 +70,7 @@ class ObjectWriter {
 };
 
 /// Objects by key.  All members are thread-safe.  A missing key is a value (nullptr, false), not an error.
-class Store {
+class PENSTOCK_API Store {
  public:
   virtual ~Store() = default;
   /// How a person writes it: a path, "memory://", "file.zip".  Without secrets (redacted).
@@ -147,6 +148,7 @@ enum class StoreMode : std::uint8_t { read, read_write, create };
 /// create: makes the directory or archive if absent.  Errors: not_found, unsupported (unknown scheme, by name;
 /// Links::inside where the system cannot keep to it), invalid_argument (an option that this kind of store does not
 /// have).
-Result<std::shared_ptr<Store>> open_store(const std::string& url, StoreMode mode, const StoreOptions& options = {});
+PENSTOCK_API Result<std::shared_ptr<Store>> open_store(const std::string& url, StoreMode mode,
+                                                       const StoreOptions& options = {});
 
 }  // namespace penstock

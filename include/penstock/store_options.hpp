@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "penstock/api.hpp"
 #include "penstock/error.hpp"
 
 namespace penstock {
@@ -34,8 +35,8 @@ struct StoreOptions {
 
 /// `text` with the secrets of the URLs in it replaced by "***": user and password ("s3://user:password@host") and all
 /// that stands behind '?' or '#' but for the names ("?X-Amz-Signature=***").  Paths without "://" stay as they are.
-std::string redacted(std::string_view text);
+PENSTOCK_API std::string redacted(std::string_view text);
 /// The error with its message and hint redacted.
-Error redacted(const Error& error);
+PENSTOCK_API Error redacted(const Error& error);
 
 }  // namespace penstock

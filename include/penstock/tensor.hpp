@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "penstock/api.hpp"
 #include "penstock/device.hpp"
 #include "penstock/dtype.hpp"
 #include "penstock/error.hpp"
@@ -20,7 +21,7 @@ namespace penstock {
 enum class Access : std::uint8_t { read_write, read_only };
 
 /// Elements in memory of somebody else, with how they lie.  It owns nothing.
-struct TensorView {
+struct PENSTOCK_API TensorView {
   void* data = nullptr;   ///< element [0, 0, ...]; nullptr only where there are no elements
   DType dtype;            ///< native byte order
   Shape shape;            ///< at most kMaxRank extents
@@ -49,7 +50,7 @@ struct TensorView {
 
 /// Elements with what keeps their memory alive.  Copies and slices share the memory; it is freed with the last of them,
 /// in the order of the stream it was made on.
-class Tensor {
+class PENSTOCK_API Tensor {
  public:
   Tensor() = default;
   /// New memory in C order on the stream's device, not initialised; `memory`: where it comes from (nullptr: penstock's
@@ -92,13 +93,13 @@ class Tensor {
 };
 
 /// Calls the deleter of what a consumer did not take, or is done with.
-void give_back(DLManagedTensorVersioned* managed);
-void give_back(DLManagedTensor* managed);
+PENSTOCK_API void give_back(DLManagedTensorVersioned* managed);
+PENSTOCK_API void give_back(DLManagedTensor* managed);
 
 /// Copies elements between views of the same shape and data type on any devices: in the order of `to.stream` (of
 /// `from.stream` where only that is a device), complete on return where one of them is the host.  They must not
 /// overlap. Errors: invalid_argument (they differ, `to` is read-only), unsupported (variable-length elements on a
 /// device), out_of_memory, device_error.
-Status copy_elements(const TensorView& from, const TensorView& to);
+PENSTOCK_API Status copy_elements(const TensorView& from, const TensorView& to);
 
 }  // namespace penstock

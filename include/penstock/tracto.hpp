@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "penstock/api.hpp"
 #include "penstock/device.hpp"
 #include "penstock/options.hpp"
 #include "penstock/report.hpp"
@@ -19,9 +20,9 @@ enum class DwiModel : std::uint8_t {
   opdt,  ///< the same by the orientation probability density transform (Tristan-Vega et al. 2010): sh; and fa
 };
 /// "dti", "csd", "csa", "opdt".
-std::string_view dwi_model_name(DwiModel model);
+PENSTOCK_API std::string_view dwi_model_name(DwiModel model);
 /// Errors: invalid_argument, with the nearest name.
-Result<DwiModel> parse_dwi_model(std::string_view name);
+PENSTOCK_API Result<DwiModel> parse_dwi_model(std::string_view name);
 
 /// How a tensor is fitted.
 enum class TensorMethod : std::uint8_t {
@@ -29,8 +30,8 @@ enum class TensorMethod : std::uint8_t {
   ols,  ///< least squares of the logarithms
 };
 /// "wls", "ols".  Errors: invalid_argument, with the nearest name.
-Result<TensorMethod> parse_tensor_method(std::string_view name);
-std::string_view tensor_method_name(TensorMethod method);
+PENSTOCK_API Result<TensorMethod> parse_tensor_method(std::string_view name);
+PENSTOCK_API std::string_view tensor_method_name(TensorMethod method);
 
 /// How the next direction is found.
 enum class TrackMethod : std::uint8_t {
@@ -86,9 +87,9 @@ struct TrackOptions {
 };
 
 /// "prob", "det", "closest", "boot", "ptt".
-std::string_view track_method_name(TrackMethod method);
+PENSTOCK_API std::string_view track_method_name(TrackMethod method);
 /// Errors: invalid_argument, with the nearest name.
-Result<TrackMethod> parse_track_method(std::string_view name);
+PENSTOCK_API Result<TrackMethod> parse_track_method(std::string_view name);
 
 /// What tracking gave.
 struct TrackSummary {
@@ -112,15 +113,15 @@ struct TrackSummary {
 /// device, chunks or threads. Errors: invalid_argument (an option), not_found, invalid_metadata and corrupt_data (a
 /// file, named), no_device, already_exists (unless `force`), out_of_memory, cancelled.  Memory: the volume as float32,
 /// the field, one chunk.
-Result<TrackSummary> track(const std::string& dwi, const std::string& out, const TrackOptions& how, Device device,
-                           const Options& options);
+PENSTOCK_API Result<TrackSummary> track(const std::string& dwi, const std::string& out, const TrackOptions& how,
+                                        Device device, const Options& options);
 
 /// Fits a diffusion volume and writes maps into the folder `out`, which is made if absent: NAME.nii.gz, float32, with
 /// the transformation of `dwi`.  dti: fa, md (mm2/s), evals (x, y, z, 3), evecs (x, y, z, 9: of the largest first);
 /// csd, csa, opdt: fa, sh (x, y, z, coefficients of the legacy basis of Descoteaux), of csd response.json {evals, s0};
 /// voxels whose FA is not above how.stop_below hold 0 in sh.  Of `how` the gradients, shell, order, fit, response,
 /// smooth, min_signal and stop_below count. Errors: as track.  Memory: the volume as float32 and the maps.
-Result<TrackSummary> fit_dwi(const std::string& dwi, const std::string& out, DwiModel model, const TrackOptions& how,
-                             const Options& options);
+PENSTOCK_API Result<TrackSummary> fit_dwi(const std::string& dwi, const std::string& out, DwiModel model,
+                                          const TrackOptions& how, const Options& options);
 
 }  // namespace penstock

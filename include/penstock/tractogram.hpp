@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "penstock/api.hpp"
 #include "penstock/dataset.hpp"
 #include "penstock/options.hpp"
 
@@ -32,13 +33,13 @@ struct TractogramOptions {
 
 /// Reads a file.  Errors: not_found, invalid_argument (another ending), invalid_metadata, corrupt_data, unsupported,
 /// cancelled; naming the file.  Memory: a block of 65536 points, or the longest streamline.
-Result<TractogramSummary> tractogram_info(const std::string& path, const Options& options);
+PENSTOCK_API Result<TractogramSummary> tractogram_info(const std::string& path, const Options& options);
 
 /// Writes the streamlines of `path` to `out`, whose ending chooses the format; points as float32, of TRX also seed,
 /// seed_index and reason.  The file appears whole or not at all.  Errors: as tractogram_info; also already_exists, and
 /// invalid_argument (a reference is needed).
-Result<TractogramSummary> convert_tractogram(const std::string& path, const std::string& out,
-                                             const TractogramOptions& how, const Options& options);
+PENSTOCK_API Result<TractogramSummary> convert_tractogram(const std::string& path, const std::string& out,
+                                                          const TractogramOptions& how, const Options& options);
 
 /// How many streamlines have a point in each voxel.
 struct TractogramDensity {
@@ -50,10 +51,10 @@ struct TractogramDensity {
 };
 /// A point belongs to the voxel whose centre is nearest, as in DIPY's density_map.  Errors: as convert_tractogram.
 /// Memory: the map twice.
-Result<TractogramDensity> tractogram_density(const std::string& path, const TractogramOptions& how,
-                                             const Options& options);
+PENSTOCK_API Result<TractogramDensity> tractogram_density(const std::string& path, const TractogramOptions& how,
+                                                          const Options& options);
 /// The same as an image `out` (.nii.gz, float32).  Errors: also already_exists.
-Result<TractogramDensity> write_tractogram_density(const std::string& path, const std::string& out,
-                                                   const TractogramOptions& how, const Options& options);
+PENSTOCK_API Result<TractogramDensity> write_tractogram_density(const std::string& path, const std::string& out,
+                                                                const TractogramOptions& how, const Options& options);
 
 }  // namespace penstock

@@ -2,6 +2,7 @@
 #pragma once
 #include <string_view>
 
+#include "penstock/api.hpp"
 #include "penstock/dataset.hpp"
 
 namespace penstock {
@@ -9,6 +10,6 @@ namespace penstock {
 /// The array of a metadata document: `zarr_format` 2: of .zarray (whose attributes stand elsewhere: there are none),
 /// 3: of zarr.json.  It is one that can be read: its codecs exist and fit its chunks.  Errors: invalid_argument (a
 /// group's document), those of opening an array.
-Result<Dataset> parse_zarr_array(int zarr_format, std::string_view document);
+PENSTOCK_API Result<Dataset> parse_zarr_array(int zarr_format, std::string_view document);
 
 }  // namespace penstock

@@ -7,6 +7,8 @@
 #include "codec/codec.hpp"
 #include "exec/scratch.hpp"
 
+#include "penstock/api.hpp"
+
 namespace penstock {
 
 class ShardingCodec;  // codec/sharding/sharding.hpp
@@ -19,7 +21,7 @@ struct ChunkLayout {
 };
 
 /// Immutable, thread-safe.
-class CodecChain {
+class PENSTOCK_API CodecChain {
  public:
   /// Binds specs to a chunk.  Errors: unsupported (unknown codec, by name), invalid_metadata (order of kinds,
   /// parameters).

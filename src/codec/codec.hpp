@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "penstock/api.hpp"
 #include "penstock/bytes.hpp"
 #include "penstock/dataset.hpp"
 #include "penstock/dtype.hpp"
@@ -19,7 +20,7 @@ class DeviceDecoder;  // codec/device_decoder.hpp
 class DeviceEncoder;  // codec/device_encoder.hpp
 
 /// What a chunk looks like at one point of the chain.
-struct ChunkSpec {
+struct PENSTOCK_API ChunkSpec {
   Shape shape;
   DType dtype;
   std::vector<std::byte> fill;  ///< one element in native order; empty: zeros
@@ -33,7 +34,7 @@ struct DecodeContext {
 };
 
 /// Where decoded bytes go: memory of exactly the expected size, or a buffer that may grow up to a limit.
-class Sink {
+class PENSTOCK_API Sink {
  public:
   /// Exactly `fixed.size()` bytes must be made.
   explicit Sink(ByteSpan fixed) : fixed_(fixed) {}
@@ -74,7 +75,7 @@ class PieceSource {
 };
 
 /// Common to all codecs.
-class Codec {
+class PENSTOCK_API Codec {
  public:
   virtual ~Codec() = default;
   /// Name and configuration as written in zarr v3 metadata.
@@ -86,7 +87,7 @@ class Codec {
 };
 
 /// Elements to elements ("transpose", "numcodecs.delta").  Both sides are C-order, native-order chunks.
-class ArrayToArray : public Codec {
+class PENSTOCK_API ArrayToArray : public Codec {
  public:
   /// The chunk after encoding.
   [[nodiscard]] virtual const ChunkSpec& encoded() const = 0;
@@ -98,7 +99,7 @@ class ArrayToArray : public Codec {
 };
 
 /// Elements to bytes ("bytes", "sharding_indexed", "vlen-utf8", "packbits").
-class ArrayToBytes : public Codec {
+class PENSTOCK_API ArrayToBytes : public Codec {
  public:
   /// Size of the encoded chunk when it does not depend on the values.
   [[nodiscard]] virtual std::optional<std::uint64_t> encoded_size() const = 0;
@@ -113,7 +114,7 @@ class ArrayToBytes : public Codec {
 };
 
 /// Bytes to bytes ("zstd", "crc32c", "numcodecs.shuffle").
-class BytesToBytes : public Codec {
+class PENSTOCK_API BytesToBytes : public Codec {
  public:
   /// Size of the output for an input of `decoded` bytes when it does not depend on the content.
   [[nodiscard]] virtual std::optional<std::uint64_t> encoded_size(std::uint64_t decoded) const = 0;

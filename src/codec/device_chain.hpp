@@ -9,10 +9,12 @@
 #include "codec/device_decoder.hpp"
 #include "codec/nvcomp/device.hpp"
 
+#include "penstock/api.hpp"
+
 namespace penstock {
 
 /// The decoders of a chain in decoding order.  Immutable; the chain may go.
-class DeviceChain {
+class PENSTOCK_API DeviceChain {
  public:
   /// Errors: unsupported, naming the codec that has no device decoder and why.
   static Result<DeviceChain> make(const CodecChain& chain);
@@ -48,7 +50,7 @@ class DeviceChain {
 /// One batch of chunks through a DeviceChain.  First `add` all chunks; then either fill host memory and `run`, or, when
 /// the chunks are in device memory already, write_words, bring those up, `decode`, and bring the results back.  Then
 /// look at the outcomes.  It allocates nothing on a device: all memory is the caller's.
-class ChainBatch {
+class PENSTOCK_API ChainBatch {
  public:
   explicit ChainBatch(const DeviceChain& chain) : chain_(&chain) {}
 

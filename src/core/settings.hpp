@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "penstock/api.hpp"
 #include "penstock/control.hpp"
 #include "penstock/error.hpp"
 #include "penstock/store_options.hpp"
@@ -23,13 +24,13 @@ struct Setting {
 };
 
 /// Working memory of an operation: budget ("2GiB"), else a quarter of the memory that is free now.
-Result<std::uint64_t> default_budget_bytes();
+PENSTOCK_API Result<std::uint64_t> default_budget_bytes();
 /// threads, else the CPUs of this process' affinity mask and cgroup quota.
-Result<std::uint64_t> default_threads();
+PENSTOCK_API Result<std::uint64_t> default_threads();
 /// The same for an operation whose threads wait for the disk most of the time: threads, else at least 8.
-Result<std::uint64_t> default_waiting_threads();
+PENSTOCK_API Result<std::uint64_t> default_waiting_threads();
 /// Staging memory between storage and a device, shared by all operations: pinned, else 512 MiB.
-Result<std::uint64_t> default_pinned_bytes();
+PENSTOCK_API Result<std::uint64_t> default_pinned_bytes();
 /// Where chunks for a device are decoded, and those from a device encoded, when it could do it: decode = auto, cpu,
 /// device or nvcomp (on the device, by nvCOMP as far as it can); encode = auto, cpu or device.
 struct ChosenPlace {
@@ -37,33 +38,33 @@ struct ChosenPlace {
   std::string by;  ///< "PENSTOCK_DECODE=cpu", or "decode=cpu" where the caller asked for it
 };
 /// `asked` goes before the setting.  Errors: also invalid_argument (encode = nvcomp).
-Result<ChosenPlace> decode_place(std::optional<CodecPlace> asked = {});
-Result<ChosenPlace> encode_place(std::optional<CodecPlace> asked = {});
+PENSTOCK_API Result<ChosenPlace> decode_place(std::optional<CodecPlace> asked = {});
+PENSTOCK_API Result<ChosenPlace> encode_place(std::optional<CodecPlace> asked = {});
 /// How zstd searches for matches when many chunks are written: zstd_search = auto (quicker than the level says where a
 /// trial shows no loss) or level.
 enum class ZstdSearch : std::uint8_t { automatic, of_the_level };
-Result<ZstdSearch> zstd_search();
+PENSTOCK_API Result<ZstdSearch> zstd_search();
 /// durable = none, metadata or all; links = follow or inside.
-Result<Durable> default_durable();
-Result<Links> default_links();
+PENSTOCK_API Result<Durable> default_durable();
+PENSTOCK_API Result<Links> default_links();
 /// Their words.  Errors: invalid_argument naming those that there are.
-Result<Durable> parse_durable(std::string_view text);
-Result<Links> parse_links(std::string_view text);
-std::string durable_word(Durable durable);
-std::string links_word(Links links);
+PENSTOCK_API Result<Durable> parse_durable(std::string_view text);
+PENSTOCK_API Result<Links> parse_links(std::string_view text);
+PENSTOCK_API std::string durable_word(Durable durable);
+PENSTOCK_API std::string links_word(Links links);
 /// A setting that is a text.
-struct TextSetting {
+struct PENSTOCK_API TextSetting {
   std::string value;
   std::string origin;  ///< as of Setting
   [[nodiscard]] bool is_built_in() const { return origin == "built in"; }
 };
 /// The file with the measured costs of codecs (codec/cost/costs.hpp): codec_costs, else codec_costs.json beside the
 /// configuration file.  Empty: the user has none.
-Result<TextSetting> codec_costs_file();
+PENSTOCK_API Result<TextSetting> codec_costs_file();
 /// The library with which nvCOMP takes part in choices (codec/nvcomp/library.hpp): nvcomp_library, else none (empty).
-Result<std::string> nvcomp_library();
+PENSTOCK_API Result<std::string> nvcomp_library();
 /// Every setting with its present value.
 /// Errors of all of these: invalid_argument naming the variable, or the file and the setting; those of read_config.
-Result<std::vector<Setting>> all_settings();
+PENSTOCK_API Result<std::vector<Setting>> all_settings();
 
 }  // namespace penstock

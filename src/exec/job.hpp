@@ -1,15 +1,10 @@
 // What reading and writing share: workers with reusable buffers, the first error, progress, and the clock of each
 // stage.
 #pragma once
-#include <oneapi/tbb/enumerable_thread_specific.h>
-#include <oneapi/tbb/global_control.h>
-#include <oneapi/tbb/parallel_for.h>
-#include <oneapi/tbb/task_arena.h>
-#include <oneapi/tbb/task_group.h>
-
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -17,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/function_ref.hpp"
 #include "core/guard.hpp"
 #include "exec/scratch.hpp"
 #include "penstock/options.hpp"
@@ -128,28 +124,27 @@ class Job {
   /// `workers`: most pieces at a time.
   Job(const Options& options, std::string_view what, std::uint64_t total_bytes, std::uint64_t workers,
       Reuse reuse = Reuse::no);
+  ~Job();
 
   /// Calls piece(i) for i in [0, n), in parallel when `parallel`; stops at the first error or when cancelled.  May be
   /// called from inside a piece; the inner call's pieces run before the outer piece goes on.  Success: every piece ran.
   /// When the loop around it stops, so does the inner one, with the error `cancelled`.
-  template <class Piece>
-  Status for_each(std::uint64_t n, bool parallel, const Piece& piece);
+  Status for_each(std::uint64_t n, bool parallel, FunctionRef<Status(std::uint64_t)> piece);
   /// As for_each, with at most `at_once` pieces under way.  No wave of them is waited for: where one ends, the next
   /// begins.
-  template <class Piece>
-  Status for_each_within(std::uint64_t n, std::uint64_t at_once, const Piece& piece);
+  Status for_each_within(std::uint64_t n, std::uint64_t at_once, FunctionRef<Status(std::uint64_t)> piece);
   /// Runs `body` in the arena that limits the number of workers.
   template <class Body>
   auto run(const Body& body) -> decltype(body()) {
     return guarded([&]() -> decltype(body()) {
-      if (count_ <= 1) return body();
-      if (arena_) return arena_->execute(body);
-      return tbb::this_task_arena::isolate(body);  // the caller may be at work in this arena itself
+      std::optional<decltype(body())> result;
+      in_arena([&] { result.emplace(body()); });
+      return *std::move(result);
     });
   }
 
   /// The calling thread's buffers.  A piece that holds what inner pieces fill too must not call for_each meanwhile.
-  Worker& worker() { return workers_.local(); }
+  Worker& worker();
   /// Whether work should stop, and why.
   [[nodiscard]] Status check() const;
   /// Whether all of a loop's or a flow's pieces ran; else what stopped them, which was none of their own errors.
@@ -168,15 +163,15 @@ class Job {
   [[nodiscard]] const CancelToken& stop() const { return stop_; }
 
  private:
+  struct Threads;  // what is TBB's
+  void in_arena(FunctionRef<void()> body);
+
   const Options& options_;
   CancelToken stop_;
   std::string_view what_;
   std::uint64_t total_bytes_;
   std::uint64_t count_;
-  std::optional<tbb::global_control> more_threads_;  // when more are asked for than there are CPUs
-  std::optional<tbb::task_arena> arena_;
-  tbb::enumerable_thread_specific<Worker> workers_;
-  std::atomic<bool> failed_{false};
+  std::unique_ptr<Threads> threads_;
   std::atomic<std::uint64_t> done_bytes_{0};
   std::mutex progress_mutex_;
   std::chrono::steady_clock::time_point last_progress_;
@@ -203,51 +198,5 @@ class JoinedReport {
  private:
   std::optional<Report> whole_;
 };
-
-template <class Piece>
-Status Job::for_each(std::uint64_t n, bool parallel, const Piece& piece) {
-  if (!parallel || n <= 1 || count_ <= 1) {
-    for (std::uint64_t i = 0; i < n; ++i) {
-      PENSTOCK_TRY(check());
-      PENSTOCK_TRY(piece(i));
-    }
-    return {};
-  }
-  FirstError first;
-  std::atomic<std::uint64_t> ran{0};
-  tbb::task_group_context context;  // bound to that of the loop around this one, which may stop it at any piece
-  const auto body = [&](std::uint64_t i) {
-    Status status = guarded([&]() -> Status {
-      PENSTOCK_TRY(check());
-      return piece(i);
-    });
-    ran.fetch_add(1, std::memory_order_relaxed);
-    if (status) return;
-    first.note(i, std::move(status).error());
-    context.cancel_group_execution();
-  };
-  // Isolated: a thread that waits for inner pieces takes up no outer one, which would want buffers that are in use.
-  tbb::this_task_arena::isolate(
-      [&] { tbb::parallel_for(std::uint64_t{0}, n, body, tbb::simple_partitioner(), context); });
-  if (auto error = first.take()) return *std::move(error);
-  return check_ran(ran, n);
-}
-
-template <class Piece>
-Status Job::for_each_within(std::uint64_t n, std::uint64_t at_once, const Piece& piece) {
-  if (at_once >= n) return for_each(n, true, piece);
-  std::atomic<std::uint64_t> next{0};
-  const auto one_after_another = [&](std::uint64_t) -> Status {
-    for (std::uint64_t i = 0; (i = next.fetch_add(1, std::memory_order_relaxed)) < n;) {
-      Status status = check();
-      if (status) status = guarded([&]() -> Status { return piece(i); });
-      if (status) continue;
-      next.store(n, std::memory_order_relaxed);
-      return status;
-    }
-    return {};
-  };
-  return for_each(at_once, true, one_after_another);
-}
 
 }  // namespace penstock

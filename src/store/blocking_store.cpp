@@ -128,19 +128,23 @@ FetchAnswer failed(Error error) {
 }  // namespace
 
 void BlockingStore::fetch(std::span<const FetchRequest> requests, FetchSink& sink, const FetchOptions& options) const {
-  const auto order = guarded([&]() -> Result<std::vector<std::size_t>> { return object_by_object(requests); });
-  if (!order) {
-    for (std::size_t i = 0; i < requests.size(); ++i) sink.done(i, failed(order.error()));
+  std::vector<std::size_t> order;  // of one request: none
+  const Status ordered = guarded([&]() -> Status {
+    if (requests.size() > 1) order = object_by_object(requests);
+    return {};
+  });
+  if (!ordered) {
+    for (std::size_t i = 0; i < requests.size(); ++i) sink.done(i, failed(ordered.error()));
     return;
   }
   Fetch fetch(*this, requests, sink);
-  for (std::size_t at = 0; at < order->size(); ++at) {
-    const std::size_t number = (*order)[at];
+  for (std::size_t at = 0; at < requests.size(); ++at) {
+    const std::size_t number = order.empty() ? at : order[at];
     auto answer = guarded([&]() -> Result<FetchAnswer> {
       if (options.cancel.cancelled()) return Error(ErrorCode::cancelled, "the fetch was cancelled");
       return fetch.answer(number);
     });
-    fetch.before(at + 1 < order->size() ? &requests[(*order)[at + 1]] : nullptr);
+    fetch.before(at + 1 < requests.size() ? &requests[order[at + 1]] : nullptr);
     sink.done(number, answer ? *std::move(answer) : failed(std::move(answer).error()));
   }
 }

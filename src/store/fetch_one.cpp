@@ -50,8 +50,8 @@ FetchAnswer fetch_one(const Store& store, const FetchRequest& request, ByteSpan 
   return waited_for(store, request, room, cancel);
 }
 
-FetchAnswer fetch_one(const Store& store, const FetchRequest& request, Bytes& into,
-                      const std::function<Status(std::uint64_t bytes)>& fits, const CancelToken& cancel) {
+FetchAnswer fetch_in_place(const Store& store, const FetchRequest& request, Bytes& into,
+                           const std::function<Status(std::uint64_t bytes)>& fits, const CancelToken& cancel) {
   const auto room = [&](std::uint64_t bytes) -> Result<ByteSpan> {
     if (fits) PENSTOCK_TRY(fits(bytes));
     PENSTOCK_TRY(into.resize_discard(bytes));
@@ -59,13 +59,19 @@ FetchAnswer fetch_one(const Store& store, const FetchRequest& request, Bytes& in
   };
   into.clear();
   FetchAnswer answer = waited_for(store, request, room, cancel);
+  // The store's own memory was not asked for.
+  if (fits && answer.status && !answer.absent && answer.owner != nullptr) answer.status = fits(answer.bytes.size());
+  return answer;
+}
+
+FetchAnswer fetch_one(const Store& store, const FetchRequest& request, Bytes& into,
+                      const std::function<Status(std::uint64_t bytes)>& fits, const CancelToken& cancel) {
+  FetchAnswer answer = fetch_in_place(store, request, into, fits, cancel);
   if (!answer.status || answer.absent || answer.bytes.data() == into.data()) return answer;
-  // The store's own memory.
-  const auto copied = room(answer.bytes.size());
-  if (!copied) {
-    answer.status = copied.error();
+  if (Status room = into.resize_discard(answer.bytes.size()); !room) {
+    answer.status = std::move(room);
   } else if (!answer.bytes.empty()) {
-    std::memcpy(copied->data(), answer.bytes.data(), answer.bytes.size());
+    std::memcpy(into.data(), answer.bytes.data(), answer.bytes.size());
   }
   answer.bytes = into.view();
   answer.owner = nullptr;

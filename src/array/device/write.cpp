@@ -5,6 +5,7 @@
 #include "array/device/write.hpp"
 
 #include <fmt/format.h>
+#include <oneapi/tbb/enumerable_thread_specific.h>
 
 #include <algorithm>
 #include <chrono>

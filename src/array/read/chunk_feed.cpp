@@ -7,7 +7,8 @@
 namespace penstock {
 namespace {
 
-constexpr std::size_t kMaxShare = 32;  // runs that a worker takes at a time
+constexpr std::size_t kMaxShare = 32;       // runs that a worker takes at a time
+constexpr std::uint64_t kChunksAtOnce = 8;  // located by a worker that reads them itself, where each is an object
 
 /// Verifying: parts of uncompressed chunks and of shards pass no checksum of the whole object, where the store has one.
 void check_object(const BoundRegion& region, std::span<ChunkRef> refs) {
@@ -79,11 +80,13 @@ std::uint64_t ChunkFeed::objects_ahead() const {
 /// Takes objects and locates their chunks, with the lock released meanwhile.  False: there are none.
 Result<bool> ChunkFeed::prepare_more(Lock& lock, Share& share) {
   if (!share.stretch) share.stretch = walk_.begin_stretch();
-  const std::uint64_t most = objects_ahead();
+  std::uint64_t most = objects_ahead();
   std::vector<std::vector<Part>> taken;
   while (taken.size() < most) {
     std::vector<Part> parts = walk_.next(*share.stretch);
     if (parts.empty()) break;
+    // To locate them takes no request: only what is done for each call counts.
+    if (!runs_ahead() && parts.front().region->view->chain.sharding() == nullptr) most = kChunksAtOnce;
     taken.push_back(std::move(parts));
   }
   if (taken.empty()) return false;

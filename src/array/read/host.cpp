@@ -65,14 +65,19 @@ Status HostDecoder::fetch_uncompressed(const Load& load, const ObjectChunks::Chu
 
 Status HostDecoder::decode(const Load& load, const ObjectChunks::Chunk& chunk) {
   const CodecChain& chain = *chunk.chain;
-  PENSTOCK_ASSIGN(std::optional<ChunkBytes> bytes, ChunkBytes::open(load, chunk.ref, worker_, job_.stop()));
+  const CancelToken& stop = job_.stop();
+  PENSTOCK_ASSIGN(std::optional<ChunkBytes> bytes, chain.is_uncompressed()
+                                                       ? ChunkBytes::open(load, chunk.ref, worker_, stop)
+                                                       : ChunkBytes::fetch(load, chunk.ref, chain, worker_, stop));
   if (!bytes) {
     worker_.absent += 1;
     return fill(load, chunk);
   }
-  PENSTOCK_TRY(check_encoded_size(chain, bytes->size()));
-  if (chain.is_uncompressed()) return fetch_uncompressed(load, chunk, *bytes);
-  PENSTOCK_ASSIGN(const ByteView encoded, bytes->get(0, bytes->size(), worker_.encoded));
+  if (chain.is_uncompressed()) {
+    PENSTOCK_TRY(check_encoded_size(chain, bytes->size()));
+    return fetch_uncompressed(load, chunk, *bytes);
+  }
+  const ByteView encoded = bytes->bytes();
   ChunkSliceArray slices;
   {
     const StageClock clock(worker_, Stage::decode);

@@ -81,12 +81,38 @@ Result<std::optional<ChunkBytes>> ChunkBytes::open(const Load& load, const Chunk
   if (!whole) return std::optional(std::move(chunk));
   const StageClock clock(worker, Stage::fetch);
   const FetchRequest request{ref.holder->key, ByteRange::span(0, 0), nullptr};
-  FetchAnswer answer = fetch_one(chunk.store_, request, {}, cancel);
+  return take(std::move(chunk), fetch_one(chunk.store_, request, {}, cancel));
+}
+
+Result<std::optional<ChunkBytes>> ChunkBytes::take(ChunkBytes chunk, FetchAnswer answer) {
   PENSTOCK_TRY(answer.status);
   if (answer.absent) return std::optional<ChunkBytes>();
   chunk.size_ = answer.object_bytes;
+  chunk.bytes_ = answer.bytes;
+  chunk.owner_ = std::move(answer.owner);
   chunk.opened_ = std::move(answer.version);
   return std::optional(std::move(chunk));
+}
+
+Result<std::optional<ChunkBytes>> ChunkBytes::fetch(const Load& load, const ChunkRef& ref, const CodecChain& chain,
+                                                    Worker& worker, const CancelToken& cancel) {
+  const auto fits = [&](std::uint64_t bytes) { return check_encoded_size(chain, bytes); };
+  if (!load.fetched && ref.state == ChunkRef::State::whole_object) {
+    ChunkBytes chunk(load, ref, worker, cancel);
+    const StageClock clock(worker, Stage::fetch);
+    FetchAnswer answer = fetch_in_place(chunk.store_, {ref.holder->key, {}, nullptr}, worker.encoded, fits, cancel);
+    if (answer.status && !answer.absent) {
+      worker.requests += 1;
+      worker.stored_bytes += answer.bytes.size();
+    }
+    return take(std::move(chunk), std::move(answer));
+  }
+  PENSTOCK_ASSIGN(auto chunk, open(load, ref, worker, cancel));
+  if (!chunk) return chunk;
+  PENSTOCK_TRY(fits(chunk->size()));
+  PENSTOCK_ASSIGN(chunk->bytes_, chunk->get(0, chunk->size(), worker.encoded));
+  chunk->first_ = 0;
+  return chunk;
 }
 
 std::optional<ByteView> ChunkBytes::in_memory(std::uint64_t at, std::uint64_t count) const {

@@ -34,7 +34,13 @@ class ChunkBytes {
   /// nullopt: there is no such chunk.  Errors: those of the store.
   static Result<std::optional<ChunkBytes>> open(const Load& load, const ChunkRef& ref, Worker& worker,
                                                 const CancelToken& cancel);
+  /// The same, and all of its bytes are in memory: in worker.encoded where nobody has them.  Errors: also a size that
+  /// `chain` cannot have made.
+  static Result<std::optional<ChunkBytes>> fetch(const Load& load, const ChunkRef& ref, const CodecChain& chain,
+                                                 Worker& worker, const CancelToken& cancel);
   [[nodiscard]] std::uint64_t size() const { return size_; }
+  /// Those that are in memory: all, after fetch().
+  [[nodiscard]] ByteView bytes() const { return bytes_; }
   /// `count` bytes from `at` on: where they are in memory, else read into `into` or `buffer`.  Valid as long as this,
   /// the load and that memory.
   Result<ByteView> get(std::uint64_t at, ByteSpan into);
@@ -45,6 +51,8 @@ class ChunkBytes {
  private:
   ChunkBytes(const Load& load, const ChunkRef& ref, Worker& worker, const CancelToken& cancel)
       : store_(*load.region().state->store), ref_(ref), worker_(worker), cancel_(cancel) {}
+  /// The object's bytes, or only its size, as the store answered.
+  static Result<std::optional<ChunkBytes>> take(ChunkBytes chunk, FetchAnswer answer);
   [[nodiscard]] std::optional<ByteView> in_memory(std::uint64_t at, std::uint64_t count) const;
 
   const Store& store_;

@@ -27,6 +27,7 @@ Result<ObjectChunks> ObjectChunks::make(std::span<const Part> parts) {
   ChunkSliceArray buffer;
   const std::span<ChunkSlice> slices(buffer.data(), rank);
   object.destinations_.reserve(parts.size());
+  object.uses_.reserve(parts.size());
   for (const Part& part : parts) {
     part.region->objects.get(part.object, slices);
     const auto number = static_cast<std::uint32_t>(object.destinations_.size());

@@ -10,6 +10,7 @@
 
 #include "codec/codec.hpp"
 #include "codec/device_encoder.hpp"
+#include "penstock/api.hpp"
 #include "penstock/control.hpp"
 
 namespace penstock {
@@ -22,7 +23,7 @@ struct EncodedBatch {
 };
 
 /// A codec with its device encoder, and what trying it out has shown.  Thread-safe.
-class BatchEncoder {
+class PENSTOCK_API BatchEncoder {
  public:
   /// `codec` has a device encoder.  `place`: where it is encoded; default: the setting `encode`.
   explicit BatchEncoder(std::shared_ptr<const BytesToBytes> codec, std::optional<CodecPlace> place = {});

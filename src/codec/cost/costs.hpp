@@ -4,13 +4,15 @@
 
 #include "codec/cost/table.hpp"
 
+#include "penstock/api.hpp"
+
 namespace penstock {
 
 /// The table that is built in: src/codec/cost/built_in.json.
-const CostTable& built_in_costs();
+PENSTOCK_API const CostTable& built_in_costs();
 
 /// What a choice rests on.
-struct CodecCosts {
+struct PENSTOCK_API CodecCosts {
   std::string path;                       ///< of the user's file; empty: there is none
   std::shared_ptr<const CostTable> user;  ///< nullptr: there is none
 
@@ -26,6 +28,6 @@ struct CodecCosts {
 /// process reads a file once.
 /// Errors naming the file: not_found (the setting names none), invalid_argument (no such table), io_error; those of
 /// the settings.
-Result<CodecCosts> codec_costs();
+PENSTOCK_API Result<CodecCosts> codec_costs();
 
 }  // namespace penstock

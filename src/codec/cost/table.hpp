@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "penstock/api.hpp"
 #include "penstock/error.hpp"
 
 namespace penstock {
@@ -29,7 +30,7 @@ struct CostRow {
 };
 
 /// A table with where it comes from.
-struct CostTable {
+struct PENSTOCK_API CostTable {
   std::string origin;   ///< "penstock bench codecs"
   std::string machine;  ///< "NVIDIA H200, Intel(R) Xeon(R) Processor, 16 CPUs"
   std::string date;     ///< "2026-11-22T08:00:00Z"

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "penstock/api.hpp"
 #include "penstock/error.hpp"
 
 namespace penstock::nvcomp {
@@ -35,7 +36,7 @@ struct Functions {
 enum class Format : std::uint32_t { zstd, lz4, gzip };
 
 /// A loaded library; it is never unloaded.
-struct Library {
+struct PENSTOCK_API Library {
   std::string file;        ///< as it was asked for
   std::string version;     ///< "6.0.0"
   Functions functions[3];  // by Format
@@ -47,6 +48,6 @@ struct Library {
 
 /// Loads the library of this path, or of this name where the system looks for libraries; empty: libnvcomp.so.6.  It is
 /// kept for the next call.  Errors: unsupported with what to do (not found, of another version, not nvCOMP).
-Result<std::shared_ptr<const Library>> load(const std::string& file);
+PENSTOCK_API Result<std::shared_ptr<const Library>> load(const std::string& file);
 
 }  // namespace penstock::nvcomp

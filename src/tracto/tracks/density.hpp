@@ -13,9 +13,7 @@ class DensityMap {
  public:
   /// The transformation has an inverse.
   explicit DensityMap(const ImageGrid& grid)
-      : grid_(grid),
-        counts_(grid.dims[0] * grid.dims[1] * grid.dims[2]),
-        last_(counts_.size(), ~std::uint32_t{0}) {
+      : grid_(grid), counts_(grid.dims[0] * grid.dims[1] * grid.dims[2]), last_(counts_.size(), ~std::uint32_t{0}) {
     const auto& m = grid.world_from_voxel.rows;
     Eigen::Matrix4d world_from_voxel = Eigen::Matrix4d::Identity();
     for (int i = 0; i < 3; ++i)
@@ -26,8 +24,7 @@ class DensityMap {
   /// One streamline, in world mm: each voxel that it has points in counts once.
   void add(std::span<const std::array<float, 3>> points) {
     for (const auto& p : points) {
-      const Eigen::Vector4d at =
-          voxel_from_world_ * Eigen::Vector4d(p[0], p[1], p[2], 1).cast<double>();
+      const Eigen::Vector4d at = voxel_from_world_ * Eigen::Vector4d(p[0], p[1], p[2], 1).cast<double>();
       std::uint64_t voxel = 0, stride = 1;
       bool inside = true;
       for (std::size_t d = 0; d < 3; ++d) {
