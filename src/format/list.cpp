@@ -14,7 +14,7 @@ constexpr FormatEntry kFormats[] = {
     {"zarr", zarr_title, "zarr", open_zarr3, {}, kZarr3Marks, {}, check_zarr, write_zarr},
     {"zarr", zarr_title, "", open_zarr2, {}, kZarr2Marks, kZarr2Beside, check_zarr, write_zarr},
     {"tiff", tiff_title, "TIFF", open_tiff, kTiffSuffixes},
-    {"nifti", nifti_title, "uncompressed NIfTI (.nii)", open_nifti, kNiftiSuffixes},
+    {"nifti", nifti_title, "NIfTI (.nii, .nii.gz, .hdr with .img)", open_nifti, kNiftiSuffixes},
     {"", nullptr, "", name_foreign},  // files of other programs: the last
 };
 

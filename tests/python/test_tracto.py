@@ -8,6 +8,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import warnings
 
 import nibabel as nib
 import numpy as np
@@ -15,11 +16,13 @@ import pytest
 from dipy.core.gradients import GradientTable, gradient_table
 from dipy.core.sphere import HemiSphere
 from dipy.data import default_sphere, get_fnames
+from dipy.direction import BootDirectionGetter
 from dipy.io import read_bvals_bvecs
 from dipy.reconst import dti
 from dipy.reconst.csdeconv import ConstrainedSphericalDeconvModel, auto_response_ssst
-from dipy.reconst.shm import sh_to_sf
+from dipy.reconst.shm import CsaOdfModel, OpdtModel, sh_to_sf
 from dipy.tracking import tracker
+from dipy.tracking.local_tracking import LocalTracking
 from dipy.tracking.stopping_criterion import ThresholdStoppingCriterion
 from trx import trx_file_memmap
 
@@ -108,6 +111,63 @@ def test_response_and_deconvolution_are_dipys(data: Data, order: int) -> None:
     difference = abs(got - want)[fitted].max(-1)
     assert np.median(difference) < 1e-5
     assert (difference < 1e-4).mean() > 0.98  # a direction at the threshold may fall to either side
+
+
+@pytest.mark.parametrize(("model", "order"), [("csa", 4), ("csa", 6), ("opdt", 4), ("opdt", 6)])
+def test_orientation_distributions_are_dipys(data: Data, model: str, order: int) -> None:
+    out = data.folder / f"{model}{order}"
+    ps.fit_dwi(data.dwi, out, model, sh_order=order)  # type: ignore[arg-type]
+    kind = {"csa": CsaOdfModel, "opdt": OpdtModel}[model]
+    want = kind(data.gradients, sh_order_max=order, smooth=0.006, min_signal=1).fit(data.signal).shm_coeff
+    got, fitted = values(out / "sh.nii.gz"), values(out / "fa.nii.gz") > 0.1
+    np.testing.assert_allclose(got[fitted], want[fitted], rtol=1e-5, atol=1e-5)
+    assert not got[~fitted].any()
+
+
+def test_ordinary_least_squares_are_dipys(data: Data) -> None:
+    out = data.folder / "ols"
+    ps.fit_dwi(data.dwi, out, fit="ols")
+    want = dti.TensorModel(data.gradients, fit_method="OLS").fit(data.signal)
+    np.testing.assert_allclose(values(out / "fa.nii.gz"), want.fa, atol=1e-6)
+
+
+def test_bootstrap_is_as_dipys(data: Data) -> None:
+    seeds = 300
+    common = {"method": "boot", "seeds": seeds, "step_mm": 1, "min_length_mm": 0, "max_length_mm": 499}
+    ps.track(data.dwi, data.folder / "boot.trx", **common)  # type: ignore[arg-type]
+    ours = [np.asarray(line) for line in trx_file_memmap.load(str(data.folder / "boot.trx")).streamlines]
+    fa = dti.TensorModel(data.gradients, fit_method="WLS").fit(data.signal).fa
+    random = np.random.default_rng(7)
+    inside = np.argwhere(fa > 0.1)
+    at = inside[random.integers(0, len(inside), seeds)] + random.random((seeds, 3)) - 0.5
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = OpdtModel(data.gradients, sh_order_max=4, smooth=0.006, min_signal=1)
+        getter = BootDirectionGetter.from_data(
+            data.signal, model, max_angle=60, sphere=default_sphere, relative_peak_threshold=0.25,
+            min_separation_angle=45, sh_order=4,
+        )  # fmt: skip
+        lines = [
+            line
+            for line in LocalTracking(
+                getter, ThresholdStoppingCriterion(fa, 0.1), at, np.eye(4), step_size=0.5, random_seed=1
+            )
+            if len(line) > 0
+        ]
+    assert len(ours) == pytest.approx(len(lines), rel=0.1)
+    assert np.mean([len(line) for line in ours]) == pytest.approx(np.mean([len(line) for line in lines]), rel=0.1)
+
+
+@pytest.mark.parametrize("method", ["boot", "ptt", "closest"])
+def test_every_method_gives_a_file(data: Data, method: str) -> None:
+    out = data.folder / f"{method}_any.trx"
+    summary = ps.track(data.dwi, out, method=method, seeds=200, substeps=5)  # type: ignore[arg-type]
+    assert summary.streamlines > 20
+    lines = [np.asarray(line) for line in trx_file_memmap.load(str(out)).streamlines]
+    assert sum(map(len, lines)) == summary.points
+    steps = np.concatenate([np.linalg.norm(np.diff(line, axis=0), axis=1) for line in lines])
+    assert steps.max() < 1.001
+    assert steps.min() > (0.9 if method == "ptt" else 0.999)  # chords of arcs
 
 
 def points_of(path: pathlib.Path) -> list[np.ndarray]:
