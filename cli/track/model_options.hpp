@@ -8,6 +8,9 @@ namespace penstock::cli {
 inline void declare_gradients(Usage& usage, FieldOptions& fields, TrackOptions& how) {
   fields.add_path(usage, "--bval", "FILE", how.bval, "b values in s/mm2; default NAME.bval beside NAME.nii");
   fields.add_path(usage, "--bvec", "FILE", how.bvec, "gradient vectors, 3 x N or N x 3; default NAME.bvec");
+  fields.add_choice(usage, "--gradients", "F", how.gradients, {"voxel", "fsl", "world"}, parse_gradient_frame,
+                    "axes of the vectors: voxel (as they stand, as DIPY), fsl (x turned where the transformation has a "
+                    "positive determinant) or world (as MRtrix); default voxel");
   fields.add(usage, "--b0-threshold", "B", how.b0_threshold, "volumes up to this b value are unweighted; default 50");
 }
 

@@ -28,7 +28,9 @@ class Track : public Command {
         "From a raw diffusion volume to streamlines: tensor, response, a model of each voxel, tracking, a file of "
         "streamlines. The same input and options give the same bytes on the CPU and on a GPU, with any number of "
         "threads and any size of chunk. Gradients are taken as they stand, in the axes of the voxels (as DIPY does).");
-    usage.argument("DWI", dwi_, "diffusion volume (x, y, z, volumes): .nii, .nii.gz or a Zarr array");
+    usage.argument("DWI", dwi_,
+                   "diffusion volume (x, y, z, volumes): .nii, .nii.gz, .hdr or a Zarr array; or a folder of `penstock "
+                   "dwi fit`; or, with --sh-basis, an image of coefficients");
     usage.option("--output", "FILE", output_, "the file to write (whole or not at all): .trx, .trk or .tck").kind =
         ValueKind::path;
     usage.flag("--force", how_.force, "replace an existing FILE");
@@ -37,11 +39,18 @@ class Track : public Command {
                        "what is fitted: csd (constrained spherical deconvolution), csa or opdt (orientation "
                        "distributions of one shell); default csd, of --method boot opdt");
     declare_model(usage, fields_, how_);
+    fields_.add_choice(usage, "--sh-basis", "B", how_.sh_basis, {"descoteaux07_legacy", "descoteaux07", "tournier07"},
+                       parse_sh_basis,
+                       "DWI is an image of coefficients of these spherical harmonics (MRtrix: tournier07); needs --stop "
+                       "or --mask");
     fields_.add(usage, "--sphere", "N", how_.sphere, "directions of the half sphere, 16 to 1024; default 362");
     declare_method(usage);
     declare_seeds(usage);
     declare_steps(usage);
-    usage.option("--device", "D", device_, "track on cpu, cuda, cuda:1 or auto; default cpu");
+    usage.flag("--keep-partial", how_.keep_partial,
+               "when it is cancelled, FILE has what was tracked until then; default none");
+    usage.option("--device", "D", device_,
+                 "track on cpu, cuda, cuda:1, auto, cuda:all or a list (cuda:0,cuda:1); default cpu");
     usage.flag("--json", json_, "print the summary as JSON");
     resources_.declare(usage);
     resources_.declare_talk(usage, "also print, to standard error, how the volume was read");
@@ -57,16 +66,16 @@ class Track : public Command {
     PENSTOCK_TRY(fields_.read());
     PENSTOCK_ASSIGN(const Options options, resources_.options());
     const ProgressEnd end;
-    Device device;
+    std::vector<Device> devices;
     if (device_) {
-      PENSTOCK_ASSIGN_IN(device, Device::parse(*device_), "--device");
+      PENSTOCK_ASSIGN_IN(devices, parse_devices(*device_), "--device");
     }
-    PENSTOCK_ASSIGN(const TrackSummary s, track(dwi_, *output_, how_, device, options));
+    PENSTOCK_ASSIGN(const TrackSummary s, track(dwi_, *output_, how_, devices, options));
     if (json_)
       session.out.json(as_json(s));
     else if (!resources_.quiet)
       session.out.print(text(s));
-    return 0;
+    return s.cancelled ? error_exit_code(ErrorCode::cancelled) : 0;
   }
 
  private:
@@ -93,6 +102,9 @@ class Track : public Command {
     fields_.add(usage, "--seeds", "N", how_.seeds, "seeds in all, at random places; default --seeds-per-voxel");
     fields_.add(usage, "--seeds-per-voxel", "N", how_.seeds_per_voxel,
                 "seeds in each voxel above --stop-below; default 1");
+    fields_.add(usage, "--seed-grid", "N", how_.seed_grid, "N x N x N seeds in each voxel instead, evenly");
+    fields_.add_path(usage, "--seeds-file", "FILE", how_.seeds_file,
+                     "text, a seed in each row instead: x, y, z in mm of the world");
     fields_.add_path(usage, "--seed-image", "IMAGE", how_.seed_image, "seeds lie where it is above 0");
     fields_.add(usage, "--first-seed", "N", how_.first_seed, "number of the first seed; default 0");
     fields_.add(usage, "--random-seed", "N", how_.random_seed, "another number gives other random numbers; default 0");
@@ -107,6 +119,7 @@ class Track : public Command {
     fields_.add_path(usage, "--stop", "IMAGE", how_.stop, "the map that --stop-below is compared with; default the FA");
     fields_.add(usage, "--stop-below", "V", how_.stop_below, "tracking ends where the map falls to this; default 0.1");
     fields_.add(usage, "--step-mm", "MM", how_.step_mm, "length of a step; default half the smallest voxel size");
+    fields_.add(usage, "--step-voxels", "N", how_.step_voxels, "the same in voxels of the smallest size");
     fields_.add(usage, "--max-angle-deg", "DEG", how_.max_angle_deg, "largest angle between two steps; default 60");
     fields_.add(usage, "--pmf-threshold", "R", how_.pmf_threshold,
                 "directions below this part of the strongest are left out; default 0.05");
@@ -139,7 +152,9 @@ class Track : public Command {
     out += fmt::format(" memory      {} at most", format_bytes(s.peak_bytes));
     if (s.report.peak_device_bytes > 0)
       out += fmt::format(", {} on the device", format_bytes(s.report.peak_device_bytes));
-    return out + fmt::format("; {} in all\n", format_seconds(s.report.wall_seconds));
+    out += fmt::format("; {} in all\n", format_seconds(s.report.wall_seconds));
+    if (s.cancelled) out += " cancelled   the file has what was tracked until then\n";
+    return out;
   }
 
   [[nodiscard]] static Json as_json(const TrackSummary& s) {
@@ -150,6 +165,7 @@ class Track : public Command {
     out["streamlines"] = s.streamlines;
     out["points"] = s.points;
     out["too_short"] = s.too_short;
+    out["cancelled"] = s.cancelled;
     out["mean_length_mm"] = s.mean_length_mm;
     out["response"] = {{"evals", s.response_evals}, {"s0", s.response_s0}, {"voxels", s.response_voxels}};
     out["fit_seconds"] = s.fit_seconds;

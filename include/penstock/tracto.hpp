@@ -1,9 +1,11 @@
 // Tractography: raw diffusion MRI to streamlines.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "penstock/api.hpp"
 #include "penstock/device.hpp"
@@ -42,9 +44,34 @@ enum class TrackMethod : std::uint8_t {
   ptt,      ///< short arcs whose curvature is drawn by the amplitudes along longer ones (parallel transport)
 };
 
+/// In which axes the vectors of gradients are given.
+enum class GradientFrame : std::uint8_t {
+  voxel,  ///< of the voxels, as DIPY takes them
+  fsl,    ///< of the voxels, the first turned where the transformation of the image keeps hands (FSL's rule)
+  world,  ///< of the world
+};
+/// "voxel", "fsl", "world".  Errors: invalid_argument, with the nearest name.
+PENSTOCK_API Result<GradientFrame> parse_gradient_frame(std::string_view name);
+PENSTOCK_API std::string_view gradient_frame_name(GradientFrame frame);
+
+/// Of which functions the coefficients of an image of spherical harmonics are.
+enum class ShBasis : std::uint8_t {
+  descoteaux07_legacy,  ///< DIPY's with legacy=True; what `dwi fit` writes
+  descoteaux07,         ///< the same with the sign of odd negative m turned
+  tournier07,           ///< MRtrix 3's: m and -m exchanged
+};
+/// The names above.  Errors: invalid_argument, with the nearest name.
+PENSTOCK_API Result<ShBasis> parse_sh_basis(std::string_view name);
+PENSTOCK_API std::string_view sh_basis_name(ShBasis basis);
+
+/// The devices of a list: "cpu", "auto", "cuda", "cuda:0,cuda:1", "cuda:all"; one may stand there twice.
+/// Errors: invalid_argument, no_device.
+PENSTOCK_API Result<std::vector<Device>> parse_devices(std::string_view text);
+
 /// How streamlines are made.  The defaults are those of `penstock track`; what is not set is chosen and reported.
 struct TrackOptions {
   std::string bval, bvec;         ///< files of the gradients; empty: beside the volume, NAME.bval and NAME.bvec
+  GradientFrame gradients = GradientFrame::voxel;
   double b0_threshold = 50;       ///< volumes of at most this b value (s/mm2) are unweighted
   std::optional<double> shell;    ///< b value (s/mm2) of the shell that is deconvolved; default: that of most volumes
   std::optional<DwiModel> model;  ///< csd, csa, opdt; default csd, of boot opdt (boot: no csd)
@@ -55,10 +82,13 @@ struct TrackOptions {
   double response_fa = 0.7;            ///< voxels of the response have a higher fractional anisotropy
   std::uint32_t response_radius = 10;  ///< voxels: half width of the box about the centre that they lie in
   std::uint32_t sphere = 362;          ///< directions of the half sphere, 16 to 1024
+  std::optional<ShBasis> sh_basis;     ///< the image has coefficients of these functions, not signals
 
   TrackMethod method = TrackMethod::prob;
   std::uint64_t seeds = 0;  ///< in all, at random voxels; 0: seeds_per_voxel
   std::uint32_t seeds_per_voxel = 1;
+  std::uint32_t seed_grid = 0;   ///< so many along each axis of a voxel, evenly; 0: at random places
+  std::string seeds_file;        ///< text, a seed in each row: x, y, z in mm of the world
   std::uint64_t first_seed = 0;  ///< number of the first seed; each seed gives the same whatever comes before it
   std::uint64_t random_seed = 0;
   std::uint32_t max_peaks = 8;  ///< streamlines from one seed, strongest direction first; 1 to 8
@@ -69,7 +99,8 @@ struct TrackOptions {
   std::string stop;         ///< image that `stop_below` is compared with; empty: the fractional anisotropy
   std::string seed_image;   ///< image: seeds lie where it is above 0; empty: where the stop image is above stop_below
   double stop_below = 0.1;  ///< tracking goes on while the fractional anisotropy is above
-  std::optional<double> step_mm;  ///< default: half the smallest voxel size
+  std::optional<double> step_mm;      ///< default: half the smallest voxel size
+  std::optional<double> step_voxels;  ///< the same in voxels (of the smallest size)
   double max_angle_deg = 60;      ///< between two steps
   bool boot_retry = false;        ///< boot: up to five attempts until a peak is within the angle, not only until one is
   std::uint32_t substeps = 20;    ///< ptt: arcs of a step
@@ -84,6 +115,7 @@ struct TrackOptions {
 
   std::uint64_t chunk_seeds = 25000;  ///< seeds in memory at a time
   bool force = false;                 ///< replace an existing file
+  bool keep_partial = false;          ///< when it is cancelled, the file has what was tracked until then
 };
 
 /// "prob", "det", "closest", "boot", "ptt".
@@ -103,18 +135,25 @@ struct TrackSummary {
   double response_s0 = 0;
   std::uint64_t response_voxels = 0;
   double fit_seconds = 0, track_seconds = 0;
+  bool cancelled = false;        ///< the rest was not tracked (keep_partial)
   std::uint64_t peak_bytes = 0;  ///< most memory that the process held
   Report report;                 ///< stages
 };
 
-/// Tracks a diffusion volume.  `dwi`: shape (x, y, z, volumes), NIfTI (.nii, .nii.gz) or Zarr, any real data type.
-/// `out`: becomes a TRX (zip), TRK or TCK file, by its ending: points as float32, streamlines in the order of their
-/// seeds.  TRX and TCK hold millimetres of the world.  The file's bytes depend on the input and on `how`, not on
-/// device, chunks or threads. Errors: invalid_argument (an option), not_found, invalid_metadata and corrupt_data (a
-/// file, named), no_device, already_exists (unless `force`), out_of_memory, cancelled.  Memory: the volume as float32,
-/// the field, one chunk.
+/// Tracks a diffusion volume.  `dwi`: shape (x, y, z, volumes), NIfTI (.nii, .nii.gz, .hdr/.img) or Zarr, any real data
+/// type; or a folder of fit_dwi, whose fa and sh are tracked; with how.sh_basis an image of coefficients. `out`: becomes
+/// a TRX (zip), TRK or TCK file, by its ending: points as float32, streamlines in the order of their seeds.  TRX and TCK
+/// hold millimetres of the world.  The file's bytes depend on the input and on `how`, not on devices, chunks or threads.
+/// `devices`: chunks are given to them in turn; none: the CPU.  A chunk is written while the next is tracked.
+/// Errors: invalid_argument (an option), not_found, invalid_metadata and corrupt_data (a file, named), no_device,
+/// already_exists (unless `force`), out_of_memory, cancelled.  Memory: the volume as float32, the field, two chunks for
+/// each device.
 PENSTOCK_API Result<TrackSummary> track(const std::string& dwi, const std::string& out, const TrackOptions& how,
-                                        Device device, const Options& options);
+                                        const std::vector<Device>& devices, const Options& options);
+
+/// The directions of the half sphere on which tracking looks at amplitudes, unit vectors.
+/// Errors: invalid_argument (count).
+PENSTOCK_API Result<std::vector<std::array<double, 3>>> sphere_directions(std::uint32_t count);
 
 /// Fits a diffusion volume and writes maps into the folder `out`, which is made if absent: NAME.nii.gz, float32, with
 /// the transformation of `dwi`.  dti: fa, md (mm2/s), evals (x, y, z, 3), evecs (x, y, z, 9: of the largest first);

@@ -39,7 +39,7 @@ from ._group import Group, Image, open
 from ._io_future import IOFuture, IOFutureStream
 from ._read import read_many
 from ._tensor import DeviceArray, Tensor, asarray
-from ._track import fit_dwi, track
+from ._track import fit_dwi, sphere_directions, track
 
 __version__ = _core.version()
 
@@ -83,6 +83,7 @@ __all__ = [
     "fit_dwi",
     "open",
     "read_many",
+    "sphere_directions",
     "track",
     "validate_ngff",
     "write_label",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import Literal, TypeAlias
 
+import numpy as np
+
 from . import _core
 from ._options import Bytes, Deadline
 from ._options import options as _options
@@ -14,6 +16,10 @@ Method: TypeAlias = Literal["prob", "det", "closest", "boot", "ptt"]
 residual bootstrap; by parallel transport."""
 Model: TypeAlias = Literal["dti", "csd", "csa", "opdt"]
 """The diffusion tensor, constrained spherical deconvolution, or an orientation distribution of one shell."""
+Gradients: TypeAlias = Literal["voxel", "fsl", "world"]
+"""Axes of the gradients: of the voxels, as FSL has them, or of the world."""
+Basis: TypeAlias = Literal["descoteaux07_legacy", "descoteaux07", "tournier07"]
+"""Functions that coefficients are of: DIPY's with and without legacy, MRtrix's."""
 Fit: TypeAlias = Literal["wls", "ols"]
 """The tensor by weighted or ordinary least squares."""
 PathLike: TypeAlias = str | os.PathLike[str]
@@ -25,6 +31,7 @@ def track(
     *,
     bval: PathLike | None = None,
     bvec: PathLike | None = None,
+    gradients: Gradients | None = None,
     b0_threshold: float | None = None,
     shell: float | None = None,
     model: Model | None = None,
@@ -34,6 +41,7 @@ def track(
     response_radius: int | None = None,
     smooth: float | None = None,
     min_signal: float | None = None,
+    sh_basis: Basis | None = None,
     sphere: int | None = None,
     method: Method | None = None,
     boot_retry: bool | None = None,
@@ -45,6 +53,8 @@ def track(
     probe_radius_mm: float | None = None,
     seeds: int | None = None,
     seeds_per_voxel: int | None = None,
+    seed_grid: int | None = None,
+    seeds_file: PathLike | None = None,
     seed_image: PathLike | None = None,
     first_seed: int | None = None,
     random_seed: int | None = None,
@@ -55,11 +65,13 @@ def track(
     stop: PathLike | None = None,
     stop_below: float | None = None,
     step_mm: float | None = None,
+    step_voxels: float | None = None,
     max_angle_deg: float | None = None,
     pmf_threshold: float | None = None,
     min_length_mm: float | None = None,
     max_length_mm: float | None = None,
     chunk_seeds: int | None = None,
+    keep_partial: bool = False,
     force: bool = False,
     device: str = "cpu",
     budget: Bytes | None = None,
@@ -71,9 +83,10 @@ def track(
     The options are those of ``penstock track``, whose page has their defaults; the file is the same to the byte, also on
     a GPU.
 
-    dwi: shape (x, y, z, volumes): .nii, .nii.gz or a Zarr array.
+    dwi: shape (x, y, z, volumes): .nii, .nii.gz, .hdr or a Zarr array; or a folder of fit_dwi; or, with sh_basis, an
+        image of coefficients.
     out: a .trx, .trk or .tck file; points as float32.
-    device: "cpu", "cuda", "cuda:1" or "auto".
+    device: "cpu", "cuda", "cuda:1", "auto", "cuda:all" or a list ("cuda:0,cuda:1").
 
     Raises FileExistsError unless force, FileNotFoundError, ValueError (an option), MetadataError and CorruptDataError
     (a file, which is named).
@@ -81,6 +94,7 @@ def track(
     named = {
         "bval": _path(bval),
         "bvec": _path(bvec),
+        "gradients": gradients,
         "b0_threshold": b0_threshold,
         "shell": shell,
         "model": model,
@@ -90,6 +104,7 @@ def track(
         "response_radius": response_radius,
         "smooth": smooth,
         "min_signal": min_signal,
+        "sh_basis": sh_basis,
         "sphere": sphere,
         "method": method,
         "boot_retry": boot_retry,
@@ -101,6 +116,8 @@ def track(
         "probe_radius_mm": probe_radius_mm,
         "seeds": seeds,
         "seeds_per_voxel": seeds_per_voxel,
+        "seed_grid": seed_grid,
+        "seeds_file": _path(seeds_file),
         "seed_image": _path(seed_image),
         "first_seed": first_seed,
         "random_seed": random_seed,
@@ -111,11 +128,13 @@ def track(
         "stop": _path(stop),
         "stop_below": stop_below,
         "step_mm": step_mm,
+        "step_voxels": step_voxels,
         "max_angle_deg": max_angle_deg,
         "pmf_threshold": pmf_threshold,
         "min_length_mm": min_length_mm,
         "max_length_mm": max_length_mm,
         "chunk_seeds": chunk_seeds,
+        "keep_partial": keep_partial,
         "force": force,
     }
     job = _options(budget, threads, deadline=deadline)
@@ -129,6 +148,7 @@ def fit_dwi(
     *,
     bval: PathLike | None = None,
     bvec: PathLike | None = None,
+    gradients: Gradients | None = None,
     b0_threshold: float | None = None,
     shell: float | None = None,
     fit: Fit | None = None,
@@ -153,6 +173,7 @@ def fit_dwi(
     named = {
         "bval": _path(bval),
         "bvec": _path(bvec),
+        "gradients": gradients,
         "b0_threshold": b0_threshold,
         "shell": shell,
         "fit": fit,
@@ -166,6 +187,11 @@ def fit_dwi(
     }
     job = _options(budget, threads, deadline=deadline)
     return _core.fit_dwi(os.fspath(dwi), os.fspath(out), model, _how(named), job)
+
+
+def sphere_directions(count: int = 362) -> np.ndarray:
+    """The directions of the half sphere on which tracking looks at amplitudes: float64, shape (count, 3), unit vectors."""
+    return np.array(_core.sphere_directions(count))
 
 
 def _path(path: PathLike | None) -> str | None:

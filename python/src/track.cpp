@@ -1,8 +1,10 @@
 #include "track.hpp"
 
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include "errors.hpp"
 #include "jobs.hpp"
@@ -31,6 +33,14 @@ void bind_track(nb::module_& m) {
       .def(nb::init<>())
       .def_rw("bval", &TrackOptions::bval)
       .def_rw("bvec", &TrackOptions::bvec)
+      .def_prop_rw(
+          "gradients", [](const TrackOptions& how) { return std::string(gradient_frame_name(how.gradients)); },
+          [](TrackOptions& how, const std::string& name) {
+            how.gradients = unwrap(parse_gradient_frame(name), "gradients");
+          })
+      .def_prop_rw(
+          "sh_basis", [](const TrackOptions& how) { return how.sh_basis ? std::string(sh_basis_name(*how.sh_basis)) : ""; },
+          [](TrackOptions& how, const std::string& name) { how.sh_basis = unwrap(parse_sh_basis(name), "sh_basis"); })
       .def_rw("b0_threshold", &TrackOptions::b0_threshold)
       .def_rw("shell", &TrackOptions::shell, nb::arg().none())
       .def_prop_rw(
@@ -50,6 +60,8 @@ void bind_track(nb::module_& m) {
           [](TrackOptions& how, const std::string& name) { how.method = unwrap(parse_track_method(name), "method"); })
       .def_rw("seeds", &TrackOptions::seeds)
       .def_rw("seeds_per_voxel", &TrackOptions::seeds_per_voxel)
+      .def_rw("seed_grid", &TrackOptions::seed_grid)
+      .def_rw("seeds_file", &TrackOptions::seeds_file)
       .def_rw("first_seed", &TrackOptions::first_seed)
       .def_rw("random_seed", &TrackOptions::random_seed)
       .def_rw("peaks", &TrackOptions::max_peaks)
@@ -60,6 +72,7 @@ void bind_track(nb::module_& m) {
       .def_rw("seed_image", &TrackOptions::seed_image)
       .def_rw("stop_below", &TrackOptions::stop_below)
       .def_rw("step_mm", &TrackOptions::step_mm, nb::arg().none())
+      .def_rw("step_voxels", &TrackOptions::step_voxels, nb::arg().none())
       .def_rw("max_angle_deg", &TrackOptions::max_angle_deg)
       .def_rw("boot_retry", &TrackOptions::boot_retry)
       .def_rw("substeps", &TrackOptions::substeps)
@@ -72,6 +85,7 @@ void bind_track(nb::module_& m) {
       .def_rw("min_length_mm", &TrackOptions::min_length_mm)
       .def_rw("max_length_mm", &TrackOptions::max_length_mm)
       .def_rw("chunk_seeds", &TrackOptions::chunk_seeds)
+      .def_rw("keep_partial", &TrackOptions::keep_partial)
       .def_rw("force", &TrackOptions::force);
   nb::class_<TrackSummary>(m, "TrackSummary", "What tracking, or fitting a diffusion volume, gave.")
       .def_ro("voxels", &TrackSummary::voxels)
@@ -80,6 +94,7 @@ void bind_track(nb::module_& m) {
       .def_ro("streamlines", &TrackSummary::streamlines)
       .def_ro("points", &TrackSummary::points)
       .def_ro("too_short", &TrackSummary::too_short)
+      .def_ro("cancelled", &TrackSummary::cancelled)
       .def_ro("mean_length_mm", &TrackSummary::mean_length_mm)
       .def_prop_ro("response_evals",
                    [](const TrackSummary& s) {
@@ -95,10 +110,12 @@ void bind_track(nb::module_& m) {
       "track",
       [](const std::string& dwi, const std::string& out, const TrackOptions& how, const std::string& device,
          const JobOptions& job) {
-        const Device where = unwrap(Device::parse(device), "device");
+        const std::vector<Device> where = unwrap(parse_devices(device), "device");
         return run_summary(job, "", [&](const Options& o) { return track(dwi, out, how, where, o); });
       },
       nb::arg("dwi"), nb::arg("out"), nb::arg("how"), nb::arg("device"), nb::arg("options"));
+  m.def("sphere_directions", [](std::uint32_t count) { return unwrap(sphere_directions(count), "count"); },
+        nb::arg("count"));
   m.def(
       "fit_dwi",
       [](const std::string& dwi, const std::string& out, const std::string& model, const TrackOptions& how,

@@ -4,6 +4,7 @@
 
 #include "tracto/phantom.hpp"
 #include "tracto/run/field.hpp"
+#include "tracto/run/place_seeds.hpp"
 #include "tracto/step/list.hpp"
 
 namespace penstock::tracto {
@@ -27,7 +28,7 @@ HostField hand_field(std::array<std::uint32_t, 3> dims, const Fill& fill) {
     f.row.push_back(static_cast<std::int32_t>(v));
     f.scale.push_back(1.0f / 65535);
     f.stop.push_back(1);
-    f.seed_voxels.push_back(v);
+    f.seed_list.push_back(v);
     for (std::uint32_t i = 0; i < n; ++i)
       f.pmf[v * stride + i] = static_cast<std::uint16_t>(std::lround(fill(v, sphere->vertices[i]) * 65535));
   }
@@ -45,7 +46,8 @@ HostField hand_field(std::array<std::uint32_t, 3> dims, const Fill& fill) {
   t.max_peaks = kMaxPeaks;
   t.max_points = 200;
   for (std::size_t i = 0; i < 3; ++i) t.world_from_voxel[5 * i] = 1;
-  f.seed_params.voxels = voxels;
+  f.seed_params.mode = SeedMode::per_voxel;
+  f.seed_params.count = voxels;
   f.seed_params.per_voxel = 1;
   return f;
 }
@@ -94,6 +96,7 @@ inline HostField phantom_field(const PhantomData& data, const TrackOptions& how)
   const auto made = make_field(job, data.volume, data.gradients, plan, fit, how,
                                fit_fa(job, data.volume, data.gradients, how.fit).value(), field);
   if (!made) throw std::runtime_error(made.error().message());
+  static_cast<void>(place_seeds(data.volume, how, options, field).value());
   return field;
 }
 

@@ -94,7 +94,7 @@ TEST(Defect4aAnd4b, TransportSetsOutAtTheSeedWithAWholeFrame) {
   PttScratch<kMaxAmplitudes> scratch;
   const HostTeam<32> team;
   for (std::uint64_t number = 0; number < 50; ++number) {
-    const Vec3 seed = seed_point(f.seed_params, f.seed_voxels.data(), number);
+    const Vec3 seed = seed_point(f.seed_params, f.seed_list.data(), number);
     const Peaks peaks = PttStep::start(team, f.params, f.buffers(), corners_of(f.params, seed), scratch, DrawKey{});
     if (peaks.count == 0) continue;
     const Vec3 along = vertex(f.params, f.buffers(), peaks.direction[0]);

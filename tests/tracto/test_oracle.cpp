@@ -27,7 +27,7 @@ Compared compare(const HostField& field, Oracle& oracle, std::uint64_t seeds) {
   std::uint32_t peak = 0;
   for (std::size_t i = 0; i < all.lengths.size(); ++i) {
     peak = i > 0 && all.seeds[i] == all.seeds[i - 1] ? peak + 1 : 0;
-    const Vec3 seed = seed_point(field.seed_params, field.seed_voxels.data(), all.seeds[i]);
+    const Vec3 seed = seed_point(field.seed_params, field.seed_list.data(), all.seeds[i]);
     const auto want = oracle.streamline(Vector3d(seed.x, seed.y, seed.z), all.seeds[i], peak);
     bool same = want.size() == all.lengths[i];
     for (std::size_t k = 0; same && k < want.size(); ++k) {

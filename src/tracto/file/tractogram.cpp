@@ -8,8 +8,7 @@
 
 namespace penstock::tracto {
 
-Result<std::unique_ptr<TractogramWriter>> begin_tractogram(const std::string& path, const ImageGrid& grid,
-                                                           const PerStreamline& says, bool replace) {
+Status check_tractogram_name(const std::string& path, bool replace) {
   const std::string ending = std::filesystem::path(path).extension().string();
   if (ending != ".trx" && ending != ".trk" && ending != ".tck")
     return Error(ErrorCode::invalid_argument, path + ": the name must end in .trx, .trk or .tck");
@@ -17,8 +16,14 @@ Result<std::unique_ptr<TractogramWriter>> begin_tractogram(const std::string& pa
   if (std::filesystem::is_directory(path, code)) return Error(ErrorCode::is_directory, path + ": is a directory");
   if (!replace && std::filesystem::exists(path, code))
     return Error(ErrorCode::already_exists, path + ": is there already").set_hint("--force replaces it.");
-  if (ending == ".trk") return begin_trk(path, grid, says);
-  if (ending == ".tck") return begin_tck(path);
+  return {};
+}
+
+Result<std::unique_ptr<TractogramWriter>> begin_tractogram(const std::string& path, const ImageGrid& grid,
+                                                           const PerStreamline& says, bool replace) {
+  PENSTOCK_TRY(check_tractogram_name(path, replace));
+  if (path.ends_with(".trk")) return begin_trk(path, grid, says);
+  if (path.ends_with(".tck")) return begin_tck(path);
   return begin_trx(path, grid, says);
 }
 

@@ -38,7 +38,8 @@ struct HostField {
   std::vector<float> signal, fit;  ///< boot
   std::vector<float> disc;         ///< ptt
   std::vector<std::uint16_t> nearest, triangle;
-  std::vector<std::uint32_t> seed_voxels;
+  std::vector<std::uint32_t> seed_list;  ///< voxels, or places (SeedMode)
+  std::uint64_t fitted_voxels = 0;
   [[nodiscard]] TrackBuffers buffers() const {
     return {row.data(),    pmf.data(), scale.data(),   stop.data(), vertices.data(), neighbours.data(),
             signal.data(), fit.data(), nearest.data(), disc.data(), triangle.data()};

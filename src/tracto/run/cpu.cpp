@@ -17,7 +17,7 @@ void track_seed(const HostField& field, std::uint64_t number, Scratch& scratch, 
   const HostTeam<32> team;
   const TrackParams& t = field.params;
   const TrackBuffers in = field.buffers();
-  const Vec3 seed = seed_point(field.seed_params, field.seed_voxels.data(), number);
+  const Vec3 seed = seed_point(field.seed_params, field.seed_list.data(), number);
   Corners corners = {};
   if (stop_at(t, in, seed, corners) != EndReason::on) return;
   const DrawKey begin = {{t.random_seed[0], t.random_seed[1]}, number, 0, kBeginHalf};

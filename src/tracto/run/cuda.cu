@@ -129,7 +129,7 @@ class CudaTracker final : public Tracker {
     PENSTOCK_ASSIGN(in_.nearest, upload(field_.nearest));
     PENSTOCK_ASSIGN(in_.disc, upload(field_.disc));
     PENSTOCK_ASSIGN(in_.triangle, upload(field_.triangle));
-    PENSTOCK_ASSIGN(seed_voxels_, upload(field_.seed_voxels));
+    PENSTOCK_ASSIGN(seed_voxels_, upload(field_.seed_list));
     PENSTOCK_ASSIGN(next_, counter_.of<std::uint32_t>(*memory_, 1, stream_));
     return stream_.synchronize();
   }

@@ -69,7 +69,7 @@ void set_params(const Volume& v, const TrackOptions& how, HostField& field) {
   field.method = how.method;
   const std::array<double, 3> size = v.voxel_size_mm();
   const double smallest = *std::min_element(size.begin(), size.end());
-  const double step_mm = field.step_mm = how.step_mm.value_or(0.5 * smallest);
+  const double step_mm = field.step_mm = how.step_mm.value_or(how.step_voxels.value_or(0.5) * smallest);
   t.substeps = how.method == TrackMethod::ptt ? how.substeps : 1;
   for (std::size_t d = 0; d < 3; ++d) {
     t.dims[d] = field.seed_params.dims[d] = static_cast<std::uint32_t>(v.dims[d]);
@@ -186,20 +186,20 @@ Status make_field(Job& job, const Volume& v, const Gradients& g, const ModelPlan
   set_params(v, how, field);
   std::vector<bool> above(v.voxels());
   for (std::size_t i = 0; i < above.size(); ++i) above[i] = stop[i] > field.params.stop_below;
-  field.seed_voxels = number_rows(above, field);
-  if (field.seed_voxels.empty())
+  field.seed_list = number_rows(above, field);
+  if (field.seed_list.empty())
     return Error(ErrorCode::invalid_argument,
                  fmt::format("no voxel has {} above {}", how.stop.empty() ? "a fractional anisotropy" : how.stop,
                              how.stop_below))
         .set_hint("a lower --stop-below finds some.");
   if (how.method == TrackMethod::boot) {
     PENSTOCK_TRY(describe_bootstrap(g, plan, how, sphere, field));
-    fill_signals(v, g, plan, number_rows(dilated(v.dims, field.seed_voxels), field), field);
+    fill_signals(v, g, plan, number_rows(dilated(v.dims, field.seed_list), field), field);
   } else {
-    const Eigen::MatrixXd sampling = sh_matrix(sphere.vertices, plan.order);
-    field.pmf.assign(field.seed_voxels.size() * field.params.stride, 0);
-    field.scale.assign(field.seed_voxels.size(), 0);
-    PENSTOCK_TRY(for_each_fit(job, v, g, plan, fit, how.min_signal, field.seed_voxels,
+    const Eigen::MatrixXd sampling = sh_matrix(sphere.vertices, plan.order, plan.basis);
+    field.pmf.assign(field.seed_list.size() * field.params.stride, 0);
+    field.scale.assign(field.seed_list.size(), 0);
+    PENSTOCK_TRY(for_each_fit(job, v, g, plan, fit, how.min_signal, field.seed_list,
                               [&](std::uint64_t r, const Eigen::VectorXd& f) {
                                 pack(sampling * f, field.pmf.data() + r * field.params.stride, field.scale[r]);
                               }));
@@ -210,8 +210,7 @@ Status make_field(Job& job, const Volume& v, const Gradients& g, const ModelPlan
     }
   }
   field.stop = std::move(stop);
-  field.seed_params.voxels = static_cast<std::uint32_t>(field.seed_voxels.size());
-  field.seed_params.per_voxel = how.seeds > 0 ? 0 : how.seeds_per_voxel;
+  field.fitted_voxels = field.seed_list.size();
   return {};
 }
 

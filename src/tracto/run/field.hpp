@@ -6,7 +6,7 @@
 namespace penstock::tracto {
 
 /// Fills `field` for how.method: of the voxels whose `stop` is above how.stop_below, of the bootstrap also their
-/// neighbours.  field.stop becomes `stop`, field.seed_voxels those voxels.  `fit`: unused by the bootstrap.
+/// neighbours.  field.stop becomes `stop`, field.seed_list those voxels.  `fit`: unused by the bootstrap.
 /// Errors: invalid_argument (there is no such voxel; a shell that the bootstrap does not take), out_of_memory,
 /// cancelled.
 Status make_field(Job& job, const Volume& volume, const Gradients& gradients, const ModelPlan& plan,

@@ -91,7 +91,7 @@ Result<TrackSummary> run(const std::string& dwi, const std::string& out, DwiMode
   Options quiet = options;
   quiet.progress = nullptr;
   PENSTOCK_ASSIGN(const Volume volume, load_volume(dwi, quiet));
-  PENSTOCK_ASSIGN(const Gradients gradients, load_gradients(dwi, how, volume.volumes));
+  PENSTOCK_ASSIGN(const Gradients gradients, load_gradients(dwi, how, volume));
   PENSTOCK_ASSIGN(const std::shared_ptr<Store> store, open_store(out, StoreMode::create));
   if (!how.force)
     for (const char* name : {"fa.nii.gz", "sh.nii.gz"}) {

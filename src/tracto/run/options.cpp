@@ -50,6 +50,14 @@ Status check_options(const TrackOptions& how) {
   PENSTOCK_TRY(in_range("--seeds", static_cast<double>(how.seeds), 0, 1e12));
   PENSTOCK_TRY(in_range("--first-seed", static_cast<double>(how.first_seed), 0, 1e12));
   PENSTOCK_TRY(in_range("--seeds-per-voxel", how.seeds_per_voxel, 1, 1e6));
+  PENSTOCK_TRY(in_range("--seed-grid", how.seed_grid, 0, 100));
+  PENSTOCK_TRY(in_range("--step-voxels", how.step_voxels.value_or(1), 1e-3, 1e3));
+  if (how.step_mm && how.step_voxels)
+    return Error(ErrorCode::invalid_argument, "--step-mm, --step-voxels: say the same twice");
+  if ((how.seeds > 0) + (how.seed_grid > 0) + !how.seeds_file.empty() > 1)
+    return Error(ErrorCode::invalid_argument, "--seeds, --seed-grid, --seeds-file: only one of them can be");
+  if (!how.seeds_file.empty() && !how.seed_image.empty())
+    return Error(ErrorCode::invalid_argument, "--seeds-file, --seed-image: only one of them can be");
   return in_range("--chunk-seeds", static_cast<double>(how.chunk_seeds), 1, 1e7);
 }
 

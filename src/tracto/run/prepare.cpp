@@ -106,13 +106,14 @@ std::vector<Direction> shell_directions(const Gradients& g, const ModelPlan& pla
   return out;
 }
 
-Result<Gradients> load_gradients(const std::string& dwi, const TrackOptions& how, std::uint64_t volumes) {
+Result<Gradients> load_gradients(const std::string& dwi, const TrackOptions& how, const Volume& volume) {
   const auto [bval_beside, bvec_beside] = gradient_files(dwi);
   const std::string bval = how.bval.empty() ? bval_beside : how.bval, bvec = how.bvec.empty() ? bvec_beside : how.bvec;
   PENSTOCK_ASSIGN(const std::string bval_text, read_text(bval));
   PENSTOCK_ASSIGN(const std::string bvec_text, read_text(bvec));
-  PENSTOCK_ASSIGN_IN(Gradients g, make_gradients(bval_text, bvec_text, volumes, how.b0_threshold),
+  PENSTOCK_ASSIGN_IN(Gradients g, make_gradients(bval_text, bvec_text, volume.volumes, how.b0_threshold),
                      fmt::format("{}, {}, {}", dwi, bval, bvec));
+  to_voxel_axes(g, how.gradients, volume.world_from_voxel);
   return g;
 }
 

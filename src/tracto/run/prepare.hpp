@@ -23,14 +23,15 @@ Result<FibreResponse> fit_response(const Volume& volume, const Gradients& gradie
 
 /// Mean of a voxel's unweighted volumes, each at least `least`.
 float mean_unweighted(const Volume& volume, const Gradients& gradients, std::uint64_t voxel, double least = -1e300);
-/// The gradients of `dwi`: the files of `how`, or those beside it.
-Result<Gradients> load_gradients(const std::string& dwi, const TrackOptions& how, std::uint64_t volumes);
+/// The gradients of `dwi`: the files of `how`, or those beside it; in the axes of the voxels.
+Result<Gradients> load_gradients(const std::string& dwi, const TrackOptions& how, const Volume& volume);
 
 /// What is fitted, to which shell.
 struct ModelPlan {
   DwiModel model = DwiModel::csd;
   Shell shell;
   std::uint32_t order = 8;
+  ShBasis basis = ShBasis::descoteaux07_legacy;
   std::string reason;  ///< of shell and order, for the report
 };
 /// Errors: invalid_argument (no such shell, too few directions).
