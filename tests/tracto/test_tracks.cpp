@@ -220,8 +220,6 @@ TEST_F(Tracks, AxesOfATrkAreFollowed) {
 
 TEST_F(Tracks, LyingTrxAreRefused) {
   const auto with = [&](const std::string& name, const std::function<void(const std::string&)>& change) {
-    ImageGrid grid;
-    grid.dims = {5, 5, 5};
     fs::create_directories(folder_ / name);
     put(name + "/header.json",
         R"({"VOXEL_TO_RASMM": [[1,0,0,0],[0,1,0,0],[0,0,1,0],[0,0,0,1]], "DIMENSIONS": [5,5,5], "NB_STREAMLINES": 2, "NB_VERTICES": 3})");

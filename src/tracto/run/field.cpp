@@ -156,8 +156,8 @@ Status describe_bootstrap(const Gradients& g, const ModelPlan& plan, const Track
   append_columns(hat.u, b.row_stride, field.fit);
   append_columns(hat.leverage, b.row_stride, field.fit);
   append_columns(qball.first(), b.sh_stride, field.fit);
-  append_columns(plan.model == DwiModel::opdt ? qball.second() : Eigen::MatrixXd::Zero(b.coefficients, b.weighted),
-                 b.sh_stride, field.fit);
+  const Eigen::MatrixXd none = Eigen::MatrixXd::Zero(b.coefficients, b.weighted);
+  append_columns(b.is_opdt != 0 ? qball.second() : none, b.sh_stride, field.fit);
   append_columns(sh_matrix(sphere.vertices, plan.order), field.params.stride, field.fit);
   return {};
 }
