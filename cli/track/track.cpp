@@ -39,10 +39,10 @@ class Track : public Command {
                        "what is fitted: csd (constrained spherical deconvolution), csa or opdt (orientation "
                        "distributions of one shell); default csd, of --method boot opdt");
     declare_model(usage, fields_, how_);
-    fields_.add_choice(usage, "--sh-basis", "B", how_.sh_basis, {"descoteaux07_legacy", "descoteaux07", "tournier07"},
-                       parse_sh_basis,
-                       "DWI is an image of coefficients of these spherical harmonics (MRtrix: tournier07); needs --stop "
-                       "or --mask");
+    fields_.add_choice(
+        usage, "--sh-basis", "B", how_.sh_basis, {"descoteaux07_legacy", "descoteaux07", "tournier07"}, parse_sh_basis,
+        "DWI is an image of coefficients of these spherical harmonics (MRtrix: tournier07); needs --stop "
+        "or --mask");
     fields_.add(usage, "--sphere", "N", how_.sphere, "directions of the half sphere, 16 to 1024; default 362");
     declare_method(usage);
     declare_seeds(usage);

@@ -2,12 +2,14 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "penstock/api.hpp"
+#include "penstock/dataset.hpp"
 #include "penstock/device.hpp"
 #include "penstock/options.hpp"
 #include "penstock/report.hpp"
@@ -70,7 +72,7 @@ PENSTOCK_API Result<std::vector<Device>> parse_devices(std::string_view text);
 
 /// How streamlines are made.  The defaults are those of `penstock track`; what is not set is chosen and reported.
 struct TrackOptions {
-  std::string bval, bvec;         ///< files of the gradients; empty: beside the volume, NAME.bval and NAME.bvec
+  std::string bval, bvec;  ///< files of the gradients; empty: beside the volume, NAME.bval and NAME.bvec
   GradientFrame gradients = GradientFrame::voxel;
   double b0_threshold = 50;       ///< volumes of at most this b value (s/mm2) are unweighted
   std::optional<double> shell;    ///< b value (s/mm2) of the shell that is deconvolved; default: that of most volumes
@@ -101,9 +103,9 @@ struct TrackOptions {
   double stop_below = 0.1;  ///< tracking goes on while the fractional anisotropy is above
   std::optional<double> step_mm;      ///< default: half the smallest voxel size
   std::optional<double> step_voxels;  ///< the same in voxels (of the smallest size)
-  double max_angle_deg = 60;      ///< between two steps
-  bool boot_retry = false;        ///< boot: up to five attempts until a peak is within the angle, not only until one is
-  std::uint32_t substeps = 20;    ///< ptt: arcs of a step
+  double max_angle_deg = 60;          ///< between two steps
+  bool boot_retry = false;      ///< boot: up to five attempts until a peak is within the angle, not only until one is
+  std::uint32_t substeps = 20;  ///< ptt: arcs of a step
   std::optional<double> min_radius_mm;    ///< ptt: of curvature; default that of max_angle_deg over a step
   std::optional<double> probe_length_mm;  ///< ptt: of the arc that is looked along; default half a step
   std::uint32_t probe_quality = 4;        ///< ptt: points along it
@@ -141,15 +143,57 @@ struct TrackSummary {
 };
 
 /// Tracks a diffusion volume.  `dwi`: shape (x, y, z, volumes), NIfTI (.nii, .nii.gz, .hdr/.img) or Zarr, any real data
-/// type; or a folder of fit_dwi, whose fa and sh are tracked; with how.sh_basis an image of coefficients. `out`: becomes
-/// a TRX (zip), TRK or TCK file, by its ending: points as float32, streamlines in the order of their seeds.  TRX and TCK
-/// hold millimetres of the world.  The file's bytes depend on the input and on `how`, not on devices, chunks or threads.
-/// `devices`: chunks are given to them in turn; none: the CPU.  A chunk is written while the next is tracked.
+/// type; or a folder of fit_dwi, whose fa and sh are tracked; with how.sh_basis an image of coefficients. `out`:
+/// becomes a TRX (zip), TRK or TCK file, by its ending: points as float32, streamlines in the order of their seeds. TRX
+/// and TCK hold millimetres of the world.  The file's bytes depend on the input and on `how`, not on devices, chunks or
+/// threads. `devices`: chunks are given to them in turn; none: the CPU.  A chunk is written while the next is tracked.
 /// Errors: invalid_argument (an option), not_found, invalid_metadata and corrupt_data (a file, named), no_device,
 /// already_exists (unless `force`), out_of_memory, cancelled.  Memory: the volume as float32, the field, two chunks for
 /// each device.
 PENSTOCK_API Result<TrackSummary> track(const std::string& dwi, const std::string& out, const TrackOptions& how,
                                         const std::vector<Device>& devices, const Options& options);
+
+/// Streamlines in memory, in the order of their seeds.  N streamlines, P points.
+struct TrackedStreamlines {
+  std::vector<std::array<float, 3>> points;          ///< (P, 3), world, mm
+  std::vector<std::uint64_t> offsets = {0};          ///< (N + 1): where each begins, then P
+  std::vector<std::array<float, 3>> seed_points;     ///< (N, 3), world, mm
+  std::vector<std::uint64_t> seed_numbers;           ///< (N)
+  std::vector<float> lengths_mm;                     ///< (N)
+  std::vector<std::array<std::uint8_t, 2>> reasons;  ///< (N, 2): why the backward and the forward half ended
+  std::array<std::uint64_t, 3> dims = {};            ///< of the image
+  Affine world_from_voxel;
+};
+
+/// Whether a file that is there is replaced.
+enum class Replace : std::uint8_t { no, yes };
+/// Writes streamlines to a TRX, TRK or TCK file, by its ending; the bytes that `track` writes.
+/// Errors: invalid_argument (ending, offsets that fall or do not end at P, numbers that differ), already_exists (unless
+/// `replace`), those of writing.
+PENSTOCK_API Status save_streamlines(const TrackedStreamlines& streamlines, const std::string& path, Replace replace);
+
+/// Tracking chunk by chunk into memory; of `track`'s arguments but the file.  Move-only; for one thread at a time.
+class PENSTOCK_API Tracking {
+ public:
+  /// Errors and memory: those of track.
+  static Result<Tracking> begin(const std::string& dwi, const TrackOptions& how, const std::vector<Device>& devices,
+                                const Options& options);
+  Tracking(Tracking&&) noexcept;
+  Tracking& operator=(Tracking&&) noexcept;
+  ~Tracking();
+  /// The streamlines of the next how.chunk_seeds seeds; nullopt: there are none left.  One device tracks each chunk, in
+  /// turn.  Errors: cancelled, out_of_memory, device_error.
+  Result<std::optional<TrackedStreamlines>> next(const Options& options);
+  /// The streamlines of all seeds that are left, by all devices at once.  Errors: as next.
+  Result<TrackedStreamlines> rest(const Options& options);
+  /// Of what was tracked until now.
+  [[nodiscard]] TrackSummary summary() const;
+
+ private:
+  struct State;
+  explicit Tracking(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
 
 /// The directions of the half sphere on which tracking looks at amplitudes, unit vectors.
 /// Errors: invalid_argument (count).

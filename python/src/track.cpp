@@ -39,7 +39,8 @@ void bind_track(nb::module_& m) {
             how.gradients = unwrap(parse_gradient_frame(name), "gradients");
           })
       .def_prop_rw(
-          "sh_basis", [](const TrackOptions& how) { return how.sh_basis ? std::string(sh_basis_name(*how.sh_basis)) : ""; },
+          "sh_basis",
+          [](const TrackOptions& how) { return how.sh_basis ? std::string(sh_basis_name(*how.sh_basis)) : ""; },
           [](TrackOptions& how, const std::string& name) { how.sh_basis = unwrap(parse_sh_basis(name), "sh_basis"); })
       .def_rw("b0_threshold", &TrackOptions::b0_threshold)
       .def_rw("shell", &TrackOptions::shell, nb::arg().none())
@@ -114,8 +115,9 @@ void bind_track(nb::module_& m) {
         return run_summary(job, "", [&](const Options& o) { return track(dwi, out, how, where, o); });
       },
       nb::arg("dwi"), nb::arg("out"), nb::arg("how"), nb::arg("device"), nb::arg("options"));
-  m.def("sphere_directions", [](std::uint32_t count) { return unwrap(sphere_directions(count), "count"); },
-        nb::arg("count"));
+  m.def(
+      "sphere_directions", [](std::uint32_t count) { return unwrap(sphere_directions(count), "count"); },
+      nb::arg("count"));
   m.def(
       "fit_dwi",
       [](const std::string& dwi, const std::string& out, const std::string& model, const TrackOptions& how,

@@ -21,8 +21,8 @@ struct SeedParams {
   std::uint32_t random_seed[2];
 };
 
-/// The point of seed `number`, within half a voxel of the centre of one of `list`'s voxels ((z, y, x) as one number), or
-/// one of its places.
+/// The point of seed `number`, within half a voxel of the centre of one of `list`'s voxels ((z, y, x) as one number),
+/// or one of its places.
 PENSTOCK_HD Vec3 seed_point(const SeedParams& s, const std::uint32_t* list, std::uint64_t number) {
   if (s.mode == SeedMode::points) {
     const std::uint32_t* p = list + 3 * (number % s.count);

@@ -6,11 +6,11 @@
 namespace penstock::tracto {
 
 struct Source {
-  Volume volume;           ///< signals, or coefficients
-  Gradients gradients;     ///< of signals
+  Volume volume;        ///< signals, or coefficients
+  Gradients gradients;  ///< of signals
   ModelPlan plan;
-  VoxelFit fit;            ///< a voxel of `volume` -> coefficients; none for the bootstrap
-  std::vector<float> stop; ///< the map that ends streamlines, the mask applied
+  VoxelFit fit;             ///< a voxel of `volume` -> coefficients; none for the bootstrap
+  std::vector<float> stop;  ///< the map that ends streamlines, the mask applied
 };
 
 /// By what `dwi` is: a diffusion volume, a folder of fit_dwi, or, with how.sh_basis, an image of coefficients.
