@@ -38,8 +38,9 @@ from ._future import Future
 from ._group import Group, Image, open
 from ._io_future import IOFuture, IOFutureStream
 from ._read import read_many
+from ._streamlines import Streamlines
 from ._tensor import DeviceArray, Tensor, asarray
-from ._track import fit_dwi, sphere_directions, track
+from ._track import TrackHow, fit_dwi, sphere_directions, track, track_chunks
 
 __version__ = _core.version()
 
@@ -68,7 +69,9 @@ __all__ = [
     "Report",
     "StageReport",
     "Stream",
+    "Streamlines",
     "Tensor",
+    "TrackHow",
     "TrackSummary",
     "UnsupportedError",
     "__version__",
@@ -85,6 +88,7 @@ __all__ = [
     "read_many",
     "sphere_directions",
     "track",
+    "track_chunks",
     "validate_ngff",
     "write_label",
     "write_pyramid",

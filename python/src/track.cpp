@@ -1,5 +1,6 @@
 #include "track.hpp"
 
+#include <nanobind/ndarray.h>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -24,6 +25,59 @@ TrackSummary run_summary(const JobOptions& job, const std::string& where, const 
                                    }),
                            where));
   return summary;
+}
+
+/// Runs what gives a value as a job.
+template <class T, class Work>
+T run_value(const JobOptions& job, const Work& work) {
+  std::optional<T> value;
+  static_cast<void>(unwrap(run_job(job,
+                                   [&](const Options& o) -> Result<Report> {
+                                     Result<T> made = work(o);
+                                     if (!made) return std::move(made).error();
+                                     value.emplace(*std::move(made));
+                                     return Report();
+                                   }),
+                           ""));
+  return *std::move(value);
+}
+
+/// A vector's numbers as an array that keeps it.
+template <class T, std::size_t Columns, class Row>
+nb::object as_array(std::vector<Row> rows) {
+  auto owned = std::make_unique<std::vector<Row>>(std::move(rows));
+  auto* const data = reinterpret_cast<T*>(owned->data());
+  const std::size_t n = owned->size();
+  const nb::capsule owner(owned.get(), [](void* p) noexcept { delete static_cast<std::vector<Row>*>(p); });
+  static_cast<void>(owned.release());
+  if constexpr (Columns == 1)
+    return nb::cast(nb::ndarray<nb::numpy, T>(data, {n}, owner));
+  else
+    return nb::cast(nb::ndarray<nb::numpy, T>(data, {n, Columns}, owner));
+}
+
+nb::dict as_dict(TrackedStreamlines s) {
+  nb::dict out;
+  out["points"] = as_array<float, 3>(std::move(s.points));
+  out["offsets"] = as_array<std::uint64_t, 1>(std::move(s.offsets));
+  out["seeds"] = as_array<float, 3>(std::move(s.seed_points));
+  out["seed_index"] = as_array<std::uint64_t, 1>(std::move(s.seed_numbers));
+  out["length_mm"] = as_array<float, 1>(std::move(s.lengths_mm));
+  out["reason"] = as_array<std::uint8_t, 2>(std::move(s.reasons));
+  out["dims"] = s.dims;
+  out["world_from_voxel"] = s.world_from_voxel.rows;
+  return out;
+}
+
+template <class T>
+using Column = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T, std::size_t Columns>
+using Columned = nb::ndarray<const T, nb::shape<-1, Columns>, nb::c_contig, nb::device::cpu>;
+
+template <class Row, class From>
+std::vector<Row> rows_of(const From& from) {
+  const auto* const first = reinterpret_cast<const Row*>(from.data());
+  return std::vector<Row>(first, first + from.shape(0));
 }
 
 }  // namespace

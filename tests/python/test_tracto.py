@@ -254,6 +254,74 @@ def test_streamlines_are_as_dipys(data: Data, method: str) -> None:
     assert correlation > 0.97  # two runs of DIPY with other seeds: 0.978
 
 
+def test_streamlines_in_memory_are_those_of_the_file(data: Data, tmp_path: pathlib.Path) -> None:
+    ps.track(data.dwi, tmp_path / "a.trx", seeds=300, chunk_seeds=64)
+    lines = ps.track(data.dwi, seeds=300, chunk_seeds=7)
+    assert lines.summary is not None
+    assert len(lines) == lines.summary.streamlines > 100
+    lines.save(tmp_path / "b.trx")
+    assert (tmp_path / "a.trx").read_bytes() == (tmp_path / "b.trx").read_bytes()
+    with pytest.raises(FileExistsError):
+        lines.save(tmp_path / "b.trx")
+    assert np.shares_memory(lines[3], lines.points)
+    np.testing.assert_array_equal(lines[-1], list(lines)[-1])
+    some = lines[lines.length_mm > 10]
+    assert 0 < len(some) < len(lines)
+    assert all(len(line) > 10 for line in some)
+    chunks = list(ps.track_chunks(data.dwi, seeds=300, chunk_seeds=128))
+    assert len(chunks) == 3
+    np.testing.assert_array_equal(np.concatenate([chunk.points for chunk in chunks]), lines.points)
+    np.testing.assert_allclose(lines.affine, data.affine, atol=1e-5)
+    with pytest.raises(TypeError, match="no option 'seed'"):
+        ps.track(data.dwi, seed=3)  # type: ignore[call-overload]
+
+
+def test_maps_and_coefficients_are_tracked(data: Data, tmp_path: pathlib.Path) -> None:
+    direct = ps.track(data.dwi, seeds=200)
+    ps.fit_dwi(data.dwi, tmp_path / "maps", "csd")
+    again = ps.track(tmp_path / "maps", seeds=200)
+    assert len(again) == pytest.approx(len(direct), abs=5)  # coefficients went through float32
+    sh = nib.load(tmp_path / "maps" / "sh.nii.gz")
+    order = [m for degree in range(0, 9, 2) for m in range(-degree, degree + 1)]
+    first = np.cumsum([0] + [2 * degree + 1 for degree in range(0, 9, 2)])
+    turned = np.concatenate([np.arange(a, b)[::-1] for a, b in zip(first[:-1], first[1:], strict=True)])
+    assert len(order) == len(turned) == 45
+    nib.save(nib.Nifti1Image(np.asarray(sh.dataobj)[..., turned], sh.affine), tmp_path / "fod.nii.gz")
+    stop = tmp_path / "maps" / "fa.nii.gz"
+    other = ps.track(tmp_path / "fod.nii.gz", seeds=200, sh_basis="tournier07", stop=stop)
+    np.testing.assert_array_equal(other.points, again.points)
+    with pytest.raises(ValueError, match="must be said"):
+        ps.track(tmp_path / "fod.nii.gz", seeds=200, sh_basis="tournier07")
+
+
+def test_seeds_of_a_grid_and_of_a_file(data: Data, tmp_path: pathlib.Path) -> None:
+    lines = ps.track(data.dwi, seed_grid=2, min_length_mm=0)
+    assert lines.summary is not None
+    assert lines.summary.seeds == 8 * lines.summary.fitted_voxels
+    voxels = (lines.seeds - data.affine[:3, 3]) @ np.linalg.inv(data.affine[:3, :3]).T
+    np.testing.assert_allclose(abs(voxels - np.round(voxels)), 0.25, atol=1e-4)
+    np.savetxt(tmp_path / "seeds.txt", lines.seeds[:50])
+    same = ps.track(data.dwi, seeds_file=tmp_path / "seeds.txt", min_length_mm=0, method="det")
+    np.testing.assert_allclose(same.seeds, lines.seeds[:50][same.seed_index.astype(int)], atol=1e-4)
+    (tmp_path / "bad.txt").write_text("1 2 3\n4 5\n")
+    with pytest.raises(ps.MetadataError, match=r"bad\.txt.*seed 1"):
+        ps.track(data.dwi, seeds_file=tmp_path / "bad.txt")
+
+
+def test_gradients_in_other_frames(data: Data, tmp_path: pathlib.Path) -> None:
+    want = ps.track(data.dwi, seeds=100, method="det")
+    rows = np.nan_to_num(np.loadtxt(data.folder / "dwi.bvec"))
+    vectors = rows if rows.shape[1] == 3 else rows.T
+    axes = data.affine[:3, :3] / np.linalg.norm(data.affine[:3, :3], axis=0)
+    np.savetxt(tmp_path / "world.bvec", vectors @ axes.T, "%.17g")
+    world = ps.track(data.dwi, seeds=100, method="det", bvec=tmp_path / "world.bvec", gradients="world")
+    assert len(world) == pytest.approx(len(want), abs=2)
+    turned = vectors * [-1 if np.linalg.det(axes) > 0 else 1, 1, 1]
+    np.savetxt(tmp_path / "fsl.bvec", turned, "%.17g")
+    fsl = ps.track(data.dwi, seeds=100, method="det", bvec=tmp_path / "fsl.bvec", gradients="fsl")
+    np.testing.assert_array_equal(fsl.points, want.points)
+
+
 def test_mistakes_are_python_errors(data: Data, tmp_path: pathlib.Path) -> None:
     out = tmp_path / "a.trx"
     with pytest.raises(FileNotFoundError, match="nothing"):

@@ -16,6 +16,9 @@ Status check_tractogram_name(const std::string& path, bool replace) {
   if (std::filesystem::is_directory(path, code)) return Error(ErrorCode::is_directory, path + ": is a directory");
   if (!replace && std::filesystem::exists(path, code))
     return Error(ErrorCode::already_exists, path + ": is there already").set_hint("--force replaces it.");
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (!folder.empty() && !std::filesystem::is_directory(folder, code))
+    return Error(ErrorCode::not_found, path + ": there is no folder " + folder.string());
   return {};
 }
 
