@@ -37,7 +37,7 @@ class PENSTOCK_API CancelToken {
 /// quicker, `nvcomp` (decoding only) is the device, by nvCOMP as far as it can.
 enum class CodecPlace : std::uint8_t { automatic, cpu, device, nvcomp };
 
-/// State of long work, in bytes of decoded data; of "track" in seeds.
+/// State of long work, in bytes of decoded data.
 struct Progress {
   std::string_view what;  ///< "read", "write", "copy", "verify", ...
   std::uint64_t done_bytes = 0;
