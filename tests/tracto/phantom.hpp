@@ -39,7 +39,7 @@ struct Phantom {
     std::mt19937 random(1);
     const auto normal = [&] {  // of twelve uniform numbers, the same on every machine
       double sum = -6;
-      for (int i = 0; i < 12; ++i) sum += random() / 4294967296.0;
+      for (int i = 0; i < 12; ++i) sum += static_cast<double>(random()) / 4294967296.0;
       return sum;
     };
     for (int z = 0; z < dims[2]; ++z)

@@ -137,7 +137,7 @@ TEST(Defect10And12, ManyPeaksOfTheLargestSphereAreSortedAndBounded) {
     EXPECT_GT(tracked(field, 0, 3).lengths.size(), 0u);
     if (method != TrackMethod::prob) continue;
     StepScratch<> scratch;
-    for (std::uint32_t i = 0; i < 1024; ++i) scratch.amplitude[i] = draw({}, i, 0).word[0] / 4294967296.0f;
+    for (std::uint32_t i = 0; i < 1024; ++i) scratch.amplitude[i] = unit_float(draw({}, i, 0).word[0]);
     const Peaks peaks = find_peaks(HostTeam<32>(), field.params, field.buffers(), scratch.amplitude,
                                    reinterpret_cast<float*>(scratch.weight));
     ASSERT_EQ(peaks.count, kMaxPeaks);
@@ -167,7 +167,8 @@ TEST(Defect13, ThinVoxelsGiveTheSameMillimetres) {
         for (std::size_t i = at + 1; i < at + n; ++i) {
           const Vec3 step = sum(all.points[i], negated(all.points[i - 1]));
           EXPECT_NEAR(std::sqrt(dot(step, step)), 1, method == TrackMethod::det ? 1e-3 : 2e-2);
-          EXPECT_GT(absolute(step.x * static_cast<float>(s) + step.z * static_cast<float>(s)), 0.98f);
+          EXPECT_GT(absolute(step.x * static_cast<float>(s) + step.z * static_cast<float>(s)),
+                    method == TrackMethod::det ? 0.98f : 0.8f);
         }
         at += n;
         length[thin] += n;

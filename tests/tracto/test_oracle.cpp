@@ -142,7 +142,9 @@ TEST(Arc, IsThePropagatorsArc) {
 
 TEST(Math, LogarithmSineAndCosineAreExactEnough) {
   for (float x = 1e-6f; x < 1e6f; x *= 1.01f)
-    EXPECT_NEAR(log_of(x), std::log(static_cast<double>(x)), 2e-7 * std::max(1.0, std::abs(std::log(x)))) << x;
+    EXPECT_NEAR(log_of(x), std::log(static_cast<double>(x)),
+                2e-7 * std::max(1.0, std::abs(std::log(static_cast<double>(x)))))
+        << x;
   for (float x = -20; x < 20; x += 0.01f) {
     EXPECT_NEAR(sin_cos(x).sine, std::sin(static_cast<double>(x)), 3e-7) << x;
     EXPECT_NEAR(sin_cos(x).cosine, std::cos(static_cast<double>(x)), 3e-7) << x;

@@ -110,6 +110,22 @@ TEST_F(Tracks, AreReadWhereTheyWereWritten) {
   EXPECT_EQ(trx.seed_points[0][0], 2.5F);
 }
 
+TEST_F(Tracks, AFolderHasWhatAZipHas) {
+  const Points want = write("a.trx");
+  EXPECT_EQ(write("b.trx/"), want);
+  ASSERT_TRUE(fs::is_directory(at("b.trx")));
+  expect_near(read("b.trx").points, want, 0);
+  EXPECT_EQ(read("b.trx/").seed_numbers, read("a.trx").seed_numbers);
+  ASSERT_TRUE(convert_tractogram(at("b.trx"), at("c.trx"), {}, {}));
+  EXPECT_EQ(bytes("c.trx").size(), bytes("a.trx").size());
+  const auto there = convert_tractogram(at("a.trx"), at("b.trx/"), {}, {});
+  ASSERT_FALSE(there);
+  EXPECT_EQ(there.error().code(), ErrorCode::already_exists);
+  std::size_t entries = 0;
+  for ([[maybe_unused]] const auto& entry : fs::directory_iterator(folder_)) ++entries;
+  EXPECT_EQ(entries, 3u);
+}
+
 TEST_F(Tracks, InfoCountsAndMeasures) {
   static_cast<void>(write("a.trx"));
   const auto info = tractogram_info(at("a.trx"), {});

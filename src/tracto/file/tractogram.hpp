@@ -46,8 +46,8 @@ class TractogramWriter {
   [[nodiscard]] virtual std::string_view format() const = 0;
 };
 
-/// Whether a file can be made there.  Errors: invalid_argument (the ending), is_directory, already_exists, not_found (the
-/// folder).
+/// Whether a file can be made there.  Errors: invalid_argument (the ending), is_directory, already_exists, not_found
+/// (the folder).
 Status check_tractogram_name(const std::string& path, bool replace);
 /// By the name's ending: .trx, .trk or .tck.  `says`: what each batch brings.  `replace`: a file that is there.
 /// Errors: invalid_argument (another ending, a grid that the format cannot say), already_exists, permission_denied,
