@@ -9,6 +9,7 @@
 #include "penstock/store.hpp"
 #include "penstock/tracto.hpp"
 #include "penstock/tractogram.hpp"
+#include "tracto/file/nifti_map.hpp"
 #include "tracto/phantom.hpp"
 
 namespace penstock {
@@ -251,6 +252,35 @@ TEST_F(Track, SeedsOfGridsAndFilesLieWhereTheyAreSaid) {
   const auto bad = run("bad.trx", how);
   ASSERT_FALSE(bad);
   EXPECT_NE(bad.error().message().find("seeds.txt: seed 0"), std::string::npos) << bad.error().message();
+}
+
+TEST_F(Track, MapsMustBeOfTheSameGridAndHoldSomething) {
+  const auto store = open_store(folder_.string(), StoreMode::read_write).value();
+  const Affine here{{2, 0, 0, -10, 0, 2, 0, 5, 0, 0, 2, 1}};
+  Affine there = here;
+  there.rows[3] += 1;
+  const std::vector<float> ones(12 * 12 * 6, 1), none(12 * 12 * 6, 0), few(12 * 12 * 5, 1);
+  ASSERT_TRUE(tracto::write_map(*store, "good", {12, 12, 6}, 1, here, ones));
+  ASSERT_TRUE(tracto::write_map(*store, "empty", {12, 12, 6}, 1, here, none));
+  ASSERT_TRUE(tracto::write_map(*store, "shape", {12, 12, 5}, 1, here, few));
+  ASSERT_TRUE(tracto::write_map(*store, "place", {12, 12, 6}, 1, there, ones));
+  const auto with = [&](std::string TrackOptions::* field, const std::string& name) {
+    TrackOptions how = quick();
+    how.*field = at(name + ".nii.gz");
+    how.force = true;
+    return run("a.trx", how);
+  };
+  for (auto field : {&TrackOptions::mask, &TrackOptions::seed_image, &TrackOptions::stop}) {
+    EXPECT_TRUE(with(field, "good"));
+    for (const auto& [name, says] :
+         {std::pair{"empty", "empty"}, {"shape", "12 x 12 x 5"}, {"place", "lies elsewhere"}}) {
+      const auto bad = with(field, name);
+      ASSERT_FALSE(bad) << name;
+      EXPECT_EQ(bad.error().code(), ErrorCode::invalid_argument) << bad.error().message();
+      EXPECT_NE(bad.error().message().find(says), std::string::npos) << bad.error().message();
+      EXPECT_NE(bad.error().message().find(name), std::string::npos) << bad.error().message();
+    }
+  }
 }
 
 TEST_F(Track, CancelledItLeavesNothing) {
