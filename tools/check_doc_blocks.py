@@ -13,7 +13,7 @@ import re
 import sys
 from pathlib import Path
 
-TYPE = re.compile(r"^(?:template\s*<.*?>\s*)?(class|struct|enum(?:\s+class)?|union)\s+(\w+)")
+TYPE = re.compile(r"^(?:template\s*<.*?>\s*)?(class|struct|enum(?:\s+class)?|union)\s+(?:PENSTOCK_API\s+)?(\w+)")
 ALIAS = re.compile(r"^(?:template\s*<.*?>\s*)?using\s+(\w+)\s*=")
 ACCESSOR = re.compile(r"\(\s*\)\s*(const\s*&{0,2}|&{1,2})\s*(noexcept)?\s*(override|= 0)?\s*\{?$")
 ATTRIBUTE = re.compile(r"\[\[.*?\]\]")
@@ -150,6 +150,7 @@ struct P;
 BAD = [
     ("struct A {\n  int x = 0;\n};", "A"),
     ("enum class B { x };", "B"),
+    ("/// D.\nclass PENSTOCK_API D {\n public:\n  D();\n  void change(int x);\n};", "D::change"),
     ("/// Doc of another.\nvoid f();\n\nint g(int x);", "g"),
     ("inline int h() {\n  return 1;\n}", "h"),
     ("/// D.\nclass D {\n public:\n  void change(int x);\n};", "D::change"),

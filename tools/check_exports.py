@@ -41,9 +41,17 @@ def shown_symbols(library: Path) -> list[str]:
 
 
 def self_test() -> int:
-    marked = set(MARKED.findall("class PENSTOCK_API Array {\nPENSTOCK_API Result<Node> open(const std::string& url);\n"))
+    marked = set(
+        MARKED.findall("class PENSTOCK_API Array {\nPENSTOCK_API Result<Node> open(const std::string& url);\n")
+    )
     assert marked == {"Array", "open"}, marked
-    assert breaches(["penstock::Array::read()", "vtable for penstock::Array", "penstock::open(int)", "penstock::io::open()"], marked) == []
+    assert (
+        breaches(
+            ["penstock::Array::read()", "vtable for penstock::Array", "penstock::open(int)", "penstock::io::open()"],
+            marked,
+        )
+        == []
+    )
     for bad in ("fmt::v9::format()", "penstock::Job::run()", "typeinfo for nlohmann::json"):
         assert len(breaches([bad], marked)) == 1, bad
     print("exports: self-test good")

@@ -18,6 +18,7 @@ APPLICATIONS = {"oct", "tracto"}
 
 # The stage that a public header belongs to.
 PUBLIC = {
+    "api.hpp": "core",
     "bytes.hpp": "core",
     "control.hpp": "core",
     "codec.hpp": "codec",

@@ -7,7 +7,7 @@ namespace penstock::cli {
 namespace {
 
 /// A text inside single quotes of a POSIX shell.
-std::string quoted(std::string_view text) {
+std::string shell_quoted(std::string_view text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return out + "'";
@@ -77,15 +77,15 @@ std::vector<std::string> first_words(const std::vector<CompletionEntry>& command
 std::string bash_completion(const std::vector<CompletionEntry>& commands) {
   std::string two_words, options, values, words;
   for (const CompletionEntry& c : commands) {
-    if (c.name.find(' ') != std::string::npos) two_words += (two_words.empty() ? "" : "|") + quoted(c.name);
-    options += fmt::format("    {}) options={} ;;\n", quoted(c.name), quoted(option_words(c.usage)));
+    if (c.name.find(' ') != std::string::npos) two_words += (two_words.empty() ? "" : "|") + shell_quoted(c.name);
+    options += fmt::format("    {}) options={} ;;\n", shell_quoted(c.name), shell_quoted(option_words(c.usage)));
     if (const auto list = argument_words(c, commands); !list.empty())
-      words += fmt::format("    {}) words={} ;;\n", quoted(c.name), quoted(joined(list)));
+      words += fmt::format("    {}) words={} ;;\n", shell_quoted(c.name), shell_quoted(joined(list)));
     for (const Option& o : c.usage.options()) {
       if (offered(o).empty()) continue;
-      std::string names = quoted(c.name + " " + o.name);
-      if (o.letter != 0) names += "|" + quoted(fmt::format("{} -{}", c.name, o.letter));
-      values += fmt::format("    {}) words={} ;;\n", names, quoted(joined(offered(o))));
+      std::string names = shell_quoted(c.name + " " + o.name);
+      if (o.letter != 0) names += "|" + shell_quoted(fmt::format("{} -{}", c.name, o.letter));
+      values += fmt::format("    {}) words={} ;;\n", names, shell_quoted(joined(offered(o))));
     }
   }
   return fmt::format(
@@ -131,7 +131,7 @@ _penstock() {{
 }}
 complete -F _penstock penstock
 )",
-      quoted(joined(first_words(commands))), two_words.empty() ? "''" : two_words,
+      shell_quoted(joined(first_words(commands))), two_words.empty() ? "''" : two_words,
       values.empty() ? "    '') ;;\n" : values, options, words.empty() ? "    '') ;;\n" : words);
 }
 
@@ -139,24 +139,24 @@ std::string zsh_completion(const std::vector<CompletionEntry>& commands) {
   std::string list, two_words, cases;
   for (const CompletionEntry& c : commands) {
     if (c.name.find(' ') == std::string::npos)
-      list += fmt::format("    {}\n", quoted(zsh_text(c.name) + ":" + c.summary));
+      list += fmt::format("    {}\n", shell_quoted(zsh_text(c.name) + ":" + c.summary));
     else
-      two_words += (two_words.empty() ? "" : "|") + quoted(c.name);
-    cases += fmt::format("    {}) _arguments", quoted(c.name));
+      two_words += (two_words.empty() ? "" : "|") + shell_quoted(c.name);
+    cases += fmt::format("    {}) _arguments", shell_quoted(c.name));
     for (const Option& o : c.usage.options()) {
       std::string rest = fmt::format("[{}]", zsh_text(o.help));
       if (!o.value.empty()) rest += ":" + zsh_text(o.value) + ":";
       if (!offered(o).empty()) rest += fmt::format("({})", joined(offered(o)));
       if (o.kind == ValueKind::path) rest += "_files";
-      cases += " \\\n      " + quoted(o.name + rest);
-      if (o.letter != 0) cases += " \\\n      " + quoted(fmt::format("-{}{}", o.letter, rest));
+      cases += " \\\n      " + shell_quoted(o.name + rest);
+      if (o.letter != 0) cases += " \\\n      " + shell_quoted(fmt::format("-{}{}", o.letter, rest));
     }
     const auto words = argument_words(c, commands);
     for (const Argument& a : c.usage.arguments()) {
       const bool path = a.kind == ValueKind::path && (words.empty() || a.takes_many());
       const std::string action = path ? "_penstock_paths" : fmt::format("({})", joined(words));
       const std::string_view which = a.takes_many() ? "*:" : a.required() ? ":" : "::";
-      cases += " \\\n      " + quoted(fmt::format("{}{}:{}", which, zsh_text(a.name), action));
+      cases += " \\\n      " + shell_quoted(fmt::format("{}{}:{}", which, zsh_text(a.name), action));
     }
     cases += " ;;\n";
   }

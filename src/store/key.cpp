@@ -6,12 +6,12 @@ namespace penstock {
 namespace {
 
 Error bad_key(std::string_view key, const char* why) {
-  return {ErrorCode::invalid_argument, "key " + quoted(key) + " " + why};
+  return {ErrorCode::invalid_argument, "key " + quoted_key(key) + " " + why};
 }
 
 }  // namespace
 
-std::string quoted(std::string_view key) {
+std::string quoted_key(std::string_view key) {
   constexpr char kHex[] = "0123456789abcdef";
   constexpr std::size_t kMax = 200;
   std::string out = "'";

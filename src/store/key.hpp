@@ -18,7 +18,7 @@ std::string_view directory_of(std::string_view key);
 /// Error of a change to a store that was opened for reading.
 Error read_only_error(std::string_view url);
 /// Puts a key between quotes, bytes that are not printable as \xNN, cut at 200 bytes: fit for messages.
-std::string quoted(std::string_view key);
+std::string quoted_key(std::string_view key);
 /// The parts of a value as one.  Errors: out_of_memory.
 Result<Bytes> joined(std::span<const ByteView> parts);
 

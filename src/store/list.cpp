@@ -61,7 +61,7 @@ Status check_options(const StoreKind& kind, const StoreOptions& options) {
     }
     if (found) continue;
     std::string text = "a store of the kind '" + std::string(kind.scheme) + "' (" + std::string(kind.what) +
-                       ") has no option " + quoted(name);
+                       ") has no option " + quoted_key(name);
     if (!nearest.empty()) text += "; did you mean " + std::string(nearest) + "?";
     return Error(ErrorCode::invalid_argument, std::move(text))
         .set_hint(known.empty() ? "it has none" : "its options: " + known);

@@ -18,8 +18,8 @@ TEST(Key, NamesThatCouldLeaveTheStoreAreRefused) {
     const Status status = check_key(key);
     ASSERT_FALSE(status) << key;
     EXPECT_EQ(status.error().code(), ErrorCode::invalid_argument);
-    EXPECT_NE(status.error().message().find(quoted(key)), std::string::npos);
+    EXPECT_NE(status.error().message().find(quoted_key(key)), std::string::npos);
   }
 }
 
-TEST(Key, MessagesShowUnprintableBytes) { EXPECT_EQ(quoted("a\n\x1b[1m"), R"('a\x0a\x1b[1m')"); }
+TEST(Key, MessagesShowUnprintableBytes) { EXPECT_EQ(quoted_key("a\n\x1b[1m"), R"('a\x0a\x1b[1m')"); }

@@ -23,6 +23,7 @@ lint() {
   for check in check_includes check_doc_blocks; do
     $bin/python tools/$check.py --self-test && $bin/python tools/$check.py || failed=1
   done
+  $bin/python tools/check_exports.py --self-test || failed=1
   $bin/python tools/draw_journey.py --check || failed=1
   $bin/python bench/compare.py --check || failed=1
   return $failed

@@ -75,7 +75,8 @@ void rank_by_bits_of_lanes(const RankJob<K>& job, const K* at, typename Lanes<K>
   for (std::size_t k = 0; k < job.count; ++k) load(at + job.offsets[k], held[k]);
   V found = {};
   for (std::size_t bit = 8 * sizeof(K); bit-- > 0;) {
-    const V trial = found | static_cast<K>(K{1} << bit);
+    const K mask = static_cast<K>(K{1} << bit);  // named: GCC 13 takes the shift for an int
+    const V trial = found | mask;
     std::uint64_t smaller[Lanes<K>::kCount] = {};
     for (std::size_t k = 0; k < job.count;) {
       V sum = {};

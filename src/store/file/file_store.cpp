@@ -267,7 +267,7 @@ class FileStore final : public BlockingStore {
     if (!writable_) return read_only_error(url());
     PENSTOCK_TRY(check_key(key));
     if (is_temporary(key))
-      return Error(ErrorCode::invalid_argument, "key " + quoted(key) + " is kept for files that are being written");
+      return Error(ErrorCode::invalid_argument, "key " + quoted_key(key) + " is kept for files that are being written");
     return {};
   }
 

@@ -168,7 +168,7 @@ Result<std::uint64_t> locate_data(const Source& source, std::string_view name, c
   }
   if (as_text(bytes.view().subspan(kLocalBytes, local.name_bytes)) != name)
     return corrupt("has another name in its local header: " +
-                   quoted(as_text(bytes.view().subspan(kLocalBytes, local.name_bytes))));
+                   quoted_key(as_text(bytes.view().subspan(kLocalBytes, local.name_bytes))));
   PENSTOCK_TRY(apply_zip64(local.member, bytes.view().subspan(kLocalBytes + local.name_bytes, local.extra_bytes)));
   PENSTOCK_TRY(check_agreement(member, local.member));
   return member.header_offset + data;
@@ -240,7 +240,7 @@ Status check_stored(const Source& source, const Member& member, std::uint64_t da
 }
 
 std::string member_text(const Source& source, std::string_view name) {
-  return source.name() + ": member " + quoted(name);
+  return source.name() + ": member " + quoted_key(name);
 }
 
 Result<Members> read_directory(const Source& source) {
