@@ -51,5 +51,5 @@ PY
 # Left out, and why:
 #   test_bounce_buffer_free  demands the sizes of KvikIO's pool of host memory, which penstock does not have
 cd "$work"
-PYTHONPATH=$work/shim exec "$python" -m pytest -q -p no:cacheprovider -rs -o addopts= --deselect tests/test_basic_io.py::test_bounce_buffer_free \
+PYTHONPATH=$work/shim${PYTHONPATH:+:$PYTHONPATH} exec "$python" -m pytest -q -p no:cacheprovider -rs -o addopts= --deselect tests/test_basic_io.py::test_bounce_buffer_free \
   tests/test_basic_io.py tests/test_async_io.py tests/test_defaults.py tests/test_zarr_v3.py tests/test_zarr_missing.py "$@"

@@ -36,10 +36,10 @@ class CuFile:
     ) -> None:
         reads = reads or ("auto" if defaults.get("auto_direct_io_read") else "buffered")
         writes = writes or ("auto" if defaults.get("auto_direct_io_write") else "buffered")
-        number = file if isinstance(file, int) else file.fileno() if hasattr(file, "fileno") else None
-        if number is None:
+        if isinstance(file, str | os.PathLike):
             self._core = _core.File.open(os.fspath(file), flags, reads, writes)
         else:
+            number = file if isinstance(file, int) else file.fileno()
             self._core = _core.File.from_descriptor(number, reads, writes)
 
     def pread(self, buf: Any, size: int | None = None, file_offset: int = 0, task_size: int | None = None) -> IOFuture:
@@ -218,7 +218,7 @@ def _device_memory(buf: Any, writable: bool, stream: Any) -> tuple[int, int, _co
             raise ValueError("buf is read-only")
         if not tensor.contiguous:
             raise ValueError("buf is not contiguous")
-        return tensor.address, math.prod(tensor.shape) * tensor.dtype.itemsize, queue, tensor
+        return tensor.address, math.prod(tensor.shape) * tensor.dtype.size_bytes, queue, tensor
     address, read_only = interface["data"]
     if writable and read_only:
         raise ValueError("buf is read-only")

@@ -34,7 +34,7 @@ def _range_of(byte_range: Any, size: int) -> tuple[int, int]:
     raise TypeError(f"Unexpected byte_range, got {byte_range}")
 
 
-class GDSStore(LocalStore):  # type: ignore[misc]
+class GDSStore(LocalStore):
     """A folder as a store of zarr-python.  With ``zarr.config.enable_gpu()`` values come into CUDA memory at once.
 
     root, read_only: as of ``zarr.storage.LocalStore``.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Literal, TypeAlias, TypedDict, Unpack, overload
 
 import numpy as np
@@ -193,7 +193,7 @@ def _path(path: PathLike | None) -> str | None:
     return None if path is None else os.fspath(path)
 
 
-def _how(named: dict[str, object]) -> _core.TrackOptions:
+def _how(named: Mapping[str, object]) -> _core.TrackOptions:
     how = _core.TrackOptions()
     for name, value in named.items():
         if value is not None:

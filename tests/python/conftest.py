@@ -31,6 +31,7 @@ HAVE_CUDA = any(device.name.startswith("cuda") for device in penstock.devices())
 INSTALLED = {library for library in ("cupy", "torch") if importlib.util.find_spec(library) is not None}
 COLLECTED = {
     "test_cuda.py": HAVE_CUDA,
+    "test_cuda_cufile.py": HAVE_CUDA and "cupy" in INSTALLED,
     "test_cuda_ndimage.py": HAVE_CUDA and "cupy" in INSTALLED,
     "test_cuda_libraries.py": HAVE_CUDA and bool(INSTALLED),
     "test_cuda_zarr_codecs.py": HAVE_CUDA and "cupy" in INSTALLED,

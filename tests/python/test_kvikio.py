@@ -67,7 +67,6 @@ def test_what_is_not_there_is_refused_by_name(name: str) -> None:
 
 
 def test_gds_store_passes_zarr_s_tests_of_stores() -> None:
-    pytest.importorskip("zarr", minversion="3")
     # In a file of its own: the class below is collected by pytest there.
     program = pathlib.Path(__file__).with_name("gds_store_tests.py")
     done = subprocess.run(

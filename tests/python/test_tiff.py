@@ -80,12 +80,12 @@ def test_absent_tiles_are_nodata(tmp_path: pathlib.Path) -> None:
 
 def test_the_place_is_told(tmp_path: pathlib.Path) -> None:
     with rasterio.open(
-        tmp_path / "x.tif", "w", driver="GTiff", height=4, width=5, count=1, dtype="u1", crs="EPSG:32633",
+        tmp_path / "x.tif", "w", driver="GTiff", height=4, width=5, count=1, dtype="uint8", crs="EPSG:32633",
         transform=from_origin(500000, 5000000, 10, 20),
     ) as file:  # fmt: skip
         file.write(np.zeros((1, 4, 5), "u1"))
         transform = file.transform
-    attributes = penstock.open(tmp_path / "x.tif").attributes
+    attributes = penstock.open(tmp_path / "x.tif").attrs
     assert attributes["proj:code"] == "EPSG:32633"
     assert Affine(*attributes["spatial:transform"]) == transform
     assert attributes["spatial:dimensions"] == ["y", "x"]
@@ -106,7 +106,7 @@ def test_a_copy_is_zarr(tmp_path: pathlib.Path) -> None:
 
 def test_damage_is_named(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "x.tif"
-    with rasterio.open(path, "w", driver="GTiff", height=64, width=64, count=1, dtype="u1", compress="LZW",
+    with rasterio.open(path, "w", driver="GTiff", height=64, width=64, count=1, dtype="uint8", compress="LZW",
                        tiled=True, blockxsize=16, blockysize=16) as file:  # fmt: skip
         file.write(values(1, "uint8", 64, 64))
     whole = path.read_bytes()

@@ -27,6 +27,10 @@ class ClosedFile(ValueError, RuntimeError):
     """The file is closed."""
 
 
+class WrongKind(TypeError, ValueError):
+    """What was given is no file."""
+
+
 class WrongFlags(ValueError, RuntimeError):
     """The flags are none of those of ``open``."""
 
@@ -50,6 +54,8 @@ def opening(path: object) -> Iterator[None]:
         raise _of(error)(error.errno, f"Unable to open file: {path}: {reason}") from error
     except ValueError as error:
         raise WrongFlags(f"Unknown file open flag: {error}") from error
+    except TypeError as error:
+        raise WrongKind(f"{path!r} is neither a path nor an open file") from error
 
 
 @contextlib.contextmanager

@@ -26,3 +26,15 @@ class CuFile(_cufile.CuFile):
     def _start(self, *args: Any, **kwargs: Any) -> IOFuture:
         with _errors.moving():
             return IOFuture(super()._start(*args, **kwargs)._core)
+
+
+def get_page_cache_info(file: Any, offset: int = 0, length: int = 0) -> tuple[int, int]:
+    """As ``penstock._cufile.get_page_cache_info``."""
+    with _errors.opening(file):
+        return _cufile.get_page_cache_info(file, offset, length)
+
+
+def drop_file_page_cache(file: Any, offset: int = 0, length: int = 0, sync_first: bool = True) -> None:
+    """As ``penstock._cufile.drop_file_page_cache``."""
+    with _errors.opening(file):
+        _cufile.drop_file_page_cache(file, offset, length, sync_first)

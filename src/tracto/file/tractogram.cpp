@@ -11,12 +11,12 @@ namespace penstock::tracto {
 Status check_tractogram_name(const std::string& name, bool replace) {
   std::string path = name;
   while (path.ends_with('/')) path.pop_back();
-  const bool folder = path.size() < name.size() && path.ends_with(".trx");  // NAME.trx/
+  const bool as_folder = path.size() < name.size() && path.ends_with(".trx");  // NAME.trx/
   const std::string ending = std::filesystem::path(path).extension().string();
   if (ending != ".trx" && ending != ".trk" && ending != ".tck")
     return Error(ErrorCode::invalid_argument, path + ": the name must end in .trx, .trk or .tck");
   std::error_code code;
-  if (!folder && std::filesystem::is_directory(path, code))
+  if (!as_folder && std::filesystem::is_directory(path, code))
     return Error(ErrorCode::is_directory, path + ": is a directory");
   if (!replace && std::filesystem::exists(path, code))
     return Error(ErrorCode::already_exists, path + ": is there already").set_hint("--force replaces it.");

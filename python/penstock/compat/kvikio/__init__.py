@@ -19,13 +19,11 @@ from typing import Any
 from penstock import __version__ as _penstock_version
 from penstock._cufile import (
     bounce_buffer_free,
-    drop_file_page_cache,
-    get_page_cache_info,
     stream_deregister,
     stream_register,
 )
 from penstock._io_future import IOFutureStream
-from penstock.compat._kvikio_file import CuFile, IOFuture
+from penstock.compat._kvikio_file import CuFile, IOFuture, drop_file_page_cache, get_page_cache_info
 from penstock.defaults import CompatMode
 
 __version__ = f"26.10.0+penstock.{_penstock_version}"
