@@ -28,6 +28,8 @@ def rows(
     peer: Any, xp: Any, x: Any, u: Any, one: dict[str, int]
 ) -> dict[str, tuple[Callable[[], Any], Callable[[], Any]]]:
     """Name -> (ours, the peer's)."""
+    indices = xp.stack(xp.meshgrid(*(xp.arange(n, dtype=np.float64) for n in x.shape), indexing="ij"))
+    points = indices + 3 * xp.sin(indices[::-1] / 7)
     return {
         "gaussian_filter sigma 2 float32": (
             lambda: nd.gaussian_filter(x, 2, **one),
@@ -43,9 +45,36 @@ def rows(
             lambda: peer.affine_transform(x, xp.asarray(ROTATION), OFFSET, order=1),
         ),
         "zoom 0.5 order 1 float32": (lambda: nd.zoom(x, 0.5, order=1, **one), lambda: peer.zoom(x, 0.5, order=1)),
+        "affine_transform order 3 float32": (
+            lambda: nd.affine_transform(x, ROTATION, OFFSET, order=3, **one),
+            lambda: peer.affine_transform(x, xp.asarray(ROTATION), OFFSET, order=3),
+        ),
+        "zoom 0.5 order 3 float32": (lambda: nd.zoom(x, 0.5, order=3, **one), lambda: peer.zoom(x, 0.5, order=3)),
+        "map_coordinates order 3 float32": (
+            lambda: nd.map_coordinates(x, points, order=3, **one),
+            lambda: peer.map_coordinates(x, points, order=3),
+        ),
+        "spline_filter float32": (
+            lambda: nd.spline_filter(x, output=np.float32, **one),
+            lambda: peer.spline_filter(x, output=np.float32),
+        ),
+        "mean float32": (lambda: nd.mean(x, **one), lambda: peer.mean(x)),
+        "maximum axis 0 uint16": (lambda: nd.maximum(u, axes=0, **one), lambda: u.max(axis=0)),
+        "phase correlation float32": (
+            lambda: nd.phase_correlation(x[0], x[5], **one)[0],
+            lambda: phase_peak(xp, x[0], x[5]),
+        ),
         "percentile float32": (lambda: nd.percentile(x, QUANTILES, **one), lambda: xp.percentile(x, QUANTILES)),
         "percentile uint16": (lambda: nd.percentile(u, QUANTILES, **one), lambda: xp.percentile(u, QUANTILES)),
     }
+
+
+def phase_peak(xp: Any, a: Any, b: Any) -> Any:
+    """Where the correlation of phases is largest, as shifts."""
+    product = xp.fft.fftn(a) * xp.fft.fftn(b).conj()
+    product /= xp.maximum(xp.abs(product), 100 * np.finfo(np.float32).eps)
+    at = np.array(np.unravel_index(int(xp.argmax(xp.abs(xp.fft.ifftn(product)))), a.shape), float)
+    return np.where(at > np.array(a.shape) // 2, at - np.array(a.shape), at)
 
 
 def host(values: Any) -> np.ndarray:

@@ -46,9 +46,10 @@ class Copy : public Command {
     separator.choices = {"/", "."};
     usage.flag("--pyramid", pyramid_, "write an OME-NGFF image: the array as level 0, and coarser levels of it");
     Option& downsample =
-        usage.option("--downsample", "HOW", downsample_, "with --pyramid: mean (default), or nearest for labels");
+        usage.option("--downsample", "HOW", downsample_,
+                     "with --pyramid: mean (default), gaussian, or for labels mode (most frequent) or nearest");
     downsample.kind = ValueKind::choice;
-    downsample.choices = {"mean", "nearest"};
+    downsample.choices = {"mean", "gaussian", "mode", "nearest"};
     usage.option("--levels", "N", levels_, "with --pyramid: how many levels; default until 256 or less");
     usage.flag("--resume", resume_,
                "go on with the same copy that was stopped; of one that is complete, compare every element");
@@ -158,6 +159,8 @@ class Copy : public Command {
     if (!pyramid_) return {};
     how.pyramid = PyramidOptions{};
     if (downsample_ == "nearest") how.pyramid->method = Downsample::nearest;
+    if (downsample_ == "gaussian") how.pyramid->method = Downsample::gaussian;
+    if (downsample_ == "mode") how.pyramid->method = Downsample::mode;
     if (levels_) {
       PENSTOCK_ASSIGN_IN(const std::uint64_t levels, parse_count(*levels_), "--levels");
       if (levels < 1 || levels > 32) return Error(ErrorCode::invalid_argument, "--levels: must be from 1 to 32");

@@ -84,9 +84,10 @@ class Demo : public Command {
     const std::size_t axis = dataset.rank() - 3;
     const auto if_exists = force_ ? Array::IfExists::overwrite : Array::IfExists::fail;
 
-    Bytes projection;
     std::vector<Report> parts(2);
-    PENSTOCK_ASSIGN(parts[0], project_max(source.array, axis, device, options, projection));
+    const std::size_t axes[] = {axis};
+    PENSTOCK_ASSIGN(const Tensor projection, reduce_array(source.array, "maximum", axes, device, options, &parts[0]));
+    parts[0].operation = "project";
     PENSTOCK_ASSIGN(std::shared_ptr<Store> pyramid, open_store(folder_ + "/pyramid.ome.zarr", StoreMode::create));
     PENSTOCK_ASSIGN(parts[1], write_pyramid(source.array, pyramid, "", source.image, if_exists, options));
     PENSTOCK_TRY(write_projection(source, axis, projection, if_exists, options));
@@ -103,22 +104,22 @@ class Demo : public Command {
   }
 
  private:
-  Status write_projection(const DemoSource& source, std::size_t axis, const Bytes& projection,
+  Status write_projection(const DemoSource& source, std::size_t axis, const Tensor& projection,
                           Array::IfExists if_exists, const Options& options) const {
     PENSTOCK_ASSIGN(std::shared_ptr<Store> store, open_store(folder_ + "/projection.ome.zarr", StoreMode::create));
     PENSTOCK_ASSIGN(Array level, Array::create(store, "0", projected_dataset(source.array.dataset(), axis), if_exists));
-    const Target elements{const_cast<std::byte*>(projection.data()), {}, {}, {}};
-    PENSTOCK_TRY(level.write(whole(level.dataset().shape), elements, options));
+    PENSTOCK_TRY(level.write(whole(level.dataset().shape), projection.view(), options));
     PENSTOCK_TRY(
         write_pyramid(level, store, "", without_axis(source.image, axis), Array::IfExists::overwrite, options));
     return {};
   }
 
   /// The last two axes; of others (time, channel) the first.
-  Status write_picture(const Dataset& dataset, const Bytes& projection) const {
+  Status write_picture(const Dataset& dataset, const Tensor& projection) const {
     const std::uint64_t width = dataset.shape.back(), height = dataset.shape[dataset.rank() - 2];
     const std::uint64_t bytes = width * height * dataset.dtype.size_bytes;
-    PENSTOCK_ASSIGN(const Bytes grey, to_grey(dataset.dtype, projection.view().first(bytes)));
+    PENSTOCK_ASSIGN(const Bytes grey,
+                    to_grey(dataset.dtype, {static_cast<const std::byte*>(projection.view().data), bytes}));
     PENSTOCK_ASSIGN(const Bytes png, encode_png(grey, width, height));
     return write_file(folder_ + "/projection.png", png);
   }

@@ -6,8 +6,10 @@
 #include "cli/commands.hpp"
 #include "cli/kit/command.hpp"
 #include "cli/kit/machine.hpp"
+#include "cli/kit/session.hpp"
 #include "cli/kit/table.hpp"
 #include "cli/kit/version.hpp"
+#include "cli/look/places.hpp"
 #include "codec/cost/costs.hpp"
 #include "codec/nvcomp/library.hpp"
 #include "core/config.hpp"
@@ -15,30 +17,30 @@
 #include "core/settings.hpp"
 #include "core/units.hpp"
 #include "penstock/codec.hpp"
+#include "penstock/store.hpp"
 
 namespace penstock::cli {
 namespace {
-
-/// One thing that was looked at.
-struct Finding {
-  std::string name, detail, verdict;  ///< verdict: "ok", or what it means and what to do
-  Json json;
-};
 
 class Doctor : public Command {
   std::vector<std::string> paths_;
   bool defaults_ = false;
   bool json_ = false;
+  StoreWords words_;
 
  public:
   void usage(Usage& usage) override {
     usage.about(
         "Looks at the processors, the ways to storage and the codecs, and says for each whether it is used and, if "
         "not, why and what to do. Changes nothing.");
-    usage.argument("PATH", paths_, "disks to look at, each by a path on it; default the current directory");
+    usage.argument("PATH", paths_,
+                   "files, directories and URLs of stores (s3://, https://): what serves each, and why; default the "
+                   "current directory");
+    words_.declare(usage);
     usage.flag("--defaults", defaults_, "print every setting with its value and where it came from");
     usage.flag("--json", json_, "print JSON");
     usage.example("penstock doctor /data", "this machine and the disk that holds /data");
+    usage.example("penstock doctor s3://bucket/vol.zarr", "who answers there, in which region, and who signs");
     usage.example("PENSTOCK_BUDGET=2GiB penstock doctor --defaults", "what the settings are, and why");
   }
 
@@ -49,8 +51,9 @@ class Doctor : public Command {
     findings.push_back(gpudirect());
     findings.push_back(io_uring());
     if (paths_.empty()) paths_.emplace_back(".");
+    PENSTOCK_ASSIGN(const StoreOptions how, words_.options());
     for (const std::string& path : paths_) {
-      PENSTOCK_ASSIGN(Finding finding, disk(path));
+      PENSTOCK_ASSIGN(Finding finding, look_at_place(path, how));
       findings.push_back(std::move(finding));
     }
     findings.push_back(codecs());
@@ -62,6 +65,8 @@ class Doctor : public Command {
         f.json["verdict"] = f.verdict;
         if (f.json.contains("filesystem"))
           document["disks"].push_back(std::move(f.json));
+        else if (f.json.contains("answers"))
+          document["stores"].push_back(std::move(f.json));
         else
           document[f.name] = std::move(f.json);
       }
@@ -193,20 +198,6 @@ class Doctor : public Command {
             facts.detail,
             facts.available ? "present; files are read by threads with pread" : "files are read by threads with pread",
             {{"available", facts.available}, {"detail", facts.detail}}};
-  }
-
-  static Result<Finding> disk(const std::string& path) {
-    PENSTOCK_ASSIGN(const DiskFacts facts, disk_facts(path));
-    return Finding{path,
-                   fmt::format("{} on {}, {} free, {}", facts.filesystem, facts.source, format_bytes(facts.free_bytes),
-                               facts.direct),
-                   facts.writable ? "ok" : "read only for this user",
-                   {{"path", path},
-                    {"filesystem", facts.filesystem},
-                    {"source", facts.source},
-                    {"free_bytes", facts.free_bytes},
-                    {"direct_io", facts.direct},
-                    {"writable", facts.writable}}};
   }
 };
 

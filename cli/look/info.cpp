@@ -104,7 +104,9 @@ class Info : public Command {
   }
 
   Result<std::optional<Stored>> stored(const Array& array) const {
-    return count_stored(array, size_ ? kPatient : kQuick);
+    auto counted = count_stored(array, size_ ? kPatient : kQuick);
+    const bool does_not_list = !counted && counted.error().code() == ErrorCode::unsupported;
+    return does_not_list && !size_ ? std::optional<Stored>() : std::move(counted);
   }
 
   Result<Json> with_stored(const Array& array) const {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 
 #include "cli/nodes/describe.hpp"
@@ -11,6 +13,12 @@ namespace penstock::cli {
 namespace {
 
 constexpr int kMaxDepth = 64;  // a hierarchy that is deeper is a loop of links
+
+/// Whether the store itself says best what is not there.
+bool is_elsewhere(const std::string& url) {
+  return std::ranges::any_of(std::array{"memory://", "s3://", "http://", "https://"},
+                             [&](const char* scheme) { return url.starts_with(scheme); });
+}
 
 Result<Node> open_member(const Group& group, const std::string& path, bool is_array) {
   if (is_array) {
@@ -52,7 +60,7 @@ Status walk_below(const Walk& w, const Group& group, const std::string& name, in
 
 Result<Node> open_node(const std::string& url, const StoreOptions& options, StoreMode mode) {
   auto node = open(url, mode, options);
-  if (node || url.starts_with("memory://")) return node;
+  if (node || is_elsewhere(url)) return node;
   const bool nothing = node.error().code() == ErrorCode::not_found || node.error().system_errno() == ENOTDIR;
   return nothing ? nothing_at(url) : node;
 }

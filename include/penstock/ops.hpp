@@ -58,9 +58,10 @@ PENSTOCK_API Status apply_operators(std::span<const OpCall> calls, const TensorV
 
 /// How values between elements are made.
 struct Sampling {
-  int order = 1;                  ///< 0: the nearest element, 1: linear
+  int order = 1;                  ///< of the spline through the elements: 0 the nearest, 1 linear, 3 cubic; 0 to 5
   std::string mode = "constant";  ///< beyond the ends, as scipy.ndimage names it
   double constant = 0;
+  bool prefilter = true;      ///< orders from 2: false: the elements are spline coefficients already
   bool displacement = false;  ///< the coordinates are distances from each output's own indices
   bool in_double = false;     ///< float32 and narrower elements are weighted in float64
 };
@@ -68,7 +69,7 @@ struct Sampling {
 /// `input`: shape (n0, ..., n(r-1)), 1 <= r <= 8, types as `apply_operators`.  `coordinates`: float64, shape (r, m0,
 /// ...), in elements; NaN and infinite ones give the constant.  `output`: shape (m0, ...), the input's type;
 /// displacement: r dimensions.  Any strides, one device, in the order of the input's stream. Errors: invalid_argument
-/// (shapes, types), unsupported (order, type), out_of_memory, device_error, cancelled.
+/// (shapes, types, order), unsupported (type), out_of_memory, device_error, cancelled.
 PENSTOCK_API Status map_coordinates(const TensorView& input, const TensorView& coordinates, const TensorView& output,
                                     const Sampling& how, const Options& options = {});
 
@@ -132,13 +133,34 @@ PENSTOCK_API Result<Statistics> statistics(const TensorView& elements, const Sta
 PENSTOCK_API Result<Statistics> statistics(const Array& array, const StatisticsRequest& request, Device device,
                                            const Options& options, Report* report = nullptr);
 
-/// Maximum along one axis, block by block in bounded memory, on the CPU or on a CUDA device.
-/// `from`: shape (d0, ..., d(n-1)), whole numbers of 1 to 8 bytes, float32 or float64.  `axis`: 0 to n-1, of extent 1
-/// or more. `out`: becomes the C-order elements of the shape without `axis`, native byte order, host memory. As in
-/// NumPy, a NaN anywhere along the axis makes the result NaN. Errors: invalid_argument (axis), unsupported (data type),
-/// no_device, those of reading. Memory: one block on the device within half of Options::budget_bytes; the rest is for
-/// reading.
-PENSTOCK_API Result<Report> project_max(const Array& from, std::size_t axis, Device device, const Options& options,
-                                        Bytes& out);
+/// How images are compared.
+struct PhaseCorrelationOptions {
+  int upsample = 1;    ///< the shift is found to 1 / upsample of an element
+  bool whiten = true;  ///< only phases count; false: amplitudes too
+};
+/// By how much `moving` must be shifted to lie on `reference`.
+struct PhaseCorrelation {
+  std::vector<double> shift;  ///< elements, one for each axis
+  double error = 0;           ///< root of 1 - the square of the normalised correlation there
+  double phase = 0;           ///< radians, of the correlation there
+};
+/// Compares two images by the Fourier transform of their correlation, as scikit-image's phase_cross_correlation.
+/// `reference`, `moving`: the same shape (n0, ...), any strides, one device, types as `apply_operators`; computed in
+/// float32 where both are held by it.  In the order of the reference's stream; complete on return.  Lengths with large
+/// prime factors are slow.  Errors: invalid_argument (shapes, devices, upsample), unsupported (type),
+/// budget_too_small (how much is needed), out_of_memory, device_error, cancelled.
+PENSTOCK_API Result<PhaseCorrelation> phase_correlation(const TensorView& reference, const TensorView& moving,
+                                                        const PhaseCorrelationOptions& how = {},
+                                                        const Options& options = {});
+
+/// Sums and extremes of an array in a store along axes, tile by tile on `device`.
+/// `what`: sum, mean, minimum, maximum, variance or standard_deviation.  `from`: shape (d0, ..., d(n-1)), types as
+/// `apply_operators`.  `axes`: those that go away; empty: all.
+/// Result: C order, host memory.  Sums of whole numbers are of 64 bits and wrap, means and variances (over the number
+/// of elements) float64, of float32 elements float32; extremes keep the type, and a NaN makes them NaN, as in NumPy.
+/// Variances read the array twice.  Errors: invalid_argument (names, axes, nothing to reduce), unsupported (type),
+/// no_device, budget_too_small, those of reading.  Memory: the result and at most Options::budget_bytes.
+PENSTOCK_API Result<Tensor> reduce_array(const Array& from, std::string_view what, std::span<const std::size_t> axes,
+                                         Device device, const Options& options, Report* report = nullptr);
 
 }  // namespace penstock

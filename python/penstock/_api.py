@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 from . import _core, _selection
 from ._array import Array
@@ -18,6 +18,9 @@ from ._selection import Selection
 from ._url import checked_options, location
 
 Copied = TypeVar("Copied", bound=Array | Group)
+
+Downsample: TypeAlias = Literal["mean", "gaussian", "mode", "nearest"]
+"""How a level of an image is made of the finer one."""
 
 
 def _make_store(url: str | os.PathLike[str], durable: Durable | None, options: Mapping[str, str] | None) -> _core.Store:
@@ -192,7 +195,7 @@ def write_label(
     name: str,
     source: Array,
     *,
-    method: Literal["nearest", "mean"] = "nearest",
+    method: Downsample = "nearest",
     levels: int | None = None,
     overwrite: bool = False,
     budget: Bytes | None = None,
@@ -221,8 +224,9 @@ def write_pyramid(
     source: Array,
     url: str | os.PathLike[str],
     *,
-    method: Literal["mean", "nearest"] = "mean",
+    method: Downsample = "mean",
     levels: int | None = None,
+    factor: int = 2,
     axes: Sequence[_core.Axis | str] = (),
     scale: Sequence[float] = (),
     name: str = "",
@@ -230,15 +234,18 @@ def write_pyramid(
     path: str = "",
     durable: Durable | None = None,
     options: Mapping[str, str] | None = None,
+    device: str = "cpu",
     budget: Bytes | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
     deadline: Deadline | None = None,
 ) -> _core.Report:
-    """Writes an OME-NGFF image: level 0 is ``source``, the others are made of 2 x 2 (x 2) blocks of the spatial axes.
+    """Writes an OME-NGFF image: level 0 is ``source``, the others are made of blocks of the spatial axes.
 
-    method: "mean" averages a block; "nearest" takes one element of it (labels).
-    levels: None: until the largest spatial extent is 256 or less.
+    method: "mean" averages a block; "gaussian" weights it and what is around it (factors up to 8); "mode" takes the element
+        that is there most often, "nearest" the first (labels).
+    factor: from level to level, 2 to 16.  levels: None: until the largest spatial extent is 256 or less.
+    device: where levels are made: "cpu", "cuda", "cuda:1", "auto".
     axes: names or Axis objects; default from the dimension names, else the last of t, c, z, y, x.  scale: size of an element of level 0, in the axes'
         units; default ones.
     durable, options: as in ``create``.
@@ -246,11 +253,23 @@ def write_pyramid(
     errors: TimeoutError (the deadline); those of ``Array.read`` and ``create``.  memory: at most ``budget``.
     """
     _check_source(source)
+    is_cuda, index = _core.parse_device(device)
     named = [_axis(axis) for axis in axes]
     opts = _options(budget, threads, progress=progress, deadline=deadline)
     store = _make_store(url, durable, options)
     return _core.write_pyramid(
-        source._core, store, path.strip("/"), method, levels or 0, named, list(scale), name, overwrite, opts
+        source._core,
+        store,
+        path.strip("/"),
+        method,
+        levels or 0,
+        named,
+        list(scale),
+        name,
+        factor,
+        index if is_cuda else None,
+        overwrite,
+        opts,
     )
 
 

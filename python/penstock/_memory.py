@@ -54,7 +54,7 @@ def of(obj: Any, dtype: np.dtype[Any], what: str, stream: _core.Stream | None, *
         return _of_numpy(obj, dtype, what, writable=writable)
     if isinstance(getattr(obj, "_core", None), _core.Tensor):
         return _of_tensor(obj, dtype, what, writable=writable)
-    if hasattr(obj, "__dlpack__"):
+    if has_dlpack(obj):
         return _of_dlpack(obj, dtype, what, stream, writable=writable)
     if hasattr(obj, "__cuda_array_interface__"):
         return _of_cuda_interface(obj, dtype, what, writable=writable)
@@ -66,6 +66,16 @@ def of(obj: Any, dtype: np.dtype[Any], what: str, stream: _core.Stream | None, *
             "__dlpack__ nor __cuda_array_interface__"
         ) from None
     return _of_numpy(view, dtype, what, writable=writable)
+
+
+def has_dlpack(obj: Any) -> bool:
+    """Whether to take `obj` by DLPack.  CuPy divides negative strides by an unsigned size there, so that they come out
+    wrong; ``__cuda_array_interface__`` has them right."""
+    if not hasattr(obj, "__dlpack__"):
+        return False
+    strides = getattr(obj, "strides", None)
+    backwards = isinstance(strides, tuple) and any(stride < 0 for stride in strides)
+    return not (backwards and hasattr(obj, "__cuda_array_interface__"))
 
 
 def cuda_index(obj: Any) -> int | None:

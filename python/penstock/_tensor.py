@@ -249,7 +249,7 @@ def asarray(x: Any) -> Tensor:
     index = _memory.cuda_index(x)
     stream = None if index is None else _memory.own_stream(index)
     order = None if stream is None else _Order(stream, ordered=True)
-    if hasattr(x, "__dlpack__"):
+    if _memory.has_dlpack(x):
         return Tensor(_memory.take_dlpack(x, "x", stream), order)
     if hasattr(x, "__cuda_array_interface__") and stream is not None:
         dtype = np.dtype(x.__cuda_array_interface__["typestr"])

@@ -16,6 +16,7 @@ from zarr.core.config import config
 from zarr.core.sync import _get_loop
 
 from . import _core
+from ._penstock_store import PenstockStore
 
 # Index of a request in its batch, and the range as zarr-python says it.
 _Wanted: TypeAlias = tuple[int, ByteRequest | None]
@@ -27,6 +28,8 @@ _IN_FLIGHT = 64
 
 def native_store(store: Store, *, writable: bool) -> _core.Store:
     """A store of zarr-python as one of penstock's."""
+    if type(store) is PenstockStore and (store.read_only or writable):
+        return store._opened()
     if type(store) is zarr.storage.LocalStore and os.path.isdir(store.root):
         return _core.Store.open(os.fspath(store.root), "r+" if writable else "r")
     return _core.python_store(_Source(store, writable=writable))

@@ -28,13 +28,14 @@ from . import _core, _dtype, _memory, _zarr_boxes
 from ._array import Array
 from ._errors import UnsupportedError
 from ._fallback import Counter, FallbackWarning, announce, fallbacks
+from ._penstock_store import PenstockStore
 from ._read import Read, run
 from ._selection import Region
 from ._stream import current, use_stream
 from ._write import Write
 from ._zarr_store import native_store
 
-__all__ = ["CodecPipeline", "FallbackWarning", "fallbacks", "native_calls", "use_stream"]
+__all__ = ["CodecPipeline", "FallbackWarning", "PenstockStore", "fallbacks", "native_calls", "use_stream"]
 
 Batch = list[tuple[Any, Any, Any, Any, bool]]
 

@@ -21,8 +21,10 @@
 #include "errors.hpp"
 #include "jobs.hpp"
 #include "penstock/array.hpp"
+#include "penstock/ngff.hpp"
 #include "penstock/zarr.hpp"
 #include "store.hpp"
+#include "store_objects.hpp"
 #include "transfer.hpp"
 
 namespace penstock::python {
@@ -55,7 +57,9 @@ StoreOptions store_options(const Word& durable, const Word& links, const OptionM
 }
 
 void bind_store(nb::module_& m) {
-  nb::class_<PyStore>(m, "Store", "Bytes by key.")
+  nb::class_<PyStore> stores(m, "Store", "Bytes by key.");
+  bind_store_objects(stores);
+  stores
       .def_static(
           "open",
           [](const std::string& url, const std::string& mode, const Word& durable, const Word& links,

@@ -7,6 +7,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -42,9 +43,18 @@ Result<Report> copy_to(const Node& from, const PyStore& to, const std::string& p
 }
 
 PyramidOptions pyramid_options(const std::string& method, int levels, const std::vector<ImageAxis>& axes,
-                               const std::vector<double>& scale, const std::string& name) {
-  if (method != "mean" && method != "nearest") throw nb::value_error("method must be 'mean' or 'nearest'");
-  return {method == "mean" ? Downsample::mean : Downsample::nearest, levels, axes, scale, name};
+                               const std::vector<double>& scale, const std::string& name, std::uint32_t factor,
+                               const std::optional<int>& cuda) {
+  static const std::map<std::string, Downsample> methods = {{"mean", Downsample::mean},
+                                                            {"nearest", Downsample::nearest},
+                                                            {"gaussian", Downsample::gaussian},
+                                                            {"mode", Downsample::mode}};
+  const auto it = methods.find(method);
+  if (it == methods.end()) throw nb::value_error("method must be 'mean', 'nearest', 'gaussian' or 'mode'");
+  PyramidOptions options{it->second, levels, axes, scale, name};
+  options.factor = factor;
+  if (cuda) options.device = {Device::Type::cuda, *cuda};
+  return options;
 }
 
 }  // namespace
@@ -83,9 +93,9 @@ void bind_copy(nb::module_& m) {
   m.def(
       "write_pyramid",
       [](const Array& from, const PyStore& to, const std::string& path, const std::string& method, int levels,
-         const std::vector<ImageAxis>& axes, const std::vector<double>& scale, const std::string& name, bool overwrite,
-         const JobOptions& job) {
-        const PyramidOptions pyramid = pyramid_options(method, levels, axes, scale, name);
+         const std::vector<ImageAxis>& axes, const std::vector<double>& scale, const std::string& name,
+         std::uint32_t factor, const std::optional<int>& cuda, bool overwrite, const JobOptions& job) {
+        const PyramidOptions pyramid = pyramid_options(method, levels, axes, scale, name, factor, cuda);
         const Array held = from;
         return unwrap(run_job(job,
                               [&](const Options& o) {
@@ -94,12 +104,13 @@ void bind_copy(nb::module_& m) {
                       place(*to.store, path));
       },
       nb::arg("source"), nb::arg("store"), nb::arg("path"), nb::arg("method"), nb::arg("levels"), nb::arg("axes"),
-      nb::arg("scale"), nb::arg("name"), nb::arg("overwrite"), nb::arg("options"));
+      nb::arg("scale"), nb::arg("name"), nb::arg("factor"), nb::arg("cuda").none(), nb::arg("overwrite"),
+      nb::arg("options"));
   m.def(
       "write_label",
       [](const Group& image, const std::string& label, const Array& from, const std::string& method, int levels,
          bool overwrite, const JobOptions& job) {
-        const PyramidOptions pyramid = pyramid_options(method, levels, {}, {}, "");
+        const PyramidOptions pyramid = pyramid_options(method, levels, {}, {}, "", 2, {});
         const Group held = image;
         const Array source = from;
         return unwrap(run_job(job,

@@ -72,6 +72,9 @@ void raise(const Error& told, const std::string& url) {
 
 void bind_errors(nb::module_& m) {
   m.def(
+      "redacted", [](const std::string& text) { return redacted(text); }, nb::arg("text"),
+      "A URL or message without what may be a secret.");
+  m.def(
       "error_table",
       [] {
         std::vector<std::tuple<std::string, std::string, std::string, int>> rows;

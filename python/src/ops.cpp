@@ -180,15 +180,33 @@ void bind_ops(nb::module_& m) {
   m.def(
       "map_coordinates",
       [](const Tensor& input, const Tensor& coordinates, const Tensor& output, int order, const std::string& mode,
-         double constant, bool displacement, bool in_double, const JobOptions& job) {
-        const Sampling how{order, mode, constant, displacement, in_double};
+         double constant, bool prefilter, bool displacement, bool in_double, const JobOptions& job) {
+        const Sampling how{order, mode, constant, prefilter, displacement, in_double};
         run_giving<bool>(job, [&](const Options& o) -> Result<bool> {
           PENSTOCK_TRY(map_coordinates(input.view(), coordinates.view(), output.view(), how, o));
           return true;
         });
       },
       nb::arg("input"), nb::arg("coordinates"), nb::arg("output"), nb::arg("order"), nb::arg("mode"),
-      nb::arg("constant"), nb::arg("displacement"), nb::arg("in_double"), nb::arg("options"));
+      nb::arg("constant"), nb::arg("prefilter"), nb::arg("displacement"), nb::arg("in_double"), nb::arg("options"));
+  m.def(
+      "phase_correlation",
+      [](const Tensor& reference, const Tensor& moving, int upsample, bool whiten, const JobOptions& job) {
+        const PhaseCorrelation made = run_giving<PhaseCorrelation>(job, [&](const Options& o) {
+          return phase_correlation(reference.view(), moving.view(), {upsample, whiten}, o);
+        });
+        return std::make_tuple(made.shift, made.error, made.phase);
+      },
+      nb::arg("reference"), nb::arg("moving"), nb::arg("upsample"), nb::arg("whiten"), nb::arg("options"));
+  m.def(
+      "reduce_array",
+      [](const Array& array, const std::string& what, const std::vector<std::size_t>& axes, bool is_cuda, int index,
+         const JobOptions& job) {
+        const Array held = array;
+        return run_giving<Tensor>(
+            job, [&](const Options& o) { return reduce_array(held, what, axes, device_of(is_cuda, index), o); });
+      },
+      nb::arg("array"), nb::arg("what"), nb::arg("axes"), nb::arg("is_cuda"), nb::arg("index"), nb::arg("options"));
   m.def(
       "operators",
       [] {

@@ -6,6 +6,7 @@
 #include "array/parents.hpp"
 #include "core/json.hpp"
 #include "core/settings.hpp"
+#include "format/documents.hpp"
 #include "format/format.hpp"
 #include "format/nifti/gunzip_store.hpp"
 #include "format/node.hpp"
@@ -68,12 +69,31 @@ const GroupInfo& Group::info() const { return state_->info; }
 std::shared_ptr<Store> Group::store_ptr() const { return state_->store; }
 const std::string& Group::path() const { return state_->path; }
 
+namespace {
+
+/// Of a store that does not list: what consolidated metadata say.
+Result<std::vector<Group::Member>> consolidated_members(const Store& store, const std::string& path, Error why) {
+  PENSTOCK_ASSIGN(const auto nodes, read_consolidated(store, path));
+  PENSTOCK_ASSIGN(const bool consolidated, nodes.empty() ? has_consolidated(store, path) : Result<bool>(true));
+  if (!consolidated) return why;
+  std::vector<Group::Member> members;
+  for (const auto& [name, node] : nodes)
+    if (name.find('/') == std::string::npos) members.push_back({name, !node || std::holds_alternative<Dataset>(*node)});
+  return members;
+}
+
+}  // namespace
+
 Result<std::vector<Group::Member>> Group::members() const {
   std::vector<Member> members;
-  PENSTOCK_ASSIGN(const std::vector<StoreEntry> entries, state_->store->list_dir(state_->path));
+  const auto listed = state_->store->list_dir(state_->path);
+  if (!listed && listed.error().code() == ErrorCode::unsupported)
+    return consolidated_members(*state_->store, state_->path, listed.error());
+  PENSTOCK_ASSIGN(const std::vector<StoreEntry> entries, listed);
+  const Documents documents(*state_->store, below_paths(state_->path, entries));
   for (const StoreEntry& entry : entries) {
     if (!entry.is_prefix || entry.name.starts_with(metadata::kOwnNames)) continue;
-    const auto node = read_node(*state_->store, joined(state_->path, entry.name));
+    const auto node = read_node(documents, joined(state_->path, entry.name));
     if (node) {
       members.push_back({entry.name, std::holds_alternative<Dataset>(*node)});
       continue;

@@ -1,16 +1,14 @@
-// Multiscale pyramids: each level from the one before it, block by block.
+// Multiscale pyramids: each level from the one before it.
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "array/blocks.hpp"
 #include "array/copy/tree.hpp"
-#include "array/downsample.hpp"
 #include "array/parents.hpp"
+#include "array/pyramid/level.hpp"
 #include "array/pyramid_plan.hpp"
+#include "core/checked.hpp"
 #include "core/guard.hpp"
-#include "device/launch.hpp"
-#include "exec/budget.hpp"
 #include "format/format.hpp"
 #include "format/zarr/consolidated.hpp"
 #include "format/zarr/node.hpp"
@@ -18,8 +16,8 @@
 namespace penstock {
 namespace {
 
+constexpr std::uint32_t kMaxFactor = 16;
 constexpr std::uint64_t kCoarsest = 256;  // levels are added until no spatial extent is larger
-constexpr std::uint64_t kBlockBytes = std::uint64_t{64} << 20;
 
 /// Axes from the array's dimension names, else the last of t, c, z, y, x.
 Result<std::vector<ImageAxis>> default_axes(const Dataset& dataset) {
@@ -55,75 +53,32 @@ std::vector<double> offset_of(const Dataset& dataset) {
 }
 
 /// The dataset one step coarser than `fine`.
-Dataset coarser(const Dataset& fine, const std::vector<ImageAxis>& axes) {
+Dataset coarser(const Dataset& fine, const std::vector<std::uint32_t>& factors) {
   Dataset coarse = fine;
-  for (std::size_t d = 0; d < axes.size(); ++d)
-    if (axes[d].type == "space") coarse.shape[d] = (fine.shape[d] + 1) / 2;
+  for (std::size_t d = 0; d < factors.size(); ++d) coarse.shape[d] = div_up(fine.shape[d], factors[d]);
   return coarse;
 }
 
-int level_count(const Dataset& dataset, const std::vector<ImageAxis>& axes) {
+int level_count(const Dataset& dataset, const std::vector<ImageAxis>& axes, std::uint32_t factor) {
   std::uint64_t largest = 0;
   for (std::size_t d = 0; d < axes.size(); ++d)
     if (axes[d].type == "space") largest = std::max(largest, dataset.shape[d]);
   int levels = 1;
-  for (; largest > kCoarsest; largest = (largest + 1) / 2) ++levels;
+  for (; largest > kCoarsest; largest = div_up(largest, factor)) ++levels;
   return levels;
 }
 
-template <class T, class Sum>
-void mean_block(const DownsampleShape& shape, const std::byte* fine, std::byte* coarse, std::uint64_t elements) {
-  launch_cpu(elements, DownsampleMean<T, Sum>{shape, reinterpret_cast<const T*>(fine), reinterpret_cast<T*>(coarse)});
-}
-
-using MeanBlock = void (*)(const DownsampleShape&, const std::byte*, std::byte*, std::uint64_t);
-
-/// nullptr: there is no mean of such elements.
-MeanBlock mean_for(const DType& dtype) {
-  const auto by_size = [&](MeanBlock b1, MeanBlock b2, MeanBlock b4, MeanBlock b8) -> MeanBlock {
-    switch (dtype.size_bytes) {
-      case 1: return b1;
-      case 2: return b2;
-      case 4: return b4;
-      case 8: return b8;
-      default: return nullptr;
-    }
-  };
-  switch (dtype.kind) {
-    case Kind::unsigned_int:
-      return by_size(mean_block<std::uint8_t, std::uint32_t>, mean_block<std::uint16_t, std::uint32_t>,
-                     mean_block<std::uint32_t, std::uint64_t>, nullptr);
-    case Kind::signed_int:
-      return by_size(mean_block<std::int8_t, std::int32_t>, mean_block<std::int16_t, std::int32_t>,
-                     mean_block<std::int32_t, std::int64_t>, nullptr);
-    case Kind::floating: return by_size(nullptr, nullptr, mean_block<float, float>, mean_block<double, double>);
-    default: return nullptr;
-  }
-}
-
-/// One voxel of each block: the first.
-void nearest_block(const DownsampleShape& shape, std::uint32_t item, const std::byte* fine, std::byte* coarse,
-                   std::uint64_t elements) {
-  launch_cpu(elements, [&](std::uint64_t i) {
-    std::uint64_t rest = i, at = 0, stride = 1;
-    for (std::uint32_t d = shape.rank; d-- > 0;) {
-      at += rest % shape.coarse[d] * shape.factor[d] * stride;
-      rest /= shape.coarse[d];
-      stride *= shape.fine[d];
-    }
-    std::copy_n(fine + at * item, item, coarse + i * item);
-  });
-}
-
-/// Fine elements that a block of the coarse level is made of.
-Region fine_region(const Region& block, const Dataset& fine, const std::vector<ImageAxis>& axes) {
-  Region region;
-  for (std::size_t d = 0; d < block.size(); ++d) {
-    const std::uint64_t factor = axes[d].type == "space" ? 2 : 1;
-    const std::uint64_t start = block[d].start * factor;
-    region.push_back({start, std::min(block[d].count * factor, fine.shape[d] - start), 1});
-  }
-  return region;
+Status check_method(const DType& dtype, const PyramidOptions& options) {
+  if (options.factor < 2 || options.factor > kMaxFactor)
+    return Error(ErrorCode::invalid_argument, fmt::format("factor {}: must be 2 to {}", options.factor, kMaxFactor));
+  if (options.method == Downsample::gaussian && options.factor > pyramid::kMaxGaussianFactor)
+    return Error(ErrorCode::invalid_argument,
+                 fmt::format("factor {}: a Gaussian has at most {}", options.factor, pyramid::kMaxGaussianFactor));
+  if (pyramid::with_level(options.method, dtype, {}, nullptr, nullptr, [](const auto&) {})) return {};
+  static constexpr const char* names[] = {"mean", "nearest", "gaussian", "mode"};
+  return Error(ErrorCode::unsupported, fmt::format("no {} of elements of type {}",
+                                                   names[static_cast<std::size_t>(options.method)], dtype.name()))
+      .set_hint("Use nearest.");
 }
 
 std::string below(std::string_view group, const std::string& name) {
@@ -133,8 +88,10 @@ std::string below(std::string_view group, const std::string& name) {
 }  // namespace
 
 Result<PyramidPlan> plan_pyramid(const Dataset& level0, const PyramidOptions& options) {
-  PyramidPlan plan{
-      {level0.format.version == 2 ? "0.4" : "0.5", options.name, options.axes, {}}, {level0}, options.method};
+  PyramidPlan plan{{level0.format.version == 2 ? "0.4" : "0.5", options.name, options.axes, {}},
+                   {level0},
+                   {options.method, options.device},
+                   {}};
   std::vector<ImageAxis>& axes = plan.image.axes;
   if (axes.empty()) {
     PENSTOCK_ASSIGN(axes, default_axes(level0));
@@ -142,70 +99,28 @@ Result<PyramidPlan> plan_pyramid(const Dataset& level0, const PyramidOptions& op
   if (axes.size() != level0.rank())
     return Error(ErrorCode::invalid_argument,
                  fmt::format("{} axes for an array of {} dimensions", axes.size(), level0.rank()));
-  if (options.method == Downsample::mean && mean_for(level0.dtype) == nullptr)
-    return Error(ErrorCode::unsupported, fmt::format("no mean of elements of type {}", level0.dtype.name()))
-        .set_hint("Use nearest.");
+  PENSTOCK_TRY(check_method(level0.dtype, options));
+  for (const ImageAxis& axis : axes) plan.factors.push_back(axis.type == "space" ? options.factor : 1);
   const std::vector<double> scale = options.scale.empty() ? scale_of(level0) : options.scale;
   if (scale.size() != axes.size()) return Error(ErrorCode::invalid_argument, "one scale for each axis is needed");
   // OME-NGFF 0.5 wants the axes' names in the arrays too.
   if (level0.format.version == 3 && level0.dims.empty())
     for (const ImageAxis& axis : axes) plan.levels[0].dims.push_back({.name = axis.name});
 
-  const int levels = options.levels > 0 ? options.levels : level_count(level0, axes);
+  const int levels = options.levels > 0 ? options.levels : level_count(level0, axes, options.factor);
   std::vector<double> level_scale = scale;
   for (int k = 0; k < levels; ++k) {
-    if (k > 0) plan.levels.push_back(coarser(plan.levels.back(), axes));
+    if (k > 0) plan.levels.push_back(coarser(plan.levels.back(), plan.factors));
     std::vector<double> translation = offset_of(level0);
     for (std::size_t d = 0; d < axes.size(); ++d) {
       if (axes[d].type != "space") continue;
-      if (k > 0) level_scale[d] *= 2;
-      // A mean stands at the middle of its block; a voxel that was picked stays where it was.
-      if (options.method == Downsample::mean) translation[d] += (level_scale[d] - scale[d]) / 2;
+      if (k > 0) level_scale[d] *= options.factor;
+      // What is made of a block stands at its middle; a voxel that was picked stays where it was.
+      if (options.method != Downsample::nearest) translation[d] += (level_scale[d] - scale[d]) / 2;
     }
     plan.image.levels.push_back({std::to_string(k), level_scale, translation});
   }
   return plan;
-}
-
-Status make_level(const Array& fine, Array& coarse, const std::vector<ImageAxis>& axes, Downsample method,
-                  const Options& options, Report& report) {
-  const Dataset from = fine.dataset(), to = coarse.dataset();
-  const std::uint32_t item = to.dtype.size_bytes;
-  const MeanBlock mean = method == Downsample::mean ? mean_for(to.dtype) : nullptr;
-  PENSTOCK_ASSIGN(const BudgetPlan allowed, plan_budget(options, 0));
-  const std::uint64_t times = std::uint64_t{1} << std::min<std::size_t>(axes.size(), 5);  // fine block / coarse block
-  const std::uint64_t most = std::min(allowed.budget_bytes / 2, kBlockBytes) / item / (times + 1);
-  const BlockWalk blocks(to.shape, to.chunk_shape, to.chunk_shape, std::max<std::uint64_t>(most, 1));
-  Bytes fine_block, coarse_block;
-  for (std::uint64_t i = 0; i < blocks.size(); ++i) {
-    const Region block = blocks[i], below = fine_region(block, from, axes);
-    DownsampleShape shape;
-    shape.rank = static_cast<std::uint32_t>(block.size());
-    for (std::size_t d = 0; d < block.size(); ++d) {
-      shape.fine[d] = below[d].count;
-      shape.coarse[d] = block[d].count;
-      shape.factor[d] = axes[d].type == "space" ? 2 : 1;
-    }
-    PENSTOCK_ASSIGN(const std::uint64_t fine_count, element_count(shape_of(below)));
-    PENSTOCK_ASSIGN(const std::uint64_t coarse_count, element_count(shape_of(block)));
-    PENSTOCK_TRY(fine_block.resize_discard(fine_count * item));
-    PENSTOCK_TRY(coarse_block.resize_discard(coarse_count * item));
-    PENSTOCK_ASSIGN(const Report read, fine.read(below, Target{fine_block.data(), {}, {}, {}}, options));
-    if (mean != nullptr)
-      mean(shape, fine_block.data(), coarse_block.data(), coarse_count);
-    else
-      nearest_block(shape, item, fine_block.data(), coarse_block.data(), coarse_count);
-    PENSTOCK_ASSIGN(const Report written, coarse.write(block, Target{coarse_block.data(), {}, {}, {}}, options));
-    Report part = written;
-    part.written = {written.chunks, written.absent_chunks, written.requests, written.stored_bytes};
-    const std::uint64_t decoded = report.decoded_bytes + written.decoded_bytes, peak = report.peak_host_bytes;
-    report.merge(read);
-    report.merge(part);
-    report.decoded_bytes = decoded;
-    report.peak_host_bytes = std::max(peak, fine_block.capacity() + coarse_block.capacity() +
-                                                std::max(read.peak_host_bytes, written.peak_host_bytes));
-  }
-  return {};
 }
 
 namespace {
@@ -228,7 +143,7 @@ Result<Report> write_levels(const Array& from, const std::shared_ptr<Store>& to_
   for (std::size_t k = 1; k < plan.levels.size(); ++k) {
     const std::string path = below(group_path, std::to_string(k));
     PENSTOCK_ASSIGN(Array next, Array::prepare(to_store, path, plan.levels[k], if_exists));
-    PENSTOCK_TRY(make_level(level, next, plan.image.axes, plan.method, options, report));
+    PENSTOCK_TRY(make_level(level, next, plan.factors, plan.how, options, report));
     PENSTOCK_TRY(metadata::write_documents(*to_store, path, plan.levels[k]));
     PENSTOCK_ASSIGN(level, Array::open(to_store, path));
   }

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "device/portable.hpp"
+#include "penstock/api.hpp"
 #include "penstock/error.hpp"
 
 namespace penstock {
@@ -34,7 +35,7 @@ enum class DecodeStatus : std::uint32_t {
 };
 
 /// "the input ends inside a sequence"
-std::string_view decode_status_text(DecodeStatus status);
+PENSTOCK_API std::string_view decode_status_text(DecodeStatus status);
 
 /// One per chunk, written by the decoder.
 struct ChunkStatus {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "format/documents.hpp"
 #include "format/list.hpp"
 #include "format/members.hpp"
 #include "store/fetch_one.hpp"
@@ -35,7 +36,9 @@ Result<std::optional<std::string>> read_text(const Store& store, std::string_vie
   return std::optional(std::string(as_text(text)));
 }
 
-std::string where(const Store& store, std::string_view key) { return fmt::format("{}/{}", store.url(), key); }
+std::string where(const Store& store, std::string_view key) {
+  return key.empty() ? store.url() : fmt::format("{}/{}", store.url(), key);
+}
 
 }  // namespace metadata
 
@@ -88,6 +91,7 @@ Result<const Candidate::Head*> Candidate::head() {
 
 Result<NodeInfo> read_node(const Store& store, std::string_view path, std::span<const FormatEntry> formats) {
   if (!path.empty()) PENSTOCK_TRY(check_key(path));
+  if (store.traits("").requests_in_flight > 0) return read_node(Documents(store, {std::string(path)}), path, formats);
   Candidate candidate(store, path);
   for (const bool likely : {true, false})
     for (const FormatEntry& format : formats) {

@@ -100,7 +100,14 @@ struct Application {
   }
 };
 
-Status apply_into(const Chain& chain, const TensorView& input, const TensorView& output, const Options& options) {
+Result<Chain> chain_for(std::span<const OpCall> calls, const TensorView& input) {
+  PENSTOCK_TRY(input.check());
+  return Chain::make({input.dtype, input.shape}, calls);
+}
+
+}  // namespace
+
+Status apply_chain(const Chain& chain, const TensorView& input, const TensorView& output, const Options& options) {
   PENSTOCK_ASSIGN(const BudgetPlan allowed, plan_budget(options, 0));
   PENSTOCK_ASSIGN(const std::uint64_t elements, output.elements());
   if (elements == 0) return {};
@@ -110,13 +117,6 @@ Status apply_into(const Chain& chain, const TensorView& input, const TensorView&
   const Region all = whole(chain.output().shape);
   return job.run([&] { return Application{chain, input, output, work, allowed.budget_bytes}.run(all); });
 }
-
-Result<Chain> chain_for(std::span<const OpCall> calls, const TensorView& input) {
-  PENSTOCK_TRY(input.check());
-  return Chain::make({input.dtype, input.shape}, calls);
-}
-
-}  // namespace
 
 Result<ArrayInfo> result_of(std::span<const OpCall> calls, const ArrayInfo& input) {
   return guarded([&]() -> Result<ArrayInfo> {
@@ -130,7 +130,7 @@ Result<Tensor> apply_operators(std::span<const OpCall> calls, const TensorView& 
     PENSTOCK_ASSIGN(const Chain chain, chain_for(calls, input));
     PENSTOCK_ASSIGN(Tensor made,
                     Tensor::empty(chain.output().dtype, chain.output().shape, input.stream, options.memory));
-    PENSTOCK_TRY(apply_into(chain, input, made.view(), options));
+    PENSTOCK_TRY(apply_chain(chain, input, made.view(), options));
     return made;
   });
 }
@@ -151,9 +151,9 @@ Status apply_operators(std::span<const OpCall> calls, const TensorView& input, c
       return bad(fmt::format("the output is on {}, the input on {}", output.device.name(), input.device.name()));
     TensorView target = output;
     target.stream = input.stream;
-    if (!overlap(input, output)) return apply_into(chain, input, target, options);
+    if (!overlap(input, output)) return apply_chain(chain, input, target, options);
     PENSTOCK_ASSIGN(const Tensor apart, Tensor::empty(made.dtype, made.shape, input.stream, options.memory));
-    PENSTOCK_TRY(apply_into(chain, input, apart.view(), options));
+    PENSTOCK_TRY(apply_chain(chain, input, apart.view(), options));
     return copy_elements(apart.view(), target);
   });
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/checked.hpp"
 #include "core/json.hpp"
@@ -54,6 +55,14 @@ Result<Chain> Chain::make(const ArrayInfo& input, std::span<const OpCall> calls)
   return chain;
 }
 
+void Chain::add(std::unique_ptr<Operator> next) {
+  auto both = empty() ? nullptr : operators_.back()->with_next(*next);
+  if (both)
+    operators_.back() = std::move(both);
+  else
+    operators_.push_back(std::move(next));
+}
+
 std::vector<Region> Chain::boxes(const Region& box) const {
   std::vector<Region> boxes(operators_.size() + 1);
   boxes.back() = box;
@@ -63,12 +72,25 @@ std::vector<Region> Chain::boxes(const Region& box) const {
 
 Region Chain::needs(const Region& box) const { return boxes(box).front(); }
 
+std::vector<std::size_t> Chain::axes() const {
+  std::vector<std::size_t> axes(input_.shape.size());
+  std::iota(axes.begin(), axes.end(), std::size_t{0});
+  for (const auto& op : operators_) {
+    std::vector<std::size_t> next;
+    for (const std::size_t d : op->axes()) next.push_back(axes[d]);
+    axes = std::move(next);
+  }
+  return axes;
+}
+
 std::uint64_t Chain::scratch_bytes(const Region& box) const {
   const std::vector<Region> all = boxes(box);
   std::uint64_t most = 0, before = 0;
-  for (std::size_t i = 0; i + 1 < operators_.size(); ++i) {
-    const std::uint64_t made = bytes_of(operators_[i]->output(), all[i + 1]);
-    most = std::max(most, saturating_add(before, made));
+  for (std::size_t i = 0; i < operators_.size(); ++i) {
+    const bool last = i + 1 == operators_.size();
+    const std::uint64_t made = last ? 0 : bytes_of(operators_[i]->output(), all[i + 1]);
+    const std::uint64_t own = operators_[i]->scratch_bytes(all[i + 1]);
+    most = std::max(most, saturating_add(saturating_add(before, made), own));
     before = made;
   }
   return most;

@@ -6,14 +6,19 @@ namespace penstock {
 
 Error bad_argument(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
 
+Result<std::size_t> read_axis(const Chain& chain, Arguments& arguments) {
+  PENSTOCK_ASSIGN(const std::int64_t axis, arguments.integer("axis", -1));
+  const auto rank = static_cast<std::int64_t>(chain.output().shape.size());
+  if (axis < -rank || axis >= rank)
+    return bad_argument(fmt::format("axis {} of an array of {} dimensions", axis, rank));
+  return static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
+}
+
 Result<FilterArguments> FilterArguments::read(Chain& chain, Arguments& arguments, Axes which) {
   FilterArguments made;
   if (which == Axes::one) {
-    PENSTOCK_ASSIGN(const std::int64_t axis, arguments.integer("axis", -1));
-    const auto rank = static_cast<std::int64_t>(chain.output().shape.size());
-    if (axis < -rank || axis >= rank)
-      return bad_argument(fmt::format("axis {} of an array of {} dimensions", axis, rank));
-    made.axes = {static_cast<std::size_t>(axis < 0 ? axis + rank : axis)};
+    PENSTOCK_ASSIGN(const std::size_t axis, read_axis(chain, arguments));
+    made.axes = {axis};
   } else {
     PENSTOCK_ASSIGN(made.axes, arguments.axes());
   }

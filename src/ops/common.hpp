@@ -10,6 +10,9 @@ namespace penstock {
 /// Error of an argument.
 Error bad_argument(std::string message);
 
+/// The argument `axis`, -1 where it is not given.  Errors: invalid_argument.
+Result<std::size_t> read_axis(const Chain& chain, Arguments& arguments);
+
 struct FilterArguments {
   std::vector<std::size_t> axes;
   std::vector<Border> borders;  ///< of the axes

@@ -20,6 +20,14 @@ struct LazyArray::State {
 
 namespace {
 
+/// Those of some dimensions.
+template <class List>
+List picked(const List& all, const std::vector<std::size_t>& axes) {
+  List some;
+  for (const std::size_t d : axes) some.push_back(all[d]);
+  return some;
+}
+
 std::string_view name_of(const std::vector<OpCall>& calls) {
   return calls.empty() ? std::string_view("copy") : std::string_view(calls.back().name);
 }
@@ -80,15 +88,22 @@ Result<Dataset> LazyArray::dataset(const CopyChanges& changes) const {
   Dataset to = state_->from.dataset();
   CopyChanges how = changes;
   const bool reshaped = to.shape != shape(), retyped = to.dtype != dtype();
+  const bool reranked = to.shape.size() != shape().size();
+  PENSTOCK_ASSIGN(Shape inner, to.inner_chunk_shape());
+  if (reranked) {
+    const std::vector<std::size_t> axes = state_->chain.axes();
+    inner = picked(inner, axes);
+    to.chunk_shape = picked(to.chunk_shape, axes);
+    if (!to.dims.empty()) to.dims = picked(to.dims, axes);
+  }
   to.shape = shape();
   to.dtype = dtype();
   if (reshaped) {
     to.world_from_voxel.reset();
     for (Dimension& d : to.dims) d.scale.reset(), d.offset.reset();
   }
-  if (!retyped) return copied_dataset(to, how);
-  // Codecs and fill value of elements of another type say nothing of these.
-  PENSTOCK_ASSIGN(const Shape inner, to.inner_chunk_shape());
+  if (!retyped && !reranked) return copied_dataset(to, how);
+  // Codecs and fill value of other elements, or shapes, say nothing of these.
   if (inner != to.chunk_shape && !how.shard_shape) how.shard_shape = to.chunk_shape;
   to.chunk_shape = inner;
   to.codecs = {{"bytes", R"({"endian":"little"})"}, {"zstd", R"({"level":3,"checksum":false})"}};
@@ -111,10 +126,12 @@ Result<Tensor> LazyArray::read(const Region& region, const Options& options, con
     PENSTOCK_ASSIGN(const BudgetPlan allowed, plan_budget(options, 0));
     PENSTOCK_ASSIGN(const Shape chunks, from.dataset().inner_chunk_shape());
     // No object is written: tiles may end anywhere, but few of them decode a chunk twice.
-    Shape objects = chunks;
+    Shape objects = picked(chunks, chain.axes());
     for (std::size_t d = 0; d < objects.size(); ++d)
       objects[d] = std::max<std::uint64_t>(std::min(objects[d], wanted[d]), 1);
-    const TileWork work = work_for(from, chain, calls, wanted, objects, region, chunks);
+    TileWork work = work_for(from, chain, calls, wanted, objects, region, chunks);
+    work.writes = false;
+    PENSTOCK_ASSIGN(work.min_read_bytes, min_read_bytes(from, stream.device(), options));
     PENSTOCK_ASSIGN(const TilePlan plan, TilePlan::make(work, options));
     Job job(options, work.what, elements * dtype().size_bytes, allowed.threads);
     PENSTOCK_ASSIGN(const auto memory, working_memory(stream.device(), options));
@@ -146,7 +163,8 @@ Result<Report> LazyArray::write(Array& to, Device device, const Options& options
     PENSTOCK_ASSIGN(const BudgetPlan allowed, plan_budget(options, 0));
     PENSTOCK_ASSIGN(const Shape chunks, from.dataset().inner_chunk_shape());
     const Region all = whole(shape());
-    const TileWork work = work_for(from, chain, calls, shape(), target.chunk_shape, all, chunks);
+    TileWork work = work_for(from, chain, calls, shape(), target.chunk_shape, all, chunks);
+    PENSTOCK_ASSIGN(work.min_read_bytes, min_read_bytes(from, device, options));
     PENSTOCK_ASSIGN(const TilePlan plan, TilePlan::make(work, options));
     Job job(options, work.what, 0, allowed.threads);
     PENSTOCK_ASSIGN(const auto memory, working_memory(device, options));
@@ -179,7 +197,8 @@ Result<std::string> LazyArray::explain(const Dataset& to, Device device, const O
   return guarded([&]() -> Result<std::string> {
     const auto& [from, chain, calls] = *state_;
     PENSTOCK_ASSIGN(const Shape chunks, from.dataset().inner_chunk_shape());
-    const TileWork work = work_for(from, chain, calls, shape(), to.chunk_shape, whole(shape()), chunks);
+    TileWork work = work_for(from, chain, calls, shape(), to.chunk_shape, whole(shape()), chunks);
+    PENSTOCK_ASSIGN(work.min_read_bytes, min_read_bytes(from, device, options));
     PENSTOCK_ASSIGN(const TilePlan plan, TilePlan::make(work, options));
     return fmt::format("{}device    {}\n{}", chain.text(), device.name(), plan.text(work));
   });

@@ -1,6 +1,7 @@
 #include "ops/operator.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace penstock {
 
@@ -13,6 +14,12 @@ Result<Buffer> Workspace::upload(const void* bytes, std::uint64_t count) const {
   // From memory that is not pinned the call returns when the bytes have been taken.
   if (count > 0) PENSTOCK_TRY(copy_async(buffer.data(), stream.device(), bytes, {}, count, stream));
   return buffer;
+}
+
+std::vector<std::size_t> Operator::axes() const {
+  std::vector<std::size_t> same(output_.shape.size());
+  std::iota(same.begin(), same.end(), std::size_t{0});
+  return same;
 }
 
 }  // namespace penstock

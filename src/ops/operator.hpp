@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "exec/job.hpp"
 #include "penstock/ops.hpp"
@@ -40,8 +41,14 @@ class Operator {
   [[nodiscard]] const ArrayInfo& output() const { return output_; }
   /// The box of the input that `box` of the output, which is not empty, is made of.
   [[nodiscard]] virtual Region needs(const Region& box) const = 0;
+  /// Working memory of making `box`, beyond input and output.
+  [[nodiscard]] virtual std::uint64_t scratch_bytes(const Region& /*box*/) const { return 0; }
   /// Makes out.box from in.box, which is needs(out.box).  On a device: in the order of the stream.
   virtual Status run(const Tile& in, const Tile& out, const Workspace& work) const = 0;
+  /// Of each dimension of the output the input's that it is.
+  [[nodiscard]] virtual std::vector<std::size_t> axes() const;
+  /// This and the next as one; nullptr: there is no such operator.
+  [[nodiscard]] virtual std::unique_ptr<Operator> with_next(const Operator& /*next*/) const { return nullptr; }
   /// "correlate along axis 0, 17 weights, in float32"
   [[nodiscard]] virtual std::string text() const = 0;
 

@@ -11,6 +11,13 @@ inline constexpr std::string_view kReplaced = "the object was replaced meanwhile
 inline constexpr std::string_view kStandsAlready = "an object stands there already";
 inline constexpr std::string_view kVersionUnknown = "nobody can tell whether it is the version that was read";
 
+/// Base of stores that look and write in one step for writers on every machine: a change in part is written there on
+/// condition that what was read still stands, since no lock of this machine keeps the others away.
+class AtomicConditions {
+ public:
+  virtual ~AtomicConditions() = default;
+};
+
 /// "STORE/KEY: WHY", of code `changed`.
 Error changed_error(const Store& store, std::string_view key, std::string_view why);
 

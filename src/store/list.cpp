@@ -6,14 +6,16 @@
 #include "core/settings.hpp"
 #include "core/suggest.hpp"
 #include "store/file/file_store.hpp"
+#include "store/http/http_store.hpp"
 #include "store/key.hpp"
 #include "store/memory/memory_store.hpp"
+#include "store/s3/s3_store.hpp"
 #include "store/zip/zip_store.hpp"
 
 namespace penstock {
 namespace {
 
-constexpr StoreKind kStores[] = {
+const StoreKind kStores[] = {
     {"memory", "bytes of this process", nullptr,
      [](const StoreUrl& url, StoreMode mode, const StoreOptions&) -> Result<std::shared_ptr<Store>> {
        PENSTOCK_ASSIGN(const std::string name, name_of(url));
@@ -24,6 +26,9 @@ constexpr StoreKind kStores[] = {
        PENSTOCK_ASSIGN(const std::string path, file_path_of(url));
        return open_zip_store(path, mode, options.durable.value_or(Durable::none));
      }},
+    {"s3", "a bucket of S3", nullptr, s3::open_s3_store, s3::s3_options()},
+    {"http", "a web server", nullptr, http::open_http_store, http::http_options()},
+    {"https", "a web server", nullptr, http::open_http_store, http::http_options()},
     {"file", "a directory", [](const std::string&) { return true; },
      [](const StoreUrl& url, StoreMode mode, const StoreOptions& options) -> Result<std::shared_ptr<Store>> {
        PENSTOCK_ASSIGN(const std::string path, file_path_of(url));

@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <random>
 
 #include "format/format.hpp"
 #include "model.hpp"
@@ -101,6 +104,63 @@ TEST(Pyramid, LabelsKeepTheirValues) {
     std::memcpy(&v, &coarse[i * 8], 8);
     ASSERT_EQ(v, values[i / 8 * 32 + i % 8 * 2]);
   }
+}
+
+TEST(Pyramid, OtherMethodsAndFactors) {
+  const Dataset d = dataset({29, 34}, {8, 8}, {bytes_codec()}, DType::uint8());
+  auto store = memory();
+  Array array = Array::create(store, "plain", d, Array::IfExists::fail).value();
+  std::vector<std::uint8_t> values(29 * 34);
+  std::mt19937 random(3);
+  for (auto& v : values) v = static_cast<std::uint8_t>(random() % 3 + 10);
+  ASSERT_TRUE(array.write(whole(d.shape), Target{values.data(), {}, {}, {}}, {}));
+  for (const std::uint32_t factor : {2u, 3u, 5u})
+    for (const Downsample method : {Downsample::mean, Downsample::nearest, Downsample::gaussian, Downsample::mode})
+      for (const std::uint64_t budget : {std::uint64_t{6000}, std::uint64_t{0}}) {
+        PyramidOptions options;
+        options.levels = 2;
+        options.factor = factor;
+        options.method = method;
+        Options small = threads(2);
+        small.budget_bytes = budget;
+        const auto report = write_pyramid(array, store, "p", options, Array::IfExists::overwrite, small);
+        ASSERT_TRUE(report) << report.error().message();
+        const std::uint64_t h = (29 + factor - 1) / factor, w = (34 + factor - 1) / factor;
+        const auto coarse = test::read(Array::open(store, "p/1").value(), {{0, h, 1}, {0, w, 1}}).value();
+        const auto at = [&](std::int64_t y, std::int64_t x) {  // mirrored
+          y = y < 0 ? -1 - y : y >= 29 ? 57 - y : y, x = x < 0 ? -1 - x : x >= 34 ? 67 - x : x;
+          return values[static_cast<std::size_t>(y * 34 + x)];
+        };
+        for (std::uint64_t i = 0; i < h * w; ++i) {
+          const auto f = static_cast<std::int64_t>(factor);
+          const std::int64_t y = static_cast<std::int64_t>(i / w) * f, x = static_cast<std::int64_t>(i % w) * f;
+          double sum = 0, weights = 0, smooth = 0, smooth_weights = 0;
+          std::array<int, 256> times{};
+          for (std::int64_t b = -f; b < 2 * f; ++b)
+            for (std::int64_t a = -f; a < 2 * f; ++a) {
+              const double dy =
+                  (static_cast<double>(b) - (static_cast<double>(f) - 1) / 2) * 3 / static_cast<double>(f);
+              const double dx =
+                  (static_cast<double>(a) - (static_cast<double>(f) - 1) / 2) * 3 / static_cast<double>(f);
+              const double weight = std::exp(-0.5 * (dx * dx + dy * dy));
+              smooth += weight * at(y + b, x + a), smooth_weights += weight;
+              if (b < 0 || a < 0 || b >= f || a >= f || y + b >= 29 || x + a >= 34) continue;
+              sum += at(y + b, x + a), weights += 1;
+              ++times[at(y + b, x + a)];
+            }
+          const auto made = static_cast<std::uint8_t>(coarse[i]);
+          if (method == Downsample::mean) ASSERT_EQ(made, std::round(sum / weights)) << i;
+          if (method == Downsample::nearest) ASSERT_EQ(made, at(y, x)) << i;
+          if (method == Downsample::gaussian) ASSERT_NEAR(made, smooth / smooth_weights, 0.51) << i;
+          if (method == Downsample::mode) ASSERT_EQ(times[made], *std::ranges::max_element(times)) << i;
+        }
+      }
+  PyramidOptions wrong;
+  wrong.factor = 1;
+  EXPECT_FALSE(write_pyramid(array, store, "q", wrong, Array::IfExists::fail, {}));
+  wrong.factor = 9;
+  wrong.method = Downsample::gaussian;
+  EXPECT_FALSE(write_pyramid(array, store, "q", wrong, Array::IfExists::fail, {}));
 }
 
 TEST(Pyramid, DimensionsSayScaleUnitAndOffset) {

@@ -1,4 +1,4 @@
-// The contract harness: every codec on every backend against what all must keep.
+// The contract harness: every codec and operator on every backend against what all must keep.
 //   penstock_contract test [NAME]    round trips, truncations, flipped bits; exit status 1 when one fails
 //   penstock_contract perf [NAME]    decode and encode speed of one thread, bytes checked
 //   penstock_contract support [FILE] prints docs/support.md, or compares it with FILE

@@ -10,6 +10,7 @@
 #include "codec/list.hpp"
 #include "contract/checks.hpp"
 #include "contract/modes.hpp"
+#include "contract/operators.hpp"
 
 namespace penstock::contract {
 namespace {
@@ -61,6 +62,34 @@ std::string device_text(const Support& support) {
   return support.device_types == support.types ? "the same" : types_text(support.device_types, support.types);
 }
 
+/// A row for each operator.
+std::string operators_text(bool& ok) {
+  std::map<std::string, Support> found;
+  std::map<std::string, bool> lazy;
+  std::set<std::string> all;
+  for (const DType& dtype : operator_dtypes()) all.insert(type_name(dtype));
+  for (const OperatorCase& c : operator_cases()) {
+    Support& support = found[c.call.name];
+    lazy[c.call.name] = is_lazy(c);
+    for (const DType& dtype : operator_dtypes()) {
+      const Check check = check_operator(c, dtype);
+      if (check.outcome == Outcome::passed) support.types.insert(type_name(dtype));
+      support.failed = support.failed || check.outcome == Outcome::failed;
+    }
+    ok = ok && !support.failed;
+  }
+  std::string text = fmt::format(
+      "\n## Operators\n\nElement types that were tried: {}. On CUDA they are the same; `map_coordinates` and "
+      "`apply_displacement_field`\ntake the types of `affine_transform` and no stored array.\n\n"
+      "| operator | CPU and CUDA: element types | of stored arrays |\n|---|---|---|\n",
+      fmt::join(all, ", "));
+  for (const OpInfo& op : operators())
+    text += fmt::format("| {} | {} | {} |\n", op.name,
+                        found[op.name].failed ? "FAILED" : types_text(found[op.name].types, all),
+                        lazy[op.name] ? "lazy" : "no");
+  return text;
+}
+
 std::string support_text(bool& ok) {
   const auto found = try_all();
   std::vector<std::string> types;
@@ -82,6 +111,7 @@ std::string support_text(bool& ok) {
                         it == found.end() ? "no case in the harness" : cpu_text(it->second),
                         it == found.end() ? "" : device_text(it->second));
   }
+  text += operators_text(ok);
   return text;
 }
 

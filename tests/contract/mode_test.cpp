@@ -2,6 +2,7 @@
 
 #include "contract/checks.hpp"
 #include "contract/modes.hpp"
+#include "contract/operators.hpp"
 
 namespace penstock::contract {
 namespace {
@@ -10,13 +11,23 @@ struct Tally {
   int passed = 0, failed = 0, not_supported = 0;
 
   void count(const Case& c, const ChunkSpec& chunk, std::string_view what, const Check& check) {
+    if (count(check))
+      fmt::print("FAILED  {} / {} / {} {}: {}\n", c.label, what, type_name(chunk.dtype), to_string(chunk.shape),
+                 check.text);
+  }
+  /// Whether it failed.
+  bool count(const Check& check) {
     switch (check.outcome) {
-      case Outcome::passed: ++passed; return;
-      case Outcome::not_supported: ++not_supported; return;
+      case Outcome::passed: ++passed; return false;
+      case Outcome::not_supported: ++not_supported; return false;
       case Outcome::failed: ++failed;
     }
-    fmt::print("FAILED  {} / {} / {} {}: {}\n", c.label, what, type_name(chunk.dtype), to_string(chunk.shape),
-               check.text);
+    return true;
+  }
+  /// Whether all is well.
+  [[nodiscard]] bool print(std::string_view label) const {
+    fmt::print("{:<28} {:>4} passed  {:>4} failed  {:>4} not supported\n", label, passed, failed, not_supported);
+    return failed == 0 && passed > 0;
   }
 };
 
@@ -53,15 +64,24 @@ int run_tests(std::string_view name) {
     if (c.label.find(name) == std::string::npos) continue;
     Tally tally;
     test_case(c, tally);
-    fmt::print("{:<28} {:>4} passed  {:>4} failed  {:>4} not supported\n", c.label, tally.passed, tally.failed,
-               tally.not_supported);
-    failed = failed || tally.failed > 0 || tally.passed == 0;
+    failed = !tally.print(c.label) || failed;
+  }
+  for (const OperatorCase& c : operator_cases()) {
+    if (c.call.name.find(name) == std::string::npos) continue;
+    Tally tally;
+    for (const DType& dtype : operator_dtypes()) {
+      const Check check = check_operator(c, dtype);
+      if (tally.count(check))
+        fmt::print("FAILED  {} {} / {}: {}\n", c.call.name, c.call.arguments, type_name(dtype), check.text);
+    }
+    failed = !tally.print(c.call.name) || failed;
   }
   return failed ? 1 : 0;
 }
 
 int print_list() {
   for (const Case& c : codec_cases()) fmt::print("{:<28} {}\n", c.codec, c.label);
+  for (const OperatorCase& c : operator_cases()) fmt::print("{:<28} {}\n", c.call.name, c.call.arguments);
   return 0;
 }
 

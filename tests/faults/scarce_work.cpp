@@ -87,8 +87,9 @@ Status pyramid(Scene& s) {
 }
 
 Status project(Scene& s) {
-  Bytes out;
-  return written(project_max(s.array, 0, {}, s.options, out));
+  const std::size_t axes[] = {0};
+  const auto made = reduce_array(s.array, "maximum", axes, {}, s.options);
+  return made ? Status() : Status(made.error());
 }
 
 using Work = Status (*)(Scene&);

@@ -51,8 +51,8 @@ TEST(NoElements, EveryOperationEnds) {
         EXPECT_TRUE(copy(array, store, "b", {}, Array::IfExists::fail, Resume::no, threads(n)));
         EXPECT_EQ(Array::open(store, "b").value().dataset().shape, shape);
         for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-          Bytes out;
-          const auto projected = project_max(array, axis, {}, threads(n), out);
+          const std::size_t axes[] = {axis};
+          const auto projected = reduce_array(array, "maximum", axes, {}, threads(n));
           if (!projected) {
             EXPECT_EQ(projected.error().code(), ErrorCode::invalid_argument);
           }

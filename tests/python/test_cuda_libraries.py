@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import penstock
+import penstock.ndimage
 
 from support import sample
 
@@ -166,6 +167,13 @@ def test_memory_is_not_used_again_before_its_consumers_are_done(array: penstock.
         del x
     for i, got in enumerate(sums):
         assert np.array_equal(lib.numpy(got), VALUES[i::4]), i
+
+
+def test_operators_give_what_they_are_given(lib: CuPy) -> None:
+    x = lib.full(7)
+    made = penstock.ndimage.maximum_filter(x, 3)
+    assert type(made) is type(x)
+    assert np.array_equal(lib.numpy(made), np.full(SHAPE, 7, "i4"))
 
 
 def test_writing(array: penstock.Array, lib: CuPy, tmp_path: pathlib.Path) -> None:

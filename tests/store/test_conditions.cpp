@@ -70,6 +70,8 @@ class Conditions : public testing::TestWithParam<StoreCase> {
   std::string url_;
   std::shared_ptr<Store> store_;
 };
+/// On stores whose objects can be opened.
+class PlainConditions : public Conditions {};
 
 void expect_changed(const Status& status) {
   ASSERT_FALSE(status);
@@ -121,7 +123,7 @@ TEST_P(Conditions, AnUnknownVersionIsNotAnyVersion) {
   EXPECT_EQ(text(), "one");
 }
 
-TEST_P(Conditions, AStoreWithoutVersionsRefuses) {
+TEST_P(PlainConditions, AStoreWithoutVersionsRefuses) {
   Unversioned plain(store_);
   ASSERT_TRUE(plain.set("k", as_bytes("one")));
   ObjectVersion read;
@@ -242,3 +244,5 @@ TEST(ConditionsOfFiles, TheWaitForTheLockCanBeCancelled) {
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code(), ErrorCode::cancelled);
 }
+INSTANTIATE_TEST_SUITE_P(Every, PlainConditions, testing::ValuesIn(penstock::test::blocking_store_cases()),
+                         penstock::test::case_name);

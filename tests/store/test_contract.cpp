@@ -115,9 +115,10 @@ TEST_P(StoreContract, AVersionIsReadAfterItWasReplaced) {
   put("k", "new");
   EXPECT_EQ(text_of("k"), "new");
   EXPECT_FALSE(store_->is_current("k", old).value());
-  EXPECT_EQ(fetch_text(*store_, {"k", {}, &old}), "old content");
+  const std::string expected = GetParam().keeps_old_versions ? "old content" : "changed";
+  EXPECT_EQ(fetch_text(*store_, {"k", {}, &old}), expected);
   ASSERT_TRUE(store_->erase("k"));
-  EXPECT_EQ(fetch_text(*store_, {"k", {}, &old}), "old content");
+  EXPECT_EQ(fetch_text(*store_, {"k", {}, &old}), expected);
 }
 
 TEST_P(StoreContract, PartsAreWrittenOneAfterTheOther) {
@@ -176,12 +177,18 @@ TEST_P(StoreContract, EraseRemovesOneAndErasePrefixAll) {
 }
 
 TEST_P(StoreContract, OddNamesAreKept) {
+  std::size_t kept = 0;
   for (const char* key :
        {"a b", "ü/ß", "a\\b", "...", "%2e%2e", ".hidden", "c\xff\xfe", "tab\there", "-rf", "~", "a:b"}) {
+    if (!GetParam().keys_are_bytes && std::string_view(key) == "c\xff\xfe") {
+      EXPECT_EQ(store_->set(key, {}).error().code(), ErrorCode::invalid_argument);
+      continue;
+    }
     put(key, key);
     EXPECT_EQ(text_of(key), key);
+    ++kept;
   }
-  EXPECT_EQ(store_->list("").value().size(), 11u);
+  EXPECT_EQ(store_->list("").value().size(), kept);
 }
 
 TEST_P(StoreContract, BadNamesAreRefusedByEveryMember) {

@@ -3,6 +3,8 @@
 logs=build/logs
 step_number=0
 steps=0
+# One name for one compiler: the compiler's cache tells c++, which CMake finds, from g++, which Python's build names.
+export CC=${CC:-cc} CXX=${CXX:-c++}
 
 # die MESSAGE [CURE]: what is wrong, then what to do about it.
 die() {

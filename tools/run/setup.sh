@@ -40,7 +40,8 @@ setup_packages() {
         "Have an administrator run: apt-get update && apt-get install -y --no-install-recommends $missing"
     fi
   fi
-  local apt=("${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300)
+  # RUNLEVEL: no package starts a service (nginx is for the tests, which start their own).
+  local apt=("${root[@]}" env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get -q -o DPkg::Lock::Timeout=300)
   printf 'installing %d ... ' "$(wc -w <<<"$missing")"
   logged apt-update "${apt[@]}" update -o APT::Update::Error-Mode=any ||
     die "apt-get could not reach the package sources; needed are: $missing" \

@@ -59,8 +59,8 @@ run_tests() {
     "") ;;
     *) die "no such tier: $1" "Say ./run test or ./run test quick." ;;
   esac
-  steps=5
-  [ $quick = yes ] || steps=9
+  steps=6
+  [ $quick = yes ] || steps=10
   check_place
   # shellcheck disable=SC2046  # one word or none
   setup_packages build test $([ $quick = yes ] || browser_group)
@@ -68,6 +68,7 @@ run_tests() {
   setup_cuda
   run_lint
   setup_disassembler
+  setup_servers
   compile
   if [ $quick = yes ]; then
     run_ctest long

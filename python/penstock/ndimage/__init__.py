@@ -7,6 +7,10 @@
 >>> b.write("small.zarr", budget="2GiB")   # tile by tile; b[0:64] makes a part
 """
 
+from typing import Any
+
+from . import _handed
+from ._elements import cast, clip, exp, log, scale, sqrt
 from ._filters import (
     convolve1d,
     correlate1d,
@@ -18,8 +22,18 @@ from ._filters import (
     uniform_filter1d,
 )
 from ._footprint import maximum_filter, median_filter, minimum_filter, percentile_filter, rank_filter
-from ._interpolation import affine_transform, apply_displacement_field, map_coordinates, shift, zoom
+from ._fourier import dct, phase_correlation
+from ._interpolation import (
+    affine_transform,
+    apply_displacement_field,
+    map_coordinates,
+    shift,
+    spline_filter,
+    spline_filter1d,
+    zoom,
+)
 from ._lazy import LazyArray
+from ._reductions import maximum, mean, minimum, standard_deviation, sum, sum_labels, variance
 from ._resize import resize
 from ._statistics import histogram, percentile, statistics, threshold_otsu
 
@@ -27,25 +41,49 @@ __all__ = [
     "LazyArray",
     "affine_transform",
     "apply_displacement_field",
+    "cast",
+    "clip",
     "convolve1d",
     "correlate1d",
+    "dct",
+    "exp",
     "gaussian_filter",
     "gaussian_filter1d",
     "histogram",
+    "log",
     "map_coordinates",
+    "maximum",
     "maximum_filter",
     "maximum_filter1d",
+    "mean",
     "median_filter",
+    "minimum",
     "minimum_filter",
     "minimum_filter1d",
     "percentile",
     "percentile_filter",
+    "phase_correlation",
     "rank_filter",
     "resize",
+    "scale",
     "shift",
+    "spline_filter",
+    "spline_filter1d",
+    "sqrt",
+    "standard_deviation",
     "statistics",
+    "sum",
+    "sum_labels",
     "threshold_otsu",
     "uniform_filter",
     "uniform_filter1d",
+    "variance",
     "zoom",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Other names of scipy.ndimage: its own functions, for arrays in host memory, with one warning."""
+    if name in _handed.names():
+        return _handed.function(name)
+    raise AttributeError(f"penstock.ndimage has no {name}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
@@ -9,20 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from .._options import Bytes
-from . import _run
+from . import _complex, _run
 from ._run import Machine, call
 
 Mode: TypeAlias = str | Sequence[str]
 """How an axis goes on beyond its ends: "reflect", "mirror", "nearest", "constant", "wrap", and the grid- names."""
 Precision: TypeAlias = Literal["float32", "float64"]
 Axes: TypeAlias = int | Sequence[int] | None
-
-
-def _dtype_of(x: Any) -> np.dtype[Any]:
-    dtype = getattr(x, "dtype", None)
-    if isinstance(dtype, np.dtype):
-        return dtype
-    return np.asarray(x).dtype if dtype is None else np.dtype(_run._numpy_dtype(dtype))
 
 
 def _one(
@@ -35,8 +29,14 @@ def _one(
 ) -> Any:
     """One operator on one input."""
     x = x if hasattr(x, "dtype") else np.asarray(x)
-    made = call(name, output=_run.output_name(output, _dtype_of(x)), **arguments)
+    if _complex.is_complex(name, x, output, arguments):
+        return _complex.by_parts(functools.partial(_real, name, budget, threads), x, output, arguments)
+    made = call(name, output=_run.output_name(output), **arguments)
     return _run.apply([made], x, output, Machine(budget, threads))
+
+
+def _real(name: str, budget: Bytes | None, threads: int | None, x: Any, **arguments: Any) -> Any:
+    return _one(name, x, None, budget, threads, **arguments)
 
 
 def correlate1d(
@@ -82,7 +82,7 @@ def convolve1d(
     threads: int | None = None,
 ) -> Any:
     """As ``correlate1d``, with the weights turned around.  source: scipy.ndimage.convolve1d."""
-    turned = _weights(weights)[::-1]
+    turned = [w.conjugate() for w in _weights(weights)[::-1]]  # correlate1d conjugates
     origin = -origin - (1 if len(turned) % 2 == 0 else 0)
     return correlate1d(
         input, turned, axis, output, mode, cval, origin, precision=precision, budget=budget, threads=threads
@@ -215,8 +215,9 @@ def maximum_filter1d(
     )
 
 
-def _weights(weights: npt.ArrayLike) -> list[float]:
-    array = np.asarray(weights, dtype=np.float64)
+def _weights(weights: npt.ArrayLike) -> list[Any]:
+    array = np.asarray(weights)
+    array = array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
     if array.ndim != 1 or array.shape[0] < 1:
         raise RuntimeError("no filter weights given")
-    return [float(w) for w in array]
+    return [w.item() for w in array]

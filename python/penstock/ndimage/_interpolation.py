@@ -1,28 +1,58 @@
-"""Values at coordinates, with scipy.ndimage's names and arguments, for orders 0 and 1."""
+"""Values at coordinates, with scipy.ndimage's names, arguments and defaults."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .. import _core, _tensor
-from .._errors import UnsupportedError
 from .._options import Bytes
-from . import _run
+from . import _complex, _run
+from ._elements import cast
 from ._filters import Precision, _one
-
-_ORDERS = (0, 1)
 
 
 def _check_order(order: int) -> None:
     if order < 0 or order > 5:
         raise RuntimeError("spline order not supported")
-    if order not in _ORDERS:
-        raise UnsupportedError(f"order {order}: penstock has 0 (nearest) and 1 (linear)")
+
+
+def spline_filter1d(
+    input: Any,
+    order: int = 3,
+    axis: int = -1,
+    output: Any = np.float64,
+    mode: str = "mirror",
+    *,
+    budget: Bytes | None = None,
+    threads: int | None = None,
+) -> Any:
+    """As ``spline_filter``, along one axis.  source: scipy.ndimage.spline_filter1d."""
+    _check_order(order)
+    return _one("spline_filter1d", input, output, budget, threads, order=order, axis=axis, mode=mode)
+
+
+def spline_filter(
+    input: Any,
+    order: int = 3,
+    output: Any = np.float64,
+    mode: str = "mirror",
+    *,
+    budget: Bytes | None = None,
+    threads: int | None = None,
+) -> Any:
+    """The coefficients of the spline through the elements, along every axis.
+
+    order: 0 to 5; those of 0 and 1 are the elements.  output: float32 is computed in float32, all else in double.
+    mode: as scipy's: mirror, reflect and grid-wrap have filters of their own.  Otherwise as ``correlate1d``.
+    source: scipy.ndimage.spline_filter.
+    """
+    _check_order(order)
+    return _one("spline_filter", input, output, budget, threads, order=order, mode=mode)
 
 
 def affine_transform(
@@ -31,7 +61,7 @@ def affine_transform(
     offset: float | Sequence[float] = 0.0,
     output_shape: Sequence[int] | None = None,
     output: Any = None,
-    order: int = 1,
+    order: int = 3,
     mode: str = "constant",
     cval: float = 0.0,
     prefilter: bool = True,
@@ -43,9 +73,11 @@ def affine_transform(
     """The value of output element o is that of the input at ``matrix @ o + offset``.
 
     input: as in ``correlate1d``, 1 to 8 dimensions.  matrix: shape (n, n), (n,) for a diagonal, or homogeneous (n, n + 1) or
-        (n + 1, n + 1).  order: 0 nearest, 1 linear; scipy's default is 3.
-    mode, cval: beyond the ends, as scipy's interpolation names them.  prefilter: of orders above 1, so nothing here.
-    Coordinates are float64 always.  errors: also UnsupportedError (order).  Otherwise as ``correlate1d``.
+        (n + 1, n + 1).  order: of the spline through the elements, 0 (nearest) to 5.
+    mode, cval: beyond the ends, as scipy's interpolation names them.
+    prefilter: False where ``input`` holds spline coefficients already (``spline_filter``).
+    precision: orders 4 and 5 are computed in double always, as coordinates are.  Otherwise as ``correlate1d``.
+    memory: from order 2 on also the coefficients, which are not in ``budget``.
     source: scipy.ndimage.affine_transform.
     """
     _check_order(order)
@@ -68,7 +100,7 @@ def affine_transform(
     return _one(
         "affine_transform", input, output, budget, threads,
         matrix=[float(v) for v in values.ravel()], offset=_floats(offset), output_shape=output_shape, order=order,
-        mode=mode, cval=cval, precision=precision,
+        mode=mode, cval=cval, prefilter=prefilter, precision=precision,
     )  # fmt: skip
 
 
@@ -76,7 +108,7 @@ def shift(
     input: Any,
     shift: float | Sequence[float],
     output: Any = None,
-    order: int = 1,
+    order: int = 3,
     mode: str = "constant",
     cval: float = 0.0,
     prefilter: bool = True,
@@ -89,7 +121,7 @@ def shift(
     _check_order(order)
     return _one(
         "shift", input, output, budget, threads,
-        shift=_floats(shift), order=order, mode=mode, cval=cval, precision=precision,
+        shift=_floats(shift), order=order, mode=mode, cval=cval, prefilter=prefilter, precision=precision,
     )  # fmt: skip
 
 
@@ -97,7 +129,7 @@ def zoom(
     input: Any,
     zoom: float | Sequence[float],
     output: Any = None,
-    order: int = 1,
+    order: int = 3,
     mode: str = "constant",
     cval: float = 0.0,
     prefilter: bool = True,
@@ -116,7 +148,8 @@ def zoom(
     _check_order(order)
     return _one(
         "zoom", input, output, budget, threads,
-        zoom=_floats(zoom), order=order, mode=mode, cval=cval, grid_mode=grid_mode, compat=compat, precision=precision,
+        zoom=_floats(zoom), order=order, mode=mode, cval=cval, prefilter=prefilter, grid_mode=grid_mode, compat=compat,
+        precision=precision,
     )  # fmt: skip
 
 
@@ -124,7 +157,7 @@ def map_coordinates(
     input: Any,
     coordinates: Any,
     output: Any = None,
-    order: int = 1,
+    order: int = 3,
     mode: str = "constant",
     cval: float = 0.0,
     prefilter: bool = True,
@@ -136,11 +169,13 @@ def map_coordinates(
     """The values at coordinates.
 
     input: in memory, as in ``affine_transform``; a stored array is refused, as any element of it may be asked for.
-    coordinates: shape (n, ...), in elements; NaN and infinite ones give ``cval``.  output: memory of the input's type, or None.
-    returns: shape ``coordinates.shape[1:]``, type and kind of ``input``.
+    coordinates: shape (n, ...), in elements; NaN and infinite ones give ``cval``.
+    returns: shape ``coordinates.shape[1:]``, kind and (without ``output``) type of ``input``.
     source: scipy.ndimage.map_coordinates.
     """
-    return _sample(input, coordinates, output, order, mode, cval, precision, budget, threads, displacement=False)
+    return _sample(
+        input, coordinates, output, order, mode, cval, prefilter, precision, budget, threads, displacement=False
+    )
 
 
 def apply_displacement_field(
@@ -159,7 +194,7 @@ def apply_displacement_field(
 
     displacement: shape (n, m0, ..., m(n-1)), in elements.
     """
-    return _sample(input, displacement, output, order, mode, cval, precision, budget, threads, displacement=True)
+    return _sample(input, displacement, output, order, mode, cval, True, precision, budget, threads, displacement=True)
 
 
 def _sample(
@@ -169,6 +204,7 @@ def _sample(
     order: int,
     mode: str,
     cval: float,
+    prefilter: bool,
     precision: Precision,
     budget: Bytes | None,
     threads: int | None,
@@ -181,6 +217,14 @@ def _sample(
     if precision not in ("float32", "float64"):
         raise ValueError(f"precision is float32 or float64, not {precision!r}")
     x = x if _run._is_memory(x) else np.asarray(x)
+
+    def again(values: Any, **changed: Any) -> Any:
+        given: dict[str, Any] = {"output": None, "order": order, "mode": mode, "cval": cval, "prefilter": prefilter}
+        given |= {"precision": precision, "budget": budget, "threads": threads, "displacement": displacement}
+        return _sample(values, coordinates, **(given | changed))
+
+    if _complex.is_complex("map_coordinates", x, output, {"cval": cval}):
+        return _complex.by_parts(again, x, output, {"cval": cval})
     points = coordinates if _run._is_memory(coordinates) else np.asarray(coordinates)
     if isinstance(points, np.ndarray):
         points = np.ascontiguousarray(points, dtype=np.float64)
@@ -189,8 +233,8 @@ def _sample(
     tensor, at = _run._input(x), _tensor.asarray(points)
     shape = tuple(at.shape[1:])
     into: Any = output if _run._is_memory(output) else None
-    if output is not None and _run.output_name(output, tensor.dtype) is not None:
-        raise TypeError(f"output: values at coordinates are of the input's type, {tensor.dtype}")
+    if output is not None and _run.output_name(output) != tensor._core.dtype.name:
+        return _of_another_type(again, x, output, into)
     if into is None:
         result, target = _run._result(x, tensor, tensor._core.dtype, shape)
     else:
@@ -204,6 +248,7 @@ def _sample(
         order,
         mode,
         cval,
+        prefilter,
         displacement,
         precision == "float64",
         machine.options(nbytes),
@@ -211,6 +256,20 @@ def _sample(
     if tensor._order is not None:
         tensor._order.stream.synchronize()
     return result
+
+
+def _of_another_type(again: Callable[..., Any], x: Any, output: Any, into: Any) -> Any:
+    """Fractions are kept until the end: whole numbers are rounded once."""
+    wanted = np.dtype(_run._numpy_dtype(into.dtype if into is not None else output))
+    computed = wanted if wanted.kind == "f" else np.dtype(np.float64)
+    made = again(cast(x, computed))
+    made = made if wanted.kind == "f" else cast(made, wanted)
+    if into is None:
+        return made
+    if tuple(into.shape) != tuple(made.shape):
+        raise RuntimeError(f"output shape not correct: {tuple(into.shape)}, the result has {tuple(made.shape)}")
+    into[...] = made
+    return into
 
 
 def _floats(values: Any) -> float | list[float]:

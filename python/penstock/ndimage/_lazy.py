@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import numbers
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -74,6 +75,37 @@ class LazyArray:
     def __getitem__(self, selection: Selection) -> Any:
         """NumPy's basic indexing: integers drop their dimension, slices take any step, ``...``.  errors: IndexError."""
         return self.read(selection)
+
+    def __add__(self, value: float) -> LazyArray:
+        """Arithmetic with a number: float32 for what that holds, else float64.  Done in one pass with its neighbours."""
+        return self._with("add", value)
+
+    __radd__ = __add__
+
+    def __sub__(self, value: float) -> LazyArray:
+        return self._with("subtract", value)
+
+    def __rsub__(self, value: float) -> LazyArray:
+        return self._with("multiply", -1)._with("add", value)
+
+    def __mul__(self, value: float) -> LazyArray:
+        return self._with("multiply", value)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, value: float) -> LazyArray:
+        return self._with("divide", value)
+
+    def __neg__(self) -> LazyArray:
+        return self._with("multiply", -1)
+
+    def __abs__(self) -> LazyArray:
+        return LazyArray._of(self, [("absolute", "{}")])
+
+    def _with(self, name: str, value: float) -> LazyArray:
+        if not isinstance(value, numbers.Real):
+            return NotImplemented
+        return LazyArray._of(self, [(name, json.dumps({"value": float(value)}))])
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
         """All of it in host memory.  errors: ValueError for copy=False."""

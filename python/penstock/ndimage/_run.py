@@ -61,13 +61,12 @@ def is_stored(x: Any) -> bool:
     return isinstance(x, Array | LazyArray)
 
 
-def output_name(output: Any, dtype: np.dtype[Any]) -> str | None:
-    """The data type that ``output`` asks for, as the library names it; None: the input's."""
+def output_name(output: Any) -> str | None:
+    """The data type that ``output`` asks for, as the library names it; None: none."""
     if output is None:
         return None
     given = output.dtype if hasattr(output, "dtype") and hasattr(output, "shape") else output
-    wanted = np.dtype(_numpy_dtype(given))
-    return None if wanted == dtype else _dtype.from_numpy(wanted.newbyteorder("="))[0].name
+    return _dtype.from_numpy(np.dtype(_numpy_dtype(given)).newbyteorder("="))[0].name
 
 
 def _numpy_dtype(given: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from .. import _core
 from .._array import Array
 from .._options import Bytes
-from . import _run
+from . import _handed, _run
 from ._lazy import LazyArray
 from ._run import Machine
 
@@ -79,6 +79,8 @@ def histogram(
     min: float | None = None,
     max: float | None = None,
     bins: int = 256,
+    labels: Any = None,
+    index: Any = None,
     *,
     device: str = "cpu",
     budget: Bytes | None = None,
@@ -87,8 +89,14 @@ def histogram(
     """How many elements lie in each of ``bins`` equal bins from ``min`` to ``max``, the last with its upper edge.
 
     input, device, errors, memory: as ``statistics``.  min, max: both or neither; default least and largest.
+    labels, index: handed to scipy, for arrays in host memory.
     returns: int64, shape (bins,).  source: scipy.ndimage.histogram, numpy.histogram.
     """
+    if labels is not None:
+        return cast(
+            "npt.NDArray[np.int64]",
+            _handed.hand("histogram", "penstock does not count by label", input, min, max, bins, labels, index),
+        )
     if (min is None) != (max is None):
         raise ValueError("histogram: give both min and max, or neither")
     limits = None if min is None or max is None else (float(min), float(max))

@@ -85,8 +85,8 @@ class Planner {
     GroupInfo info{{"zarr", levels.levels[0].format.version}, "{}"};
     PENSTOCK_ASSIGN(info.attributes, write_ngff(info.attributes, {levels.image}));
     plan_.nodes.push_back({"", std::move(info), std::nullopt, {}});
-    plan_.axes = levels.image.axes;
-    plan_.method = levels.method;
+    plan_.factors = levels.factors;
+    plan_.how = levels.how;
     return {};
   }
 

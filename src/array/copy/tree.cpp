@@ -237,7 +237,7 @@ class TreeCopy {
     } else {
       Options inner = options_;
       inner.progress = nullptr;
-      PENSTOCK_TRY_IN(make_level(*level_, to, plan_.axes, plan_.method, inner, report), node.path);
+      PENSTOCK_TRY_IN(make_level(*level_, to, plan_.factors, plan_.how, inner, report), node.path);
     }
     report_.merge(report);
     done_bytes_ += bytes;

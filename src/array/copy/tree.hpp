@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "array/pyramid_plan.hpp"
 #include "format/format.hpp"
 #include "penstock/copy.hpp"
 
@@ -21,10 +22,10 @@ struct PlannedNode {
 
 /// All of a copy.
 struct TreePlan {
-  std::string source;              ///< where it comes from, the same however its store was opened
-  std::vector<PlannedNode> nodes;  ///< each after what is below it, so the copy itself comes last
-  std::vector<ImageAxis> axes;     ///< of a pyramid
-  Downsample method = Downsample::mean;
+  std::string source;                  ///< where it comes from, the same however its store was opened
+  std::vector<PlannedNode> nodes;      ///< each after what is below it, so the copy itself comes last
+  std::vector<std::uint32_t> factors;  ///< of a pyramid, from level to level
+  LevelMethod how;
 
   /// Decoded bytes of all arrays.
   [[nodiscard]] Result<std::uint64_t> total_bytes() const;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "array/tiles/walk.hpp"
 #include "core/checked.hpp"
@@ -67,6 +68,24 @@ void count_bytes(TilePlan& plan, const TileWork& work) {
 
 }  // namespace
 
+Result<std::uint64_t> min_read_bytes(const Array& array, Device device, const Options& options) {
+  const Dataset dataset = array.dataset();
+  PENSTOCK_ASSIGN(const Shape chunk, dataset.inner_chunk_shape());
+  if (std::ranges::find(dataset.shape, 0u) != dataset.shape.end()) return std::uint64_t{0};
+  Region first;
+  for (std::size_t d = 0; d < chunk.size(); ++d) first.push_back({0, std::min(chunk[d], dataset.shape[d]), 1});
+  Options some = options;
+  PENSTOCK_ASSIGN(const BudgetPlan allowed, plan_budget(options, 0));
+  some.budget_bytes = std::max<std::uint64_t>(allowed.budget_bytes / 4, 1);
+  auto plan = array.plan(first, device, some);
+  if (!plan && plan.error().code() == ErrorCode::budget_too_small) {  // how much it is says a larger one
+    some.budget_bytes = std::numeric_limits<std::int64_t>::max();
+    plan = array.plan(first, device, some);
+  }
+  if (!plan) return plan.error();
+  return plan->need_bytes;
+}
+
 TilePlan::Box TilePlan::box(const TileWork& work, std::uint64_t i) const {
   Box box;
   box.whole = work.needs(tiles[i]);
@@ -97,7 +116,9 @@ TilePlan::Box TilePlan::box(const TileWork& work, std::uint64_t i) const {
 
 Result<TilePlan> TilePlan::make(const TileWork& work, const Options& options) {
   PENSTOCK_ASSIGN(const BudgetPlan allowed, plan_budget(options, 0));
-  const std::uint64_t most = allowed.budget_bytes / 2;
+  const std::uint64_t io_bytes = saturating_mul(work.min_read_bytes, work.writes ? 2 : 1);
+  const std::uint64_t most =
+      std::min(allowed.budget_bytes / 2, allowed.budget_bytes - std::min(io_bytes, allowed.budget_bytes));
   const std::uint64_t item = std::max(work.in_dtype.size_bytes, work.out_dtype.size_bytes);
   std::uint64_t elements = std::max<std::uint64_t>(most / item / 2, 1);
   std::optional<TilePlan> best;
@@ -112,7 +133,7 @@ Result<TilePlan> TilePlan::make(const TileWork& work, const Options& options) {
                   allowed.budget_bytes,
                   0,
                   0};
-    plan.along = walk_dimension(plan.tiles, work.out_shape);
+    if (work.out_shape.size() == work.source_shape.size()) plan.along = walk_dimension(plan.tiles, work.out_shape);
     measure(plan, work);
     if (plan.held_bytes > most) {  // large chunks of the source rather twice than not at all
       plan.whole_chunks = false;
@@ -123,12 +144,14 @@ Result<TilePlan> TilePlan::make(const TileWork& work, const Options& options) {
       best = std::move(plan);
       break;
     }
-    if (last)
+    if (last) {
+      const std::uint64_t need = saturating_add(plan.held_bytes, std::max(plan.held_bytes, io_bytes));
       return Error(ErrorCode::budget_too_small,
                    fmt::format("{}: a memory budget of {} is too small: one tile, which is one object of the output, "
                                "needs {}",
-                               work.what, format_bytes(allowed.budget_bytes), format_bytes(2 * plan.held_bytes)))
-          .set_hint(fmt::format("Allow at least {} bytes, or write smaller chunks or shards.", 2 * plan.held_bytes));
+                               work.what, format_bytes(allowed.budget_bytes), format_bytes(need)))
+          .set_hint(fmt::format("Allow at least {} bytes, or write smaller chunks or shards.", need));
+    }
   }
   count_bytes(*best, work);
   return *std::move(best);

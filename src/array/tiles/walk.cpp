@@ -99,7 +99,7 @@ class Walk {
     overlaps_ = allowed.threads > 1;
     const std::uint64_t rest = plan_.budget_bytes - std::min(plan_.held_bytes, plan_.budget_bytes / 2);
     io_ = options_;
-    io_.budget_bytes = std::max<std::uint64_t>(steps_.write ? rest / 2 : rest, 1);
+    io_.budget_bytes = std::max<std::uint64_t>(work_.writes ? rest / 2 : rest, 1);
     io_.progress = nullptr;
     PENSTOCK_ASSIGN(memory_, working_memory(device_, options_));
     if (device_.type != Device::Type::cpu)

@@ -21,12 +21,17 @@ struct TileWork {
   DType out_dtype;        ///< of the tiles that are made
   Shape out_shape;        ///< of the whole output
   Shape out_objects;      ///< tiles are whole ones of these
-  bool makes = true;      ///< false: a tile is the box that was read (copies), or nothing is made of it (sums)
+  std::uint64_t min_read_bytes = 0;  ///< the least budget that reading works with (`min_read_bytes`)
+  bool writes = true;                ///< tiles are written
+  bool makes = true;                 ///< false: a tile is the box that was read (copies), or nothing is made of it (sums)
   /// Box of the source that a tile is made of.
   std::function<Region(const Region& tile)> needs;
   /// Working memory of making it, beyond both boxes.
   std::function<std::uint64_t(const Region& tile)> scratch_bytes;
 };
+
+/// The least budget that a read of boxes of the array to `device` works with.  Errors: those of Array::plan.
+Result<std::uint64_t> min_read_bytes(const Array& array, Device device, const Options& options);
 
 /// How a walk goes.
 struct TilePlan {
@@ -41,7 +46,7 @@ struct TilePlan {
   std::uint64_t read_bytes = 0;    ///< in all
   std::uint64_t twice_bytes = 0;   ///< of them, of elements that were read before
 
-  /// The largest tiles that fit into half of the budget.  Errors: budget_too_small (how much one tile needs).
+  /// The largest tiles that fit into half of the budget, and leave what reading and writing need.  Errors: budget_too_small (how much one tile needs).
   static Result<TilePlan> make(const TileWork& work, const Options& options);
   /// What is read for tile number i, and which part of it is there from the one before it.
   struct Box {

@@ -12,6 +12,8 @@
 #include "array/plan/encoded_chunk.hpp"
 #include "array/write/chunk_blocks.hpp"
 #include "core/checked.hpp"
+#include "store/condition.hpp"
+#include "store/fetch_one.hpp"
 
 namespace penstock {
 namespace {
@@ -31,7 +33,12 @@ constexpr const char* kNotReadable = "the chunk is to be changed in part, and wh
 /// What the chunks of an object held before, for the parts that stay.
 struct RegionWriter::OldChunks {
   std::vector<ChunkRef> chunks;  // none: there was no object, or nobody wants to know
+  /// Of the write of what is changed: where the store looks itself, what was read must still stand; elsewhere the lock
+  /// sees to it.
+  WriteCondition condition;
 
+  /// Sets the condition.
+  Status bind(const Store& store, const std::string& key);
   static Result<OldChunks> locate(Array::State& state, const ArrayView& view, const Piece& piece, Job& job);
   /// The encoded chunk as it was; empty when absent.
   Status read(const Store& store, const CodecChain& chain, std::uint64_t linear, Bytes& out, Job& job) const;
@@ -42,7 +49,10 @@ Result<RegionWriter::OldChunks> RegionWriter::OldChunks::locate(Array::State& st
   const std::size_t rank = view.dataset.rank();
   std::unique_ptr<const ChunkIndex> index = std::make_unique<KeyIndex>(state.path, *view.dataset.keys());
   const ShardingCodec* const sharding = view.chain.sharding();
-  if (sharding != nullptr) index = std::make_unique<ShardIndex>(std::move(index), *sharding, state.indexes);
+  const bool by_condition = dynamic_cast<const AtomicConditions*>(state.store.get()) != nullptr;
+  ShardIndexCache none;  // a condition wants the version that stands, not the one that was seen last
+  if (sharding != nullptr)
+    index = std::make_unique<ShardIndex>(std::move(index), *sharding, by_condition ? none : state.indexes);
   const Shape grid = sharding != nullptr ? sharding->inner_grid() : Shape(rank, 1);
   OldChunks old;
   old.chunks.resize(sharding != nullptr ? sharding->inner_count() : 1);
@@ -57,7 +67,21 @@ Result<RegionWriter::OldChunks> RegionWriter::OldChunks::locate(Array::State& st
   PENSTOCK_TRY(locate_chunks(*index, ids, fetcher, old.chunks));
   if (old.chunks.front().error) return *std::move(old.chunks.front().error);
   if (sharding != nullptr && !old.chunks.front().inner) old.chunks.clear();
+  if (by_condition) PENSTOCK_TRY(old.bind(*state.store, piece.key));
   return old;
+}
+
+Status RegionWriter::OldChunks::bind(const Store& store, const std::string& key) {
+  if (!chunks.empty() && chunks.front().state == ChunkRef::State::whole_object) {  // nobody has looked at it
+    FetchAnswer answer = probe(store, key);
+    PENSTOCK_TRY(answer.status);
+    if (answer.absent)
+      chunks.clear();
+    else
+      chunks.front().holder = std::make_shared<const ChunkHolder>(ChunkHolder{key, {}, std::move(answer.version)});
+  }
+  condition = chunks.empty() ? WriteCondition::absent() : WriteCondition::same_as(chunks.front().holder->version);
+  return {};
 }
 
 Status RegionWriter::OldChunks::read(const Store& store, const CodecChain& chain, std::uint64_t linear, Bytes& out,
@@ -236,16 +260,18 @@ Result<std::unique_ptr<ObjectLock>> RegionWriter::lock_object(Job& job, const st
 
 Status RegionWriter::store_chunk(Job& job, const std::string& key, ByteView encoded) const {
   PENSTOCK_ASSIGN(const auto lock, lock_object(job, key, LockUse::replace));
-  return put_chunk(job, key, encoded);
+  return put_chunk(job, key, encoded, WriteCondition::any());
 }
 
-Status RegionWriter::put_chunk(Job& job, const std::string& key, ByteView encoded) const {
+Status RegionWriter::put_chunk(Job& job, const std::string& key, ByteView encoded,
+                               const WriteCondition& condition) const {
   if (encoded.empty()) return state().store->erase(key);
   Worker& worker = job.worker();
   const StageClock clock(worker, Stage::store);
   worker.requests += 1;
   worker.stored_bytes += encoded.size();
-  return state().store->set(key, encoded);
+  if (condition.kind == WriteCondition::Kind::any) return state().store->set(key, encoded);
+  return state().store->set_if(key, {&encoded, 1}, condition, job.stop());
 }
 
 /// Encodes what becomes of a chunk, as encode_chunk does.
@@ -273,11 +299,12 @@ Result<std::optional<ByteView>> RegionWriter::encode_part(Job& job, const OldChu
 Status RegionWriter::store_shard(Job& job, const std::string& key, const ShardingCodec& sharding,
                                  std::span<const Bytes> chunks) const {
   PENSTOCK_ASSIGN(const auto lock, lock_object(job, key, LockUse::replace));
-  return put_shard(job, key, sharding, chunks);
+  return put_shard(job, key, sharding, chunks, WriteCondition::any());
 }
 
 Status RegionWriter::put_shard(Job& job, const std::string& key, const ShardingCodec& sharding,
-                               std::span<const Bytes> chunks) const {
+                               std::span<const Bytes> chunks, const WriteCondition& condition) const {
+  const bool by_condition = condition.kind != WriteCondition::Kind::any;
   std::vector<ShardEntry> entries(chunks.size());
   std::vector<ByteView> parts;
   const bool index_first = sharding.index_location() == ShardingCodec::IndexLocation::start;
@@ -289,7 +316,8 @@ Status RegionWriter::put_shard(Job& job, const std::string& key, const ShardingC
     offset += chunks[i].size();
     parts.push_back(chunks[i].view());
   }
-  if (parts.size() == (index_first ? 1u : 0u)) return state().store->erase(key);
+  // Nothing can be removed by condition: a shard of nothing stays, with its index.
+  if (parts.size() == (index_first ? 1u : 0u) && !by_condition) return state().store->erase(key);
   Bytes index;
   PENSTOCK_TRY(sharding.encode_index(entries, index));
   if (index_first)
@@ -300,6 +328,7 @@ Status RegionWriter::put_shard(Job& job, const std::string& key, const ShardingC
   const StageClock clock(worker, Stage::store);
   worker.requests += 1;
   for (const ByteView p : parts) worker.stored_bytes += p.size();
+  if (by_condition) return state().store->set_if(key, parts, condition, job.stop());
   return state().store->set_parts(key, parts);
 }
 
@@ -343,9 +372,11 @@ RegionWriter::Part RegionWriter::part(const Piece& piece, std::uint64_t i) const
 }
 
 Status RegionWriter::write_chunk(Job& job, const Piece& piece, const OldChunks& old) const {
-  PENSTOCK_ASSIGN(const std::optional<ByteView> encoded, encode_part(job, old, piece, job.options().store_fill_chunks));
+  // Nothing can be removed by condition: such a chunk stays, of fill values.
+  const bool keep_fill = job.options().store_fill_chunks || old.condition.kind != WriteCondition::Kind::any;
+  PENSTOCK_ASSIGN(const std::optional<ByteView> encoded, encode_part(job, old, piece, keep_fill));
   const ByteView stored = encoded.value_or(ByteView());
-  return piece.covered ? store_chunk(job, piece.key, stored) : put_chunk(job, piece.key, stored);
+  return piece.covered ? store_chunk(job, piece.key, stored) : put_chunk(job, piece.key, stored, old.condition);
 }
 
 Status RegionWriter::write_shard(Job& job, const Piece& piece, const OldChunks& old) const {
@@ -370,7 +401,8 @@ Status RegionWriter::write_shard(Job& job, const Piece& piece, const OldChunks& 
     return old.read(*state().store, sharding.inner(), linear, chunks[linear], job);
   };
   PENSTOCK_TRY(job.for_each(old.chunks.size(), true, keep));
-  return piece.covered ? store_shard(job, piece.key, sharding, chunks) : put_shard(job, piece.key, sharding, chunks);
+  return piece.covered ? store_shard(job, piece.key, sharding, chunks)
+                       : put_shard(job, piece.key, sharding, chunks, old.condition);
 }
 
 Error RegionWriter::named(Error error, const std::string& key) const {
@@ -386,7 +418,14 @@ Status RegionWriter::write_object(Job& job, std::uint64_t i) const {
     PENSTOCK_ASSIGN(const OldChunks old, OldChunks::locate(*region_.state, view(), p, job));
     return is_sharded() ? write_shard(job, p, old) : write_chunk(job, p, old);
   };
-  if (Status status = write(); !status) return named(std::move(status).error(), p.key);
+  Status status = write();
+  // Writers on other machines that meet at one object: in each round one is done, so nobody waits for ever.
+  constexpr int kMaxRounds = 100;
+  for (int round = 1; !status && status.error().code() == ErrorCode::changed && round < kMaxRounds; ++round) {
+    PENSTOCK_TRY(job.check());
+    status = write();
+  }
+  if (!status) return named(std::move(status).error(), p.key);
   job.advance(p.elements * region_.item_bytes);
   return {};
 }

@@ -68,9 +68,10 @@ class RegionWriter {
  private:
   [[nodiscard]] Result<std::unique_ptr<ObjectLock>> lock_object(Job& job, const std::string& key, LockUse use) const;
   // As store_chunk and store_shard, the object's lock held by the caller.
-  [[nodiscard]] Status put_chunk(Job& job, const std::string& key, ByteView encoded) const;
+  [[nodiscard]] Status put_chunk(Job& job, const std::string& key, ByteView encoded,
+                                 const WriteCondition& condition) const;
   [[nodiscard]] Status put_shard(Job& job, const std::string& key, const ShardingCodec& sharding,
-                                 std::span<const Bytes> chunks) const;
+                                 std::span<const Bytes> chunks, const WriteCondition& condition) const;
   struct OldChunks;
   Result<ByteView> chunk_to_try(Worker& worker, std::uint64_t i, std::uint64_t of) const;
   Status write_chunk(Job& job, const Piece& piece, const OldChunks& old) const;

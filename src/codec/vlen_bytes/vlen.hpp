@@ -1,7 +1,5 @@
 // Variable-length elements, as numcodecs and zarr v3 store them: "vlen-utf8" and "vlen-bytes".
 #pragma once
-#include <optional>
-
 #include "codec/entry.hpp"
 
 namespace penstock {
@@ -15,8 +13,6 @@ Status encode_vlen(ByteView in, Bytes& out);
 /// Errors: corrupt_data naming the element and the byte.
 Status decode_vlen(ByteView in, ByteSpan out, Arena& arena);
 
-/// Position of the first byte that does not belong to well-formed UTF-8 (RFC 3629), nullopt when all do.
-std::optional<std::size_t> find_bad_utf8(ByteView text);
 /// corrupt_data naming the first element that is not UTF-8 and the byte in it.  `elements`: VlenRef each.
 Status check_utf8(ByteView elements, ErrorCode code);
 }  // namespace penstock

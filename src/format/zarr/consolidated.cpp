@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "core/json.hpp"
+#include "format/documents.hpp"
 #include "format/members.hpp"
 #include "format/node.hpp"
 #include "format/zarr/node.hpp"
@@ -101,9 +102,10 @@ Status collect(const Store& store, std::string_view root, const std::string& bel
                                                      metadata::where(store, child(root, below)), kMaxDepth));
   const std::string at = below.empty() ? std::string(root) : child(root, below);
   PENSTOCK_ASSIGN(const std::vector<StoreEntry> entries, store.list_dir(at));
+  const Documents documents(store, below_paths(at, entries));
   for (const StoreEntry& entry : entries) {
     if (!entry.is_prefix || entry.name.starts_with(metadata::kOwnNames)) continue;
-    auto node = read_node(store, child(at, entry.name));
+    auto node = read_node(documents, child(at, entry.name));
     if (!node && node.error().code() == ErrorCode::not_found) continue;
     if (!node) return std::move(node).error();
     const std::string path = child(below, entry.name);

@@ -20,8 +20,10 @@ Result<std::string> read_attributes(const Store& store, std::string_view path) {
 
 /// A directory below a v2 group is a group, also without a document of its own; not what a copy has begun.
 Result<bool> is_implicit_group(const Store& store, std::string_view path) {
-  PENSTOCK_ASSIGN(const std::vector<StoreEntry> entries, store.list_dir(path));
-  if (entries.empty()) return false;
+  const auto entries = store.list_dir(path);
+  if (!entries && entries.error().code() == ErrorCode::unsupported) return false;  // a store that does not list
+  PENSTOCK_TRY(entries ? Status() : Status(entries.error()));
+  if (entries->empty()) return false;
   while (!path.empty()) {
     PENSTOCK_ASSIGN(const bool begun, store.exists(child(path, metadata::kCopyMarker)));
     if (begun) return false;

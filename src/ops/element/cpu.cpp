@@ -1,10 +1,7 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "core/checked.hpp"
+#include "ops/each.hpp"
 #include "ops/element/element.hpp"
-#include "ops/tuning.hpp"
 
 namespace penstock::element {
 namespace {
@@ -21,13 +18,8 @@ class CastOperator final : public Operator {
     const DType &from = input().dtype, &to = output().dtype;
     if (work.on_device()) return cast_on_cuda(from, in.view.data, to, out.view.data, count, rounding_, work.stream);
     Status status;
-    with_cast(from, in.view.data, to, out.view.data, rounding_, [&](const auto& job) {
-      status = work.job->for_each(div_up(count, tuning::kTaskElements), true, [&](std::uint64_t task) -> Status {
-        const std::uint64_t last = std::min((task + 1) * tuning::kTaskElements, count);
-        for (std::uint64_t i = task * tuning::kTaskElements; i < last; ++i) job(i);
-        return {};
-      });
-    });
+    with_cast(from, in.view.data, to, out.view.data, rounding_,
+              [&](const auto& job) { status = run_each(*work.job, count, job); });
     return status;
   }
 

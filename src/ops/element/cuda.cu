@@ -11,4 +11,11 @@ Status cast_on_cuda(const DType& from, const void* in, const DType& to, void* ou
   return status;
 }
 
+template <class C>
+Status program_on_cuda(const ProgramJob<C>& job, std::uint64_t count, const Stream& stream) {
+  return launch_cuda(stream, count, job);
+}
+template Status program_on_cuda(const ProgramJob<float>&, std::uint64_t, const Stream&);
+template Status program_on_cuda(const ProgramJob<double>&, std::uint64_t, const Stream&);
+
 }  // namespace penstock::element

@@ -1,13 +1,23 @@
 // Operators on each element by itself, on the host's side.
 #pragma once
+#include <vector>
+
 #include "ops/dispatch.hpp"
 #include "ops/element/kernel.hpp"
+#include "ops/element/program.hpp"
 #include "ops/operator.hpp"
 
 namespace penstock::element {
 
 /// Elements of another type.
 std::unique_ptr<Operator> make_cast(const ArrayInfo& input, const DType& dtype, Rounding rounding);
+
+/// Steps of arithmetic in one pass; whole numbers of the output are rounded once.  Two of them in a chain become one.
+std::unique_ptr<Operator> make_program(const ArrayInfo& input, const DType& output, std::vector<Step> steps,
+                                       bool in_double);
+
+template <class C>
+Status program_on_cuda(const ProgramJob<C>& job, std::uint64_t count, const Stream& stream);
 
 /// `count` elements of packed memory of the stream's device, in its order.
 /// Errors: device_error; unsupported (built without CUDA).

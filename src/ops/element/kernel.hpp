@@ -54,6 +54,15 @@ PENSTOCK_HD To nearest(From value) {
     const double v = static_cast<double>(value) + (value < From(0) ? -0.5 : 0.5);
     if (!(v > static_cast<double>(kLeast<To>) - 1)) return v != v ? To(0) : kLeast<To>;
     return v >= static_cast<double>(kMost<To>) ? kMost<To> : static_cast<To>(v);
+  } else if constexpr (std::is_integral_v<To> && !std::is_same_v<From, To> && !std::is_same_v<From, bool>) {
+    if constexpr (std::is_signed_v<From>)
+      if (value < 0) {
+        if constexpr (std::is_unsigned_v<To>) return To(0);
+        return static_cast<std::int64_t>(value) < static_cast<std::int64_t>(kLeast<To>) ? kLeast<To>
+                                                                                        : static_cast<To>(value);
+      }
+    return static_cast<std::uint64_t>(value) > static_cast<std::uint64_t>(kMost<To>) ? kMost<To>
+                                                                                     : static_cast<To>(value);
   } else {
     return static_cast<To>(value);
   }

@@ -1,6 +1,7 @@
 #include "device/cuda/launch.cuh"
 #include "device/cuda/team.cuh"
 #include "ops/line/line.hpp"
+#include "ops/line/spline.hpp"
 #include "ops/line/types.hpp"
 #include "ops/tuning.hpp"
 
@@ -36,5 +37,12 @@ Status run_on_cuda(const LineJob<T, C>& job, const Stream& stream) {
 
 #define PENSTOCK_INSTANTIATE(T, C) template Status run_on_cuda(const LineJob<T, C>&, const Stream&);
 PENSTOCK_LINE_TYPES(PENSTOCK_INSTANTIATE)
+
+template <class C>
+Status splines_on_cuda(const SplineJob<C>& job, const Stream& stream) {
+  return launch_cuda(stream, job.shape.outer * job.shape.inner, SplineLine<C>{job});
+}
+template Status splines_on_cuda(const SplineJob<float>&, const Stream&);
+template Status splines_on_cuda(const SplineJob<double>&, const Stream&);
 
 }  // namespace penstock::line

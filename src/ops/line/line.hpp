@@ -5,14 +5,12 @@
 #include <vector>
 
 #include "ops/border.hpp"
+#include "ops/compute.hpp"
 #include "ops/isa.hpp"
 #include "ops/line/kernel.hpp"
 #include "ops/operator.hpp"
 
 namespace penstock::line {
-
-/// The type that is computed in.
-enum class Compute : std::uint8_t { float32, float64, element };
 
 /// A filter: output i is made of the elements i - before ... i - before + taps - 1.
 struct Filter {
@@ -48,9 +46,6 @@ std::unique_ptr<Operator> make_resample(const ArrayInfo& input, Resample resampl
 /// The axis with `before` and `after` elements more, as the border says: what windows slide over.
 std::unique_ptr<Operator> make_extend(const ArrayInfo& input, std::size_t axis, std::uint64_t before,
                                       std::uint64_t after, Border border, double constant);
-
-/// float32 for what it holds exactly, else float64, which `double_precision` asks for.
-Compute compute_for(const DType& dtype, bool double_precision);
 
 /// A part of a box that fits into the cache: `width` neighbours (of the inner dimension), outputs [first, last).
 struct Piece {

@@ -228,10 +228,4 @@ std::unique_ptr<Operator> make_resample(const ArrayInfo& input, Resample resampl
   return std::make_unique<ResampleOperator>(input, output, resample);
 }
 
-Compute compute_for(const DType& dtype, bool double_precision) {
-  const bool holds =
-      dtype.kind == Kind::boolean || dtype.size_bytes < 4 || (dtype.kind == Kind::floating && dtype.size_bytes == 4);
-  return holds && !double_precision ? Compute::float32 : Compute::float64;
-}
-
 }  // namespace penstock::line

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "ops/common.hpp"
 #include "ops/element/element.hpp"
 #include "ops/line/line.hpp"
+#include "ops/line/spline.hpp"
 
 namespace penstock::line {
 namespace {
@@ -227,6 +229,42 @@ Status add_maximum_filter(Chain& chain, Arguments& arguments) {
 }
 Status add_maximum_filter1d(Chain& chain, Arguments& arguments) {
   return add_sized(chain, arguments, Operation::maximum, true);
+}
+
+namespace {
+
+Status add_splines(Chain& chain, Arguments& arguments, const std::vector<std::size_t>& axes) {
+  PENSTOCK_ASSIGN(const std::int64_t order, arguments.integer("order", 3));
+  if (order < 0 || order > kMaxSplineOrder)
+    return bad(fmt::format("order {}: splines have the orders 0 to {}", order, kMaxSplineOrder));
+  PENSTOCK_ASSIGN(const std::string mode, arguments.text("mode", "mirror"));
+  PENSTOCK_TRY(parse_border(mode));
+  PENSTOCK_ASSIGN(const DType output, arguments.dtype("output", DType::float64()));
+  const DType computed = output == DType::float32() ? output : DType::float64();
+  const auto cast = [&](const DType& dtype) {
+    if (chain.output().dtype != dtype) chain.add(element::make_cast(chain.output(), dtype, Rounding::truncate));
+  };
+  for (const std::size_t axis : axes) {
+    if (order < 2 || chain.output().shape[axis] < 2) continue;
+    cast(computed);
+    chain.add(make_spline(chain.output(), axis, static_cast<int>(order), spline_border(mode)));
+    cast(output);
+  }
+  cast(output);
+  return {};
+}
+
+}  // namespace
+
+Status add_spline_filter(Chain& chain, Arguments& arguments) {
+  std::vector<std::size_t> axes(chain.output().shape.size());
+  std::iota(axes.begin(), axes.end(), std::size_t{0});
+  return add_splines(chain, arguments, axes);
+}
+
+Status add_spline_filter1d(Chain& chain, Arguments& arguments) {
+  PENSTOCK_ASSIGN(const std::size_t axis, read_axis(chain, arguments));
+  return add_splines(chain, arguments, {axis});
 }
 
 Status add_resize(Chain& chain, Arguments& arguments) {

@@ -13,6 +13,8 @@ Status add_minimum_filter(Chain& chain, Arguments& arguments);
 Status add_minimum_filter1d(Chain& chain, Arguments& arguments);
 Status add_maximum_filter(Chain& chain, Arguments& arguments);
 Status add_maximum_filter1d(Chain& chain, Arguments& arguments);
+Status add_spline_filter(Chain& chain, Arguments& arguments);
+Status add_spline_filter1d(Chain& chain, Arguments& arguments);
 Status add_resize(Chain& chain, Arguments& arguments);
 
 /// Weights of a Gaussian of `sigma` elements or of its `order`-th derivative, at -radius ... radius, as they are

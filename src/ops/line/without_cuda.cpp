@@ -1,3 +1,4 @@
+#include "ops/line/spline.hpp"
 #include "ops/line/types.hpp"
 
 namespace penstock::line {
@@ -9,5 +10,12 @@ Status run_on_cuda(const LineJob<T, C>&, const Stream&) {
 
 #define PENSTOCK_INSTANTIATE(T, C) template Status run_on_cuda(const LineJob<T, C>&, const Stream&);
 PENSTOCK_LINE_TYPES(PENSTOCK_INSTANTIATE)
+
+template <class C>
+Status splines_on_cuda(const SplineJob<C>&, const Stream&) {
+  return Error(ErrorCode::unsupported, "operators on CUDA: " + cuda_unavailable_reason());
+}
+template Status splines_on_cuda(const SplineJob<float>&, const Stream&);
+template Status splines_on_cuda(const SplineJob<double>&, const Stream&);
 
 }  // namespace penstock::line

@@ -24,6 +24,7 @@ enum class Mode : std::uint32_t {
 };
 
 inline constexpr std::uint32_t kMaxDimensions = 8;
+inline constexpr int kMaxOrder = 5;
 
 /// Where the coordinates come from.
 enum class From : std::uint32_t {
@@ -51,7 +52,7 @@ struct SampleJob {
   double offset[kMaxDimensions] = {};
   double last[kMaxDimensions] = {};  ///< coordinates up to so far beyond the last element are that element
   const double* coordinates = nullptr;
-  std::int32_t order = 1;
+  std::int32_t order = 1;  ///< 2 and more: `in` are spline coefficients
   Mode mode = Mode::constant;
   C constant = C(0);
 };
@@ -102,18 +103,14 @@ struct SampleElement {
 
   PENSTOCK_HD void operator()(std::uint64_t number) const {
     double at[kMaxDimensions];
-    coordinates(number, at);
+    if (!find(number, at)) {
+      job.out[number] = nearest<T>(job.constant);
+      return;
+    }
     std::int64_t first[kMaxDimensions];
     C weight[kMaxDimensions];  // of the second element
     for (std::uint32_t d = 0; d < job.dimensions; ++d) {
-      double x = at[d];
-      const auto end = static_cast<double>(job.shape[d]) - 1;
-      if (x > end && x <= end + job.last[d]) x = end;
-      if (x < 0 && x >= -job.last[d]) x = 0;
-      if (!inside(x, job.shape[d], job.mode)) {
-        job.out[number] = nearest<T>(job.constant);
-        return;
-      }
+      const double x = at[d];
       const double below = job.order == 0 ? std::floor(x + 0.5) : std::floor(x);
       first[d] = static_cast<std::int64_t>(below);
       weight[d] = job.order == 0 ? C(0) : static_cast<C>(x - below);
@@ -121,10 +118,23 @@ struct SampleElement {
     job.out[number] = nearest<T>(blend(first, weight));
   }
 
+  /// The coordinates of an output, inside of the array; false: there are none.
+  PENSTOCK_HD bool find(std::uint64_t number, double* at) const {
+    coordinates(number, at);
+    for (std::uint32_t d = 0; d < job.dimensions; ++d) {
+      const auto end = static_cast<double>(job.shape[d]) - 1;
+      if (at[d] > end && at[d] <= end + job.last[d]) at[d] = end;
+      if (at[d] < 0 && at[d] >= -job.last[d]) at[d] = 0;
+      if (!inside(at[d], job.shape[d], job.mode)) return false;
+    }
+    return true;
+  }
+
  private:
   PENSTOCK_HD void coordinates(std::uint64_t number, double* at) const {
     if (job.from == From::list) {
-      for (std::uint32_t d = 0; d < job.dimensions; ++d) at[d] = job.coordinates[d * job.outputs + number];
+      for (std::uint32_t d = 0; d < job.dimensions; ++d)
+        at[d] = job.offset[d] + job.coordinates[d * job.outputs + number];
       return;
     }
     double index[kMaxDimensions];
@@ -135,7 +145,7 @@ struct SampleElement {
     }
     for (std::uint32_t d = 0; d < job.dimensions; ++d) {
       if (job.from == From::displacement) {
-        at[d] = index[d] + job.coordinates[d * job.outputs + number];
+        at[d] = job.offset[d] + index[d] + job.coordinates[d * job.outputs + number];
         continue;
       }
       double x = job.offset[d];

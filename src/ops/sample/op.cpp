@@ -7,9 +7,13 @@
 #include "core/guard.hpp"
 #include "core/suggest.hpp"
 #include "exec/budget.hpp"
+#include "ops/compute.hpp"
+#include "ops/each.hpp"
 #include "ops/element/element.hpp"
+#include "ops/line/line.hpp"
+#include "ops/line/spline.hpp"
+#include "ops/sample/spline.hpp"
 #include "ops/sample/types.hpp"
-#include "ops/tuning.hpp"
 
 namespace penstock::sample {
 
@@ -31,15 +35,33 @@ Result<Mode> parse_mode(std::string_view name) {
       .set_hint(fmt::format("Modes are {}.", fmt::join(known, ", ")));
 }
 
+std::int64_t add_coefficients(Chain& chain, int order, std::string_view mode, double constant, bool in_double,
+                              bool prefilter) {
+  // The poles of high orders lie so near to the circle that float32 is not enough.
+  const bool as_double = compute_for(chain.output().dtype, in_double || order > 3) == Compute::float64;
+  const DType computed = as_double ? DType::float64() : DType::float32();
+  if (chain.output().dtype != computed) chain.add(element::make_cast(chain.output(), computed, Rounding::truncate));
+  if (!prefilter) return 0;
+  // No spline goes on like these exactly: as in scipy the elements do, so far that it does not matter.
+  const bool padded = mode == "nearest" || mode == "grid-constant";
+  constexpr std::int64_t kMargin = 12;
+  const Border border = mode == "nearest" ? Border::nearest : Border::constant;
+  const std::size_t rank = chain.output().shape.size();
+  for (std::size_t d = 0; padded && d < rank; ++d)
+    chain.add(line::make_extend(chain.output(), d, kMargin, kMargin, border, constant));
+  for (std::size_t d = 0; d < rank; ++d)
+    if (chain.output().shape[d] > 1) chain.add(line::make_spline(chain.output(), d, order, line::spline_border(mode)));
+  return padded ? kMargin : 0;
+}
+
 template <class T, class C>
 Status run_job(const SampleJob<T, C>& job, const Workspace& work) {
   if (work.on_device()) return run_on_cuda(job, work.stream);
-  const SampleElement<T, C> element{job};
-  return work.job->for_each(div_up(job.outputs, tuning::kTaskElements), true, [&](std::uint64_t task) -> Status {
-    const std::uint64_t last = std::min((task + 1) * tuning::kTaskElements, job.outputs);
-    for (std::uint64_t i = task * tuning::kTaskElements; i < last; ++i) element(i);
-    return {};
-  });
+  if (job.order <= 1) return run_each(*work.job, job.outputs, SampleElement<T, C>{job});
+  Status status = Error(ErrorCode::unsupported, "no spline of such elements");
+  if constexpr (std::is_same_v<T, C>)
+    with_spline(job, [&](const auto& element) { status = run_each(*work.job, job.outputs, element); });
+  return status;
 }
 
 namespace {
@@ -124,7 +146,8 @@ class AffineOperator final : public Operator {
   /// Elements of an axis that coordinates between low and high are made of.
   [[nodiscard]] Range span(double low, double high, std::uint64_t extent) const {
     const double last = static_cast<double>(extent) - 1;
-    low = std::floor(low) - 1, high = std::floor(high) + 2;  // rounding of the corners, too
+    const int around = 1 + order_ / 2;  // and what rounding does at the corners
+    low = std::floor(low) - around, high = std::floor(high) + around + 1;
     const bool beyond = low < 0 || high > last;
     const bool folds = mode_ != Mode::constant && mode_ != Mode::grid_constant && mode_ != Mode::nearest;
     if (beyond && folds) return {0, extent, 1};
@@ -172,8 +195,8 @@ Status check_sampling(const TensorView& input, const TensorView& coordinates, co
                     to_string(coordinates.shape), rank, to_string(output.shape), to_string(wanted)));
   if (how.displacement && output.shape.size() != rank)
     return bad(fmt::format("a displacement of {} dimensions for an input of {}", output.shape.size(), rank));
-  if (how.order != 0 && how.order != 1)
-    return Error(ErrorCode::unsupported, fmt::format("order {}: there are 0 (nearest) and 1 (linear)", how.order));
+  if (how.order < 0 || how.order > kMaxOrder)
+    return bad(fmt::format("order {}: splines have the orders 0 to {}", how.order, kMaxOrder));
   if (coordinates.dtype != DType::float64()) return bad("coordinates are float64");
   if (output.dtype != input.dtype) return bad("input and output hold different types");
   if (output.access == Access::read_only) return bad("the output is read-only");
@@ -195,29 +218,46 @@ Status map_coordinates(const TensorView& input, const TensorView& coordinates, c
     if (count == 0) return {};
     if (elements == 0) return bad("the input has no elements");
     const Tensor in = Tensor::share(nullptr, input), at = Tensor::share(nullptr, coordinates);
-    PENSTOCK_ASSIGN(const Tensor packed, in.contiguous(options.memory));
+    std::int64_t margin = 0;
+    Tensor packed;
+    if (how.order > 1) {
+      Chain chain(ArrayInfo{input.dtype, input.shape});
+      margin = add_coefficients(chain, how.order, how.mode, how.constant, how.in_double, how.prefilter);
+      PENSTOCK_ASSIGN(packed, Tensor::empty(chain.output().dtype, chain.output().shape, input.stream, options.memory));
+      PENSTOCK_TRY(apply_chain(chain, input, packed.view(), options));
+    } else {
+      PENSTOCK_ASSIGN(packed, in.contiguous(options.memory));
+    }
     PENSTOCK_ASSIGN(const Tensor points, at.contiguous(options.memory));
+    const DType& sampled = packed.view().dtype;
     Tensor made = Tensor::share(nullptr, output);
-    if (!output.is_contiguous()) {
-      PENSTOCK_ASSIGN(made, Tensor::empty(output.dtype, output.shape, input.stream, options.memory));
+    if (!output.is_contiguous() || sampled != output.dtype) {
+      PENSTOCK_ASSIGN(made, Tensor::empty(sampled, output.shape, input.stream, options.memory));
     }
     PENSTOCK_ASSIGN(const BudgetPlan allowed, plan_budget(options, 0));
     PENSTOCK_ASSIGN(const auto memory, working_memory(input.device, options));
     Job job(options, "map_coordinates", count * output.dtype.size_bytes, allowed.threads);
     const Workspace work{&job, input.stream, memory};
     Status status;
-    with_types(input.dtype, how.in_double, [&]<class T, class C>(TypeTag<T>, TypeTag<C>) {
+    with_types(sampled, how.in_double, [&]<class T, class C>(TypeTag<T>, TypeTag<C>) {
       SampleJob<T, C> sampling;
-      describe_input(sampling, packed.view(), whole(input.shape), input.shape);
+      const Shape& shape = packed.view().shape;
+      describe_input(sampling, packed.view(), whole(shape), shape);
       describe_output(sampling, made.view(), how.displacement ? whole(output.shape) : whole(Shape{count}));
       sampling.from = how.displacement ? From::displacement : From::list;
       sampling.coordinates = static_cast<const double*>(points.view().data);
+      for (double& offset : sampling.offset) offset = static_cast<double>(margin);
       sampling.order = how.order;
       sampling.mode = mode;
       sampling.constant = truncated<C>(how.constant);
       status = job.run([&] { return run_job(sampling, work); });
     });
     if (!status) return status;
+    if (sampled != output.dtype) {
+      Chain rounding(ArrayInfo{sampled, output.shape});
+      rounding.add(element::make_cast(rounding.output(), output.dtype, Rounding::nearest));
+      return apply_chain(rounding, made.view(), output, options);
+    }
     return made.view().data == output.data ? Status() : copy_elements(made.view(), output);
   });
 }

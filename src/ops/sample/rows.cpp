@@ -14,7 +14,9 @@ namespace {
 
 /// What all of them take.
 struct Common {
-  int order = 1;
+  int order = 3;
+  bool prefilter = true;
+  std::string mode_name;
   Mode mode = Mode::constant;
   double constant = 0;
   DType output;
@@ -25,12 +27,13 @@ struct Common {
     const std::size_t rank = chain.output().shape.size();
     if (rank == 0 || rank > kMaxDimensions)
       return bad_argument(fmt::format("samples are of arrays of 1 to {} dimensions, not {}", kMaxDimensions, rank));
-    PENSTOCK_ASSIGN(const std::int64_t order, arguments.integer("order", 1));
-    if (order != 0 && order != 1)
-      return Error(ErrorCode::unsupported, fmt::format("order {}: there are 0 (nearest) and 1 (linear)", order));
+    PENSTOCK_ASSIGN(const std::int64_t order, arguments.integer("order", 3));
+    if (order < 0 || order > kMaxOrder)
+      return bad_argument(fmt::format("order {}: splines have the orders 0 to {}", order, kMaxOrder));
     c.order = static_cast<int>(order);
-    PENSTOCK_ASSIGN(const std::string mode, arguments.text("mode", "constant"));
-    PENSTOCK_ASSIGN(c.mode, parse_mode(mode));
+    PENSTOCK_ASSIGN(c.prefilter, arguments.flag("prefilter", true));
+    PENSTOCK_ASSIGN(c.mode_name, arguments.text("mode", "constant"));
+    PENSTOCK_ASSIGN(c.mode, parse_mode(c.mode_name));
     PENSTOCK_ASSIGN(c.constant, arguments.any_number("cval", 0));
     PENSTOCK_ASSIGN(c.output, arguments.dtype("output", chain.output().dtype));
     PENSTOCK_ASSIGN(const std::string precision, arguments.text("precision", "float32"));
@@ -43,9 +46,13 @@ struct Common {
     const bool empty_in = std::ranges::find(input.shape, 0u) != input.shape.end();
     const bool empty_out = std::ranges::find(shape, 0u) != shape.end();
     if (empty_in && !empty_out) return bad_argument("the input has no elements");
-    // Into another type with fractions they are kept; whole numbers are rounded once.
-    if (output != input.dtype && output.kind == Kind::floating)
+    if (order > 1 && !empty_in && !empty_out) {
+      const std::int64_t margin = add_coefficients(chain, order, mode_name, constant, in_double, prefilter);
+      for (double& offset : map.offset) offset += static_cast<double>(margin);
+    } else if (output != input.dtype && output.kind == Kind::floating) {
+      // Into another type with fractions they are kept; whole numbers are rounded once.
       chain.add(element::make_cast(input, output, Rounding::truncate));
+    }
     chain.add(make_affine(chain.output(), shape, std::move(map), order, mode, constant, in_double));
     if (output != chain.output().dtype) chain.add(element::make_cast(chain.output(), output, Rounding::nearest));
     return {};

@@ -1,6 +1,6 @@
 // Values at coordinates, on the host's side.
 #pragma once
-#include "ops/operator.hpp"
+#include "ops/chain.hpp"
 #include "ops/sample/kernel.hpp"
 
 namespace penstock::sample {
@@ -16,6 +16,11 @@ struct Affinity {
 };
 std::unique_ptr<Operator> make_affine(const ArrayInfo& input, const Shape& out_shape, Affinity affinity, int order,
                                       Mode mode, double constant, bool in_double);
+
+/// Adds what makes spline coefficients of the elements: in float32 or float64, with a margin where the mode needs one.
+/// Returns how many elements that is, at every end.
+std::int64_t add_coefficients(Chain& chain, int order, std::string_view mode, double constant, bool in_double,
+                              bool prefilter);
 
 /// Memory of the stream's device; returns before it is done.  Errors: device_error; unsupported (built without CUDA).
 template <class T, class C>

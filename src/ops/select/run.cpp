@@ -77,7 +77,8 @@ Result<Statistics> statistics(const Array& array, const StatisticsRequest& reque
     work.source_shape = work.out_shape = dataset.shape;
     PENSTOCK_ASSIGN(work.source_chunks, dataset.inner_chunk_shape());
     work.out_objects = work.source_chunks;
-    work.makes = false;
+    work.makes = work.writes = false;
+    PENSTOCK_ASSIGN(work.min_read_bytes, min_read_bytes(array, device, options));
     work.needs = [](const Region& tile) { return tile; };
     PENSTOCK_ASSIGN(const TilePlan plan, TilePlan::make(work, options));
     TileSteps steps;

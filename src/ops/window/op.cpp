@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "core/checked.hpp"
-#include "ops/tuning.hpp"
+#include "ops/each.hpp"
 #include "ops/window/keys.hpp"
 #include "ops/window/window.hpp"
 
@@ -90,13 +89,8 @@ class KeysOperator final : public Operator {
     const DType& dtype = back_ ? output().dtype : input().dtype;
     if (work.on_device()) return keys_on_cuda(dtype, in.view.data, out.view.data, count, back_, work.stream);
     Status status;
-    with_keys(dtype, in.view.data, out.view.data, back_, [&](const auto& pass) {
-      status = work.job->for_each(div_up(count, tuning::kTaskElements), true, [&](std::uint64_t task) -> Status {
-        const std::uint64_t last = std::min((task + 1) * tuning::kTaskElements, count);
-        for (std::uint64_t i = task * tuning::kTaskElements; i < last; ++i) pass(i);
-        return {};
-      });
-    });
+    with_keys(dtype, in.view.data, out.view.data, back_,
+              [&](const auto& pass) { status = run_each(*work.job, count, pass); });
     return status;
   }
   [[nodiscard]] std::string text() const override {

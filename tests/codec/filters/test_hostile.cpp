@@ -4,6 +4,7 @@
 #include "codec/filters/golden.hpp"
 #include "codec/packbits/packbits.hpp"
 #include "codec/vlen_bytes/vlen.hpp"
+#include "core/utf8.hpp"
 
 using namespace penstock;
 using namespace penstock::test;

@@ -1,0 +1,72 @@
+"""Complex elements in memory: what is linear is done to the real and the imaginary parts."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+LINEAR = (
+    "affine_transform", "correlate1d", "gaussian_filter", "gaussian_filter1d", "map_coordinates", "resize", "shift",
+    "spline_filter", "spline_filter1d", "uniform_filter", "uniform_filter1d", "zoom",
+)  # fmt: skip
+
+
+def _kind(value: Any) -> str:
+    """Kind of its data type; of numbers and lists that of NumPy's."""
+    dtype = getattr(value, "dtype", None)
+    if dtype is None:
+        return np.asarray(value).dtype.kind
+    return str(getattr(dtype, "kind", ""))
+
+
+def is_complex(name: str, x: Any, output: Any, arguments: dict[str, Any]) -> bool:
+    if name not in LINEAR or not hasattr(x, "real"):
+        return False
+    if output is not None and not hasattr(output, "shape") and np.dtype(output).kind == "c":
+        return True
+    return any(_kind(value) == "c" for value in (x, arguments.get("weights", 0), arguments.get("cval", 0)))
+
+
+def by_parts(real_call: Callable[..., Any], x: Any, output: Any, arguments: dict[str, Any]) -> Any:
+    """`real_call(x, **arguments)` for real elements, with the complex ones put together of its results."""
+    weights = np.asarray(arguments.pop("weights", 1.0))
+    cval = complex(arguments.pop("cval", 0.0))
+
+    def part(values: Any, w: Any, constant: float) -> Any:
+        given = dict(arguments)
+        if weights.ndim:
+            given["weights"] = [float(v) for v in w]
+        return real_call(values, cval=constant, **given)
+
+    is_whole = _kind(x) not in "cf"
+    x = x.astype(np.float64) if is_whole else x
+    re, im = x.real, x.imag if _kind(x) == "c" else None
+    made_re = part(re, weights.real, cval.real)
+    has_im = im is not None or cval.imag != 0
+    im = re * 0 if im is None else im
+    made_im = part(im, weights.real, cval.imag) if has_im else made_re * 0
+    if weights.dtype.kind == "c":  # conjugate, as NumPy's correlate
+        made_re = made_re + (part(im, weights.imag, cval.imag) if has_im else 0)
+        made_im = made_im - part(re, weights.imag, cval.real)
+    made = made_re + 1j * made_im
+    return _into(made, output)
+
+
+def _into(made: Any, output: Any) -> Any:
+    if output is None:
+        return made
+    if hasattr(output, "shape"):
+        if _kind(output) != "c":
+            raise RuntimeError("output must have complex dtype")
+        if tuple(output.shape) != tuple(made.shape):
+            raise RuntimeError(f"output shape not correct: {tuple(output.shape)}, the result has {tuple(made.shape)}")
+        output[...] = made
+        return output
+    wanted = np.dtype(output)
+    if wanted.kind != "c":
+        warnings.warn("promoting specified output dtype to complex", stacklevel=4)
+        wanted = np.promote_types(wanted, np.complex64)
+    return made.astype(wanted)

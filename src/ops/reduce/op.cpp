@@ -1,0 +1,191 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/checked.hpp"
+#include "ops/reduce/reduce.hpp"
+
+namespace penstock::reduce {
+namespace {
+
+/// Accumulators that keep a device, or the threads of a CPU, busy.
+constexpr std::uint64_t kDeviceLanes = std::uint64_t{1} << 17, kHostLanes = 64;
+/// Elements that are worth an accumulator of their own.
+constexpr std::uint64_t kPartElements = 256, kHostPartElements = std::uint64_t{1} << 16;
+
+Pass pass_of(Reduction what) {
+  switch (what) {
+    case Reduction::sum: return Pass::sum;
+    case Reduction::minimum: return Pass::least;
+    case Reduction::maximum: return Pass::most;
+    default: return Pass::total;
+  }
+}
+
+bool has_variance(Reduction what) { return what == Reduction::variance || what == Reduction::standard_deviation; }
+
+class ReduceOperator final : public Operator {
+ public:
+  ReduceOperator(const ArrayInfo& input, const ArrayInfo& output, Reduction what, std::vector<bool> reduced)
+      : Operator(input, output), what_(what), reduced_(std::move(reduced)) {}
+
+  [[nodiscard]] Region needs(const Region& box) const override {
+    Region region;
+    for (std::size_t d = 0, k = 0; d < reduced_.size(); ++d)
+      region.push_back(reduced_[d] ? Range{0, input().shape[d], 1} : box[k++]);
+    return region;
+  }
+  [[nodiscard]] std::vector<std::size_t> axes() const override {
+    std::vector<std::size_t> kept;
+    for (std::size_t d = 0; d < reduced_.size(); ++d)
+      if (!reduced_[d]) kept.push_back(d);
+    return kept;
+  }
+  [[nodiscard]] std::uint64_t scratch_bytes(const Region& box) const override {
+    return Reducer(what_, {input().dtype, shape_of(needs(box))}, reduced_).bytes();
+  }
+  Status run(const Tile& in, const Tile& out, const Workspace& work) const override {
+    const Shape shape = shape_of(in.box);
+    Reducer reducer(what_, {input().dtype, shape}, reduced_);
+    const Tile whole_box{in.view, whole(shape)};
+    for (;;) {
+      PENSTOCK_ASSIGN(const bool again, reducer.next_pass(work));
+      if (!again) return reducer.finish(out.view.data, work);
+      PENSTOCK_TRY(reducer.add(whole_box, work));
+    }
+  }
+  [[nodiscard]] std::string text() const override {
+    static constexpr const char* names[] = {"sum", "mean", "minimum", "maximum", "variance", "standard deviation"};
+    std::string axes;
+    for (std::size_t d = 0; d < reduced_.size(); ++d)
+      if (reduced_[d]) axes += fmt::format(" {}", d);
+    return fmt::format("{} along axes{}", names[static_cast<std::size_t>(what_)], axes);
+  }
+
+ private:
+  Reduction what_;
+  std::vector<bool> reduced_;
+};
+
+}  // namespace
+
+DType result_type(Reduction what, const DType& input) {
+  if (what == Reduction::minimum || what == Reduction::maximum) return input;
+  if (input == DType::float32()) return input;
+  if (what != Reduction::sum || input.kind == Kind::floating) return DType::float64();
+  return DType::integer(8, input.kind == Kind::unsigned_int ? Kind::unsigned_int : Kind::signed_int);
+}
+
+Reducer::Reducer(Reduction what, const ArrayInfo& input, const std::vector<bool>& reduced)
+    : what_(what), input_(input), reduced_(reduced) {
+  output_.dtype = result_type(what, input.dtype);
+  for (std::size_t d = 0; d < reduced.size(); ++d) {
+    if (!reduced[d]) output_.shape.push_back(input.shape[d]);
+    (reduced[d] ? count_ : targets_) *= input.shape[d];
+  }
+  parts_together_ = reduced.empty() || reduced.back();
+}
+
+std::uint64_t Reducer::bytes() const {
+  const std::uint64_t most = targets_ >= kDeviceLanes ? 1 : kDeviceLanes / std::max<std::uint64_t>(targets_, 1);
+  return saturating_mul(targets_, 8 * (std::min(most, std::max<std::uint64_t>(div_up(count_, kPartElements), 1)) +
+                                       (has_variance(what_) ? 1 : 0)));
+}
+
+Result<bool> Reducer::next_pass(const Workspace& work) {
+  if (pass_ == (has_variance(what_) ? 2 : 1)) return false;
+  now_ = pass_ == 0 ? pass_of(what_) : Pass::squares;
+  const std::uint64_t lanes = work.on_device() ? kDeviceLanes : kHostLanes;
+  const std::uint64_t each = work.on_device() ? kPartElements : kHostPartElements;
+  parts_ = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(lanes / std::max<std::uint64_t>(targets_, 1), 1,
+                                                                std::max<std::uint64_t>(div_up(count_, each), 1)));
+  if (!work.on_device()) parts_together_ = false;
+  if (pass_ == 1) {
+    PENSTOCK_ASSIGN(means_, work.scratch(targets_ * sizeof(double)));
+    PENSTOCK_TRY(finish_into(means_.data(), true, work));
+  }
+  if (pass_ == 0) {
+    PENSTOCK_ASSIGN(held_, work.scratch(targets_ * parts_ * 8));
+  }
+  const BoxPass all{now_, input_.dtype, {}, nullptr, held_.data(), targets_, parts_, parts_together_, nullptr};
+  ++pass_;
+  if (work.on_device()) {
+    PENSTOCK_TRY(clear_on_cuda(all, work.stream));
+    return true;
+  }
+  with_pass(now_, input_.dtype, [&]<class Op>(TypeTag<Op>) {
+    std::fill_n(reinterpret_cast<typename Op::Held*>(held_.data()), targets_ * parts_, Op::nothing());
+  });
+  return true;
+}
+
+/// Dimensions of the box; neighbours of a kind that follow each other in memory become one.
+BoxShape Reducer::shape_of_box(const Region& box) const {
+  BoxShape shape;
+  std::uint64_t stride = 1, target = 1;
+  std::uint64_t kept_next = 0, target_next = 0, reduced_next = 0;  // stride that would continue the last dimension
+  for (std::size_t d = box.size(); d-- > 0;) {                     // innermost first; turned around below
+    const std::uint64_t n = box[d].count;
+    if (reduced_[d]) {
+      if (shape.reduced > 0 && reduced_next == stride) {
+        shape.reduced_extent[shape.reduced - 1] *= n;
+      } else if (n > 1) {
+        shape.reduced_extent[shape.reduced] = n;
+        shape.reduced_stride[shape.reduced++] = stride;
+      }
+      reduced_next = stride * n;
+      shape.count *= n;
+    } else {
+      if (shape.kept > 0 && kept_next == stride && target_next == target) {
+        shape.kept_extent[shape.kept - 1] *= n;
+      } else if (n > 1) {
+        shape.kept_extent[shape.kept] = n;
+        shape.kept_stride[shape.kept] = stride;
+        shape.target_stride[shape.kept++] = target;
+      }
+      kept_next = stride * n, target_next = target * n;
+      shape.outputs *= n;
+      shape.first_target += box[d].start * target;
+      target *= input_.shape[d];
+    }
+    stride *= n;
+  }
+  std::reverse(shape.kept_extent, shape.kept_extent + shape.kept);
+  std::reverse(shape.kept_stride, shape.kept_stride + shape.kept);
+  std::reverse(shape.target_stride, shape.target_stride + shape.kept);
+  std::reverse(shape.reduced_extent, shape.reduced_extent + shape.reduced);
+  std::reverse(shape.reduced_stride, shape.reduced_stride + shape.reduced);
+  return shape;
+}
+
+Status Reducer::add(const Tile& box, const Workspace& work) {
+  const BoxPass pass{
+      now_,          input_.dtype,    shape_of_box(box.box),
+      box.view.data, held_.data(),    targets_,
+      parts_,        parts_together_, now_ == Pass::squares ? reinterpret_cast<const double*>(means_.data()) : nullptr};
+  if (pass.shape.outputs == 0 || pass.shape.count == 0) return {};
+  return work.on_device() ? add_on_cuda(pass, work.stream) : add_on_cpu(pass, *work.job);
+}
+
+Status Reducer::finish(void* out, const Workspace& work) { return finish_into(out, false, work); }
+
+Status Reducer::finish_into(void* out, bool means, const Workspace& work) const {
+  const BoxPass all{now_, input_.dtype, {}, nullptr, held_.data(), targets_, parts_, parts_together_, nullptr};
+  const bool divides = means || (what_ != Reduction::sum && now_ != Pass::least && now_ != Pass::most);
+  const Finish how{out, means, divides ? static_cast<double>(count_) : 1,
+                   !means && what_ == Reduction::standard_deviation};
+  if (work.on_device()) return finish_on_cuda(all, how, work.stream);
+  with_finish(all, how, [&](const auto& job) {
+    for (std::uint64_t i = 0; i < targets_; ++i) job(i);
+  });
+  return {};
+}
+
+std::unique_ptr<Operator> make_reduction(const ArrayInfo& input, Reduction what, const std::vector<bool>& reduced) {
+  ArrayInfo output{result_type(what, input.dtype), {}};
+  for (std::size_t d = 0; d < reduced.size(); ++d)
+    if (!reduced[d]) output.shape.push_back(input.shape[d]);
+  return std::make_unique<ReduceOperator>(input, output, what, reduced);
+}
+
+}  // namespace penstock::reduce

@@ -1,0 +1,14 @@
+#include "ops/reduce/reduce.hpp"
+
+namespace penstock::reduce {
+namespace {
+
+Error none() { return {ErrorCode::unsupported, "operators on CUDA: " + cuda_unavailable_reason()}; }
+
+}  // namespace
+
+Status add_on_cuda(const BoxPass&, const Stream&) { return none(); }
+Status clear_on_cuda(const BoxPass&, const Stream&) { return none(); }
+Status finish_on_cuda(const BoxPass&, const Finish&, const Stream&) { return none(); }
+
+}  // namespace penstock::reduce

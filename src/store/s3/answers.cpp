@@ -1,0 +1,120 @@
+#include "store/s3/answers.hpp"
+
+#include <expat.h>
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+
+#include "store/http/url.hpp"
+
+namespace penstock::s3 {
+namespace {
+
+constexpr std::size_t kMaxDepth = 16;
+constexpr std::size_t kMaxTextBytes = 64 << 10;
+
+/// Walks over a document and tells of each element that ends: where it stands ("Error/Code") and its text.
+class Walk {
+ public:
+  using Told = std::function<void(std::string_view path, const std::string& text)>;
+  /// False: it is not well-formed, or deeper or longer than any answer is.
+  static bool over(std::string_view xml, const Told& told) {
+    Walk walk(told);
+    const std::unique_ptr<XML_ParserStruct, void (*)(XML_Parser)> parser(XML_ParserCreate("UTF-8"), XML_ParserFree);
+    if (parser == nullptr || xml.size() > std::size_t{1} << 30) return false;
+    walk.parser_ = parser.get();
+    XML_SetUserData(parser.get(), &walk);
+    XML_SetElementHandler(parser.get(), on_begin, on_end);
+    XML_SetCharacterDataHandler(parser.get(), on_text);
+    XML_SetStartDoctypeDeclHandler(parser.get(), on_doctype);
+    return XML_Parse(parser.get(), xml.data(), static_cast<int>(xml.size()), 1) == XML_STATUS_OK && !walk.refused_;
+  }
+
+ private:
+  explicit Walk(const Told& told) : told_(told) {}
+  void refuse() {
+    refused_ = true;
+    XML_StopParser(parser_, XML_FALSE);
+  }
+  static void on_begin(void* self, const char* name, const char**) {
+    Walk& walk = *static_cast<Walk*>(self);
+    if (++walk.depth_ > kMaxDepth || walk.path_.size() > kMaxTextBytes) return walk.refuse();
+    walk.path_.append(walk.path_.empty() ? "" : "/").append(name);
+    walk.text_.clear();
+  }
+  static void on_end(void* self, const char*) {
+    Walk& walk = *static_cast<Walk*>(self);
+    --walk.depth_;
+    walk.told_(walk.path_, walk.text_);
+    walk.text_.clear();
+    const std::size_t slash = walk.path_.rfind('/');
+    walk.path_.resize(slash == std::string::npos ? 0 : slash);
+  }
+  static void on_text(void* self, const char* text, int size) {
+    Walk& walk = *static_cast<Walk*>(self);
+    if (walk.text_.size() + static_cast<std::size_t>(size) > kMaxTextBytes) return walk.refuse();
+    walk.text_.append(text, static_cast<std::size_t>(size));
+  }
+  /// No answer declares entities.
+  static void on_doctype(void* self, const char*, const char*, const char*, int) { static_cast<Walk*>(self)->refuse(); }
+
+  const Told& told_;
+  XML_Parser parser_ = nullptr;
+  std::string path_, text_;
+  std::size_t depth_ = 0;
+  bool refused_ = false;
+};
+
+/// Names are asked for escaped, because XML has no signs for some; a blank may come as '+'.
+std::string unescaped_form(std::string text) {
+  std::replace(text.begin(), text.end(), '+', ' ');
+  return http::unescaped(text);
+}
+
+Error not_understood(std::string_view what) {
+  return {ErrorCode::io_error, "the server's answer is no " + std::string(what)};
+}
+
+}  // namespace
+
+Refusal parse_refusal(std::string_view xml) {
+  Refusal refusal;
+  (void)Walk::over(xml, [&](std::string_view path, const std::string& text) {
+    if (path == "Error/Code") refusal.code = text;
+    if (path == "Error/Message") refusal.message = text;
+    if (path == "Error/Region") refusal.region = text;
+  });
+  return refusal;
+}
+
+Result<Listing> parse_listing(std::string_view xml) {
+  Listing listing;
+  bool is_one = false, escaped = false;
+  const bool whole = Walk::over(xml, [&](std::string_view path, const std::string& text) {
+    if (path == "ListBucketResult/Contents/Key") listing.keys.push_back(text);
+    if (path == "ListBucketResult/CommonPrefixes/Prefix") listing.prefixes.push_back(text);
+    if (path == "ListBucketResult/EncodingType") escaped = text == "url";
+    if (path == "ListBucketResult/IsTruncated") listing.truncated = text == "true";
+    if (path == "ListBucketResult/NextContinuationToken") listing.next = text;
+    if (path == "ListBucketResult") is_one = true;
+  });
+  if (!whole || !is_one) return not_understood("listing");
+  if (listing.truncated && listing.next.empty()) return not_understood("listing that goes on");
+  if (escaped) {
+    for (std::string& key : listing.keys) key = unescaped_form(key);
+    for (std::string& prefix : listing.prefixes) prefix = unescaped_form(prefix);
+  }
+  return listing;
+}
+
+Result<std::string> parse_upload_id(std::string_view xml) {
+  std::string id;
+  const bool whole = Walk::over(xml, [&](std::string_view path, const std::string& text) {
+    if (path == "InitiateMultipartUploadResult/UploadId") id = text;
+  });
+  if (!whole || id.empty()) return not_understood("begin of an upload");
+  return id;
+}
+
+}  // namespace penstock::s3

@@ -1,0 +1,194 @@
+// Reductions: on memory by both executors, and of stores, against plain loops.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <random>
+
+#include "ops/reduce/rows.hpp"
+#include "penstock/ops.hpp"
+
+using namespace penstock;
+using namespace penstock::reduce;
+
+namespace {
+
+const std::vector<std::string> kNames = {"sum", "mean", "minimum", "maximum", "variance", "standard_deviation"};
+
+Dataset dataset(const DType& dtype) {
+  Dataset d;
+  d.shape = {21, 13, 17};
+  d.chunk_shape = {8, 4, 5};
+  d.dtype = dtype;
+  d.codecs = {{"bytes", R"({"endian":"little"})"}, {"zstd", R"({"level":1,"checksum":false})"}};
+  d.fill.assign(dtype.size_bytes, std::byte{0});
+  return d;
+}
+
+/// The definition, in double.
+double reduced(const std::vector<double>& values, const std::string& what) {
+  double sum = 0, squares = 0, least = INFINITY, most = -INFINITY;
+  for (const double v : values) {
+    sum += v;
+    least = std::isnan(v) || v < least ? v : least;
+    most = std::isnan(v) || v > most ? v : most;
+  }
+  const auto n = static_cast<double>(values.size());
+  for (const double v : values) squares += (v - sum / n) * (v - sum / n);
+  if (what == "sum") return sum;
+  if (what == "mean") return sum / n;
+  if (what == "minimum") return least;
+  if (what == "maximum") return most;
+  return what == "variance" ? squares / n : std::sqrt(squares / n);
+}
+
+/// What each output of a reduction is made of.
+template <class T>
+std::vector<std::vector<double>> groups_of(const std::vector<T>& values, const Shape& shape,
+                                           const std::vector<std::size_t>& axes) {
+  std::map<std::vector<std::uint64_t>, std::vector<double>> groups;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    std::vector<std::uint64_t> key;
+    std::uint64_t rest = i;
+    for (std::size_t d = shape.size(); d-- > 0;) {
+      if (std::ranges::find(axes, d) == axes.end()) key.insert(key.begin(), rest % shape[d]);
+      rest /= shape[d];
+    }
+    groups[key].push_back(static_cast<double>(values[i]));
+  }
+  std::vector<std::vector<double>> made;
+  for (auto& [key, group] : groups) made.push_back(std::move(group));
+  return made;
+}
+
+std::vector<double> numbers_of(const TensorView& view) {
+  std::vector<double> made(view.elements().value());
+  with_type(view.dtype, [&]<class T>(TypeTag<T>) {
+    for (std::size_t i = 0; i < made.size(); ++i) made[i] = static_cast<double>(static_cast<const T*>(view.data)[i]);
+  });
+  return made;
+}
+
+template <class T>
+std::vector<T> sample(bool with_nan) {
+  std::mt19937_64 random(4);
+  std::vector<T> values(21 * 13 * 17);
+  for (T& v : values) v = static_cast<T>(static_cast<std::int64_t>(random() % 251) - (std::is_signed_v<T> ? 125 : 0));
+  if constexpr (std::is_floating_point_v<T>)
+    if (with_nan) values[1234] = std::numeric_limits<T>::quiet_NaN();
+  return values;
+}
+
+void expect_same(const std::vector<double>& made, const std::vector<std::vector<double>>& groups,
+                 const std::string& what) {
+  ASSERT_EQ(made.size(), groups.size());
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    const double want = reduced(groups[i], what);
+    if (std::isnan(want))
+      ASSERT_TRUE(std::isnan(made[i])) << what << " " << i << ": NaN stays";
+    else
+      ASSERT_NEAR(made[i], want, 1e-6 * (1 + std::abs(want))) << what << " " << i;
+  }
+}
+
+const std::vector<std::vector<std::size_t>> kAxes = {{0}, {1}, {2}, {0, 1}, {0, 2}, {1, 2}, {0, 1, 2}};
+
+template <class T>
+void expect_reductions(const DType& dtype, bool with_nan = false) {
+  SCOPED_TRACE(dtype.name());
+  const Dataset d = dataset(dtype);
+  auto store = open_store("memory://", StoreMode::create).value();
+  Array array = Array::create(store, "", d, Array::IfExists::fail).value();
+  std::vector<T> values = sample<T>(with_nan);
+  ASSERT_TRUE(array.write(whole(d.shape), Target{values.data(), {}, {}, {}}, {}));
+  const TensorView view = TensorView::packed(values.data(), dtype, d.shape, {}).value();
+  for (const auto& axes : kAxes) {
+    const auto groups = groups_of(values, d.shape, axes);
+    std::string list;
+    for (const std::size_t axis : axes) list += (list.empty() ? "" : ",") + std::to_string(axis);
+    for (const std::string& what : kNames) {
+      const OpCall call{what, "{\"axes\":[" + list + "]}"};
+      const auto in_memory = apply_operators({&call, 1}, view, Options());
+      ASSERT_TRUE(in_memory) << in_memory.error().message();
+      expect_same(numbers_of(in_memory->view()), groups, what);
+      for (const std::uint64_t budget : {80000ull, 1ull << 30}) {  // many tiles, one
+        Options options;
+        options.budget_bytes = budget;
+        const auto stored = reduce_array(array, what, axes, {}, options);
+        ASSERT_TRUE(stored) << stored.error().message();
+        expect_same(numbers_of(stored->view()), groups, what);
+      }
+    }
+  }
+}
+
+/// What a device runs: lanes in any order, any number of accumulators.
+template <class Op>
+void expect_lanes(const std::string& what) {
+  using T = typename Op::In;
+  const std::vector<T> values = sample<T>(false);
+  // (21, 13, 17): the middle is kept.
+  BoxShape shape;
+  shape.kept = 1, shape.reduced = 2, shape.outputs = 13, shape.count = 21 * 17;
+  shape.kept_extent[0] = 13, shape.kept_stride[0] = 17, shape.target_stride[0] = 1;
+  shape.reduced_extent[0] = 21, shape.reduced_stride[0] = 13 * 17;
+  shape.reduced_extent[1] = 17, shape.reduced_stride[1] = 1;
+  const auto groups = groups_of(values, {21, 13, 17}, {0, 2});
+  std::vector<double> means;
+  for (const auto& group : groups) means.push_back(reduced(group, "mean"));
+  for (const std::uint32_t parts : {1u, 3u, 400u})
+    for (const bool together : {false, true}) {
+      std::vector<typename Op::Held> held(13 * parts);
+      for (std::size_t i = held.size(); i-- > 0;) ClearJob<Op>{held.data()}(i);
+      const ReduceJob<Op> job{shape, values.data(), {held.data(), 13, parts, together}, means.data()};
+      for (std::uint64_t lane = job.lanes(); lane-- > 0;) job(lane);
+      std::vector<typename Op::Held> out(13);
+      const FinishJob<Op, typename Op::Held> finish{job.into, out.data(), what == "variance" ? 21.0 * 17 : 1.0, false};
+      for (std::uint64_t i = 0; i < 13; ++i) finish(i);
+      expect_same(std::vector<double>(out.begin(), out.end()), groups, what);
+    }
+}
+
+}  // namespace
+
+TEST(Reduce, EqualsAPlainLoop) {
+  expect_reductions<std::uint8_t>(DType::uint8());
+  expect_reductions<std::uint16_t>(DType::uint16());
+  expect_reductions<std::int32_t>(DType::int32());
+  expect_reductions<std::int64_t>(DType::int64());
+  expect_reductions<float>(DType::float32());
+  expect_reductions<double>(DType::float64(), true);
+}
+
+TEST(Reduce, LanesOfADeviceMakeTheSame) {
+  expect_lanes<Sum<std::int16_t>>("sum");
+  expect_lanes<Sum<float>>("sum");
+  expect_lanes<Squares<double>>("variance");
+  expect_lanes<Least<float>>("minimum");
+  expect_lanes<Most<std::uint8_t>>("maximum");
+}
+
+TEST(Reduce, SaysWhatItCannotDo) {
+  auto store = open_store("memory://", StoreMode::create).value();
+  Array array = Array::create(store, "", dataset(DType::complex64()), Array::IfExists::fail).value();
+  const auto code = [&](const char* what, std::vector<std::size_t> axes, Device device = {}, Options options = {}) {
+    return reduce_array(array, what, axes, device, options).error().code();
+  };
+  EXPECT_EQ(code("maximum", {0}), ErrorCode::unsupported);
+  EXPECT_EQ(code("maximum", {3}), ErrorCode::invalid_argument);
+  EXPECT_EQ(code("most", {0}), ErrorCode::invalid_argument);
+  EXPECT_EQ(code("maximum", {0}, Device{Device::Type::cuda, 99}), ErrorCode::unsupported)
+      << "the data type is looked at first";
+  array = Array::create(open_store("memory://", StoreMode::create).value(), "b", dataset(DType::uint8()),
+                        Array::IfExists::fail)
+              .value();
+  Options small;
+  small.budget_bytes = 100;
+  EXPECT_EQ(code("maximum", {0}, {}, small), ErrorCode::budget_too_small);
+  const OpCall call{"minimum", "{}"};
+  const TensorView nothing = TensorView::packed(nullptr, DType::uint8(), {3, 0}, {}).value();
+  EXPECT_EQ(apply_operators({&call, 1}, nothing, Options()).error().code(), ErrorCode::invalid_argument);
+}
