@@ -13,13 +13,14 @@ namespace {
 
 using namespace tracto;
 
-/// What a file says and a conversion does not take over.
-std::vector<std::string> left_out(const TractogramHead& head) {
+/// What a file says and a file of format `to` does not take over.
+std::vector<std::string> left_out(const TractogramHead& head, std::string_view to) {
   std::vector<std::string> out;
   for (const std::string& name : head.names) {
-    const bool taken = (name == "dps/seed" && head.says.seed_points) ||
-                       (name == "dps/seed_index" && head.says.seed_numbers) ||
-                       (name == "dps/reason" && head.says.reasons) || name == "dps/length_mm" || name == "length_mm";
+    const bool seeds = (name == "dps/seed" && head.says.seed_points) || (name == "dps/reason" && head.says.reasons);
+    const bool number = name == "dps/seed_index" && head.says.seed_numbers;
+    const bool length = name == "dps/length_mm" || name == "length_mm";
+    const bool taken = to == "TRX" ? seeds || number || length : to == "TRK" && (number || length);
     if (!taken) out.push_back(name);
   }
   return out;
@@ -46,7 +47,7 @@ Result<TractogramSummary> convert(const std::string& path, const std::string& ou
   };
   PENSTOCK_ASSIGN_IN(TractogramSummary summary, walk(*reader, options, take), path);
   PENSTOCK_TRY(writer->finish([&] { return options.stop().check("converting streamlines"); }));
-  summary.left_out = left_out(reader->head());
+  summary.left_out = left_out(reader->head(), writer->format());
   return summary;
 }
 
