@@ -48,6 +48,7 @@ PUBLIC = {
     "copy.hpp": "array",
     "ops.hpp": "ops",
     "tracto.hpp": "tracto",
+    "tractogram.hpp": "tracto",
 }
 
 # What stands before the library: the command and the Python module.

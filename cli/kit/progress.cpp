@@ -21,6 +21,21 @@ double fraction(const Progress& state) {
   return std::min(1.0, static_cast<double>(state.done_bytes) / static_cast<double>(state.total_bytes));
 }
 
+/// Work that is not counted in bytes.
+std::string_view unit_of(const Progress& state) { return state.what == "track" ? " seeds" : ""; }
+
+std::string amount(const Progress& state, std::uint64_t n) {
+  const std::string_view unit = unit_of(state);
+  return unit.empty() ? format_bytes(n) : format_count(n) + std::string(unit);
+}
+
+std::string rate(const Progress& state, double seconds) {
+  const std::string_view unit = unit_of(state);
+  if (unit.empty()) return format_rate(state.done_bytes, seconds);
+  const double per_second = seconds > 0 ? static_cast<double>(state.done_bytes) / seconds : 0;
+  return fmt::format("{}{}/s", format_count(static_cast<std::uint64_t>(per_second)), unit);
+}
+
 double seconds_between(ProgressView::Clock::time_point a, ProgressView::Clock::time_point b) {
   return std::chrono::duration<double>(b - a).count();
 }
@@ -37,14 +52,14 @@ std::string ProgressView::update(const Progress& state, Clock::time_point now) {
   }
   if (now - last_ < 5s) return {};
   last_ = now;
-  return fmt::format("{}: {} of {} ({:.0f}%), {}\n", state.what, format_bytes(state.done_bytes),
-                     format_bytes(state.total_bytes), 100 * fraction(state), format_rate(state.done_bytes, seconds));
+  return fmt::format("{}: {} of {} ({:.0f}%), {}\n", state.what, amount(state, state.done_bytes),
+                     amount(state, state.total_bytes), 100 * fraction(state), rate(state, seconds));
 }
 
 std::string ProgressView::bar(const Progress& state, double seconds) const {
   const double done = fraction(state);
-  const std::string left = fmt::format("{:<8} {:>9}  ", state.what, format_bytes(state.done_bytes));
-  std::string right = fmt::format("  {:>3.0f}%  {}", 100 * done, format_rate(state.done_bytes, seconds));
+  const std::string left = fmt::format("{:<8} {:>9}  ", state.what, amount(state, state.done_bytes));
+  std::string right = fmt::format("  {:>3.0f}%  {}", 100 * done, rate(state, seconds));
   if (done > 0 && done < 1) right += fmt::format("  {} left", format_seconds(seconds * (1 - done) / done));
   const std::size_t taken = left.size() + right.size() + 1;
   const std::size_t cells = std::clamp<std::size_t>(style_.width > taken ? style_.width - taken : 0, 5, 40);

@@ -40,8 +40,9 @@ from ._group import Group, Image, open
 from ._io_future import IOFuture, IOFutureStream
 from ._raster import CRS, BandInfo, Bounds, GroundControlPoint, Raster, Transform
 from ._read import read_many
+from ._streamlines import Streamlines
 from ._tensor import DeviceArray, Tensor, asarray
-from ._track import fit_dwi, track
+from ._track import TrackHow, fit_dwi, sphere_directions, track, track_chunks
 
 __version__ = _core.version()
 
@@ -75,7 +76,9 @@ __all__ = [
     "Report",
     "StageReport",
     "Stream",
+    "Streamlines",
     "Tensor",
+    "TrackHow",
     "TrackSummary",
     "Transform",
     "UnsupportedError",
@@ -91,7 +94,9 @@ __all__ = [
     "fit_dwi",
     "open",
     "read_many",
+    "sphere_directions",
     "track",
+    "track_chunks",
     "validate_ngff",
     "write_cog",
     "write_label",

@@ -11,6 +11,7 @@
 #include "core/guard.hpp"
 #include "core/json.hpp"
 #include "format/format.hpp"
+#include "format/nifti/gunzip_store.hpp"
 
 namespace penstock {
 namespace {
@@ -146,6 +147,7 @@ Status Array::State::check_writable(const Dataset& dataset) const {
 
 Result<Array> Array::open(std::shared_ptr<Store> store, std::string_view path) {
   const std::string where = normalised(path);
+  store = seen_through_gzip(std::move(store), where);
   PENSTOCK_ASSIGN(NodeInfo node, read_node(*store, where));
   if (!std::holds_alternative<Dataset>(node))
     return Error(ErrorCode::invalid_argument, fmt::format("{} is a group, not an array", display(*store, where)))

@@ -8,6 +8,7 @@
 #include "core/settings.hpp"
 #include "format/documents.hpp"
 #include "format/format.hpp"
+#include "format/nifti/gunzip_store.hpp"
 #include "format/node.hpp"
 #include "format/zarr/consolidated.hpp"
 #include "penstock/array.hpp"
@@ -139,6 +140,7 @@ Result<Node> open(const std::string& url, StoreMode mode, const StoreOptions& op
 
 Result<Node> open(std::shared_ptr<Store> store, std::string_view path) {
   const std::string where = trimmed(path);
+  store = seen_through_gzip(std::move(store), where);
   PENSTOCK_ASSIGN(NodeInfo node, read_node(*store, where));
   if (auto* group = std::get_if<GroupInfo>(&node))
     return Node(Group::with_metadata(std::move(store), where, std::move(*group)));

@@ -49,8 +49,6 @@ Error refused(const Candidate& candidate, std::string_view what) {
   Error error(ErrorCode::unsupported,
               fmt::format("{} is {}; penstock reads {}", where.starts_with("./") ? where.substr(2) : where, what,
                           formats_read()));
-  if (what.starts_with("a gzip") && candidate.path().ends_with(".nii.gz"))
-    error.set_hint("Decompress it: gzip -dk FILE.nii.gz");
   return error;
 }
 

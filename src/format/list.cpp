@@ -27,7 +27,7 @@ constexpr FormatEntry kFormats[] = {
      tiff_cog_problems,
      tiff::plan_cog,
      tiff::create_cog},
-    {"nifti", nifti_title, "uncompressed NIfTI (.nii)", open_nifti, kNiftiSuffixes},
+    {"nifti", nifti_title, "NIfTI (.nii, .nii.gz, .hdr with .img)", open_nifti, kNiftiSuffixes},
     {"", nullptr, "", name_foreign},  // files of other programs: the last
 };
 

@@ -31,8 +31,9 @@ struct DrawKey {
   std::uint32_t random_seed[2];
   std::uint64_t seed_number;  ///< below 2^48
   std::uint32_t peak;         ///< 0 to 255
-  std::uint32_t half;         ///< 0 and 1: of a streamline; 2: where the seed lies
+  std::uint32_t half;         ///< 0 and 1: of a streamline; 2: where the seed lies; 3: where it begins
 };
+inline constexpr std::uint32_t kSeedHalf = 2, kBeginHalf = 3;
 PENSTOCK_HD Philox draw(const DrawKey& key, std::uint32_t step, std::uint32_t number) {
   const Philox counter = {{static_cast<std::uint32_t>(key.seed_number),
                            static_cast<std::uint32_t>(key.seed_number >> 32) << 16 | key.peak << 8 | key.half, step,

@@ -178,7 +178,8 @@ TEST(Nifti, HeadersThatLieAreRefusedByField) {
     expect_refused(Made(1).put<float>(108, offset).parse(), bad, "vox_offset");
   expect_refused(Made(1).parse(352 + 47), ErrorCode::corrupt_data, "its data are 48 bytes from byte 352");
   EXPECT_TRUE(Made(1).parse(352 + 48));
-  expect_refused(Made(1).text(344, "ni1").parse(), ErrorCode::unsupported, ".hdr and .img");
+  expect_refused(Made(1).text(344, "ni1").put<float>(108, -1).parse(), bad, "vox_offset");
+  expect_refused(Made(1).text(344, "ni1").put<float>(108, 0).parse(47), ErrorCode::corrupt_data, "from byte 0");
   expect_refused(Made(1).put<std::int16_t>(252, 1).put<float>(256, 2).parse(), bad, "quatern");
   const Made whole(2);
   for (std::size_t n = 0; n < kNiftiHeaderBytes; ++n)

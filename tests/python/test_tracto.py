@@ -8,6 +8,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import warnings
 
 import nibabel as nib
 import numpy as np
@@ -15,11 +16,13 @@ import pytest
 from dipy.core.gradients import GradientTable, gradient_table
 from dipy.core.sphere import HemiSphere
 from dipy.data import default_sphere, get_fnames
+from dipy.direction import BootDirectionGetter
 from dipy.io import read_bvals_bvecs
 from dipy.reconst import dti
 from dipy.reconst.csdeconv import ConstrainedSphericalDeconvModel, auto_response_ssst
-from dipy.reconst.shm import sh_to_sf
+from dipy.reconst.shm import CsaOdfModel, OpdtModel, sh_to_sf
 from dipy.tracking import tracker
+from dipy.tracking.local_tracking import LocalTracking
 from dipy.tracking.stopping_criterion import ThresholdStoppingCriterion
 from trx import trx_file_memmap
 
@@ -110,6 +113,63 @@ def test_response_and_deconvolution_are_dipys(data: Data, order: int) -> None:
     assert (difference < 1e-4).mean() > 0.98  # a direction at the threshold may fall to either side
 
 
+@pytest.mark.parametrize(("model", "order"), [("csa", 4), ("csa", 6), ("opdt", 4), ("opdt", 6)])
+def test_orientation_distributions_are_dipys(data: Data, model: str, order: int) -> None:
+    out = data.folder / f"{model}{order}"
+    ps.fit_dwi(data.dwi, out, model, sh_order=order)  # type: ignore[arg-type]
+    kind = {"csa": CsaOdfModel, "opdt": OpdtModel}[model]
+    want = kind(data.gradients, sh_order_max=order, smooth=0.006, min_signal=1).fit(data.signal).shm_coeff
+    got, fitted = values(out / "sh.nii.gz"), values(out / "fa.nii.gz") > 0.1
+    np.testing.assert_allclose(got[fitted], want[fitted], rtol=1e-5, atol=1e-5)
+    assert not got[~fitted].any()
+
+
+def test_ordinary_least_squares_are_dipys(data: Data) -> None:
+    out = data.folder / "ols"
+    ps.fit_dwi(data.dwi, out, fit="ols")
+    want = dti.TensorModel(data.gradients, fit_method="OLS").fit(data.signal)
+    np.testing.assert_allclose(values(out / "fa.nii.gz"), want.fa, atol=1e-6)
+
+
+def test_bootstrap_is_as_dipys(data: Data) -> None:
+    seeds = 300
+    common = {"method": "boot", "seeds": seeds, "step_mm": 1, "min_length_mm": 0, "max_length_mm": 499}
+    ps.track(data.dwi, data.folder / "boot.trx", **common)  # type: ignore[arg-type]
+    ours = [np.asarray(line) for line in trx_file_memmap.load(str(data.folder / "boot.trx")).streamlines]
+    fa = dti.TensorModel(data.gradients, fit_method="WLS").fit(data.signal).fa
+    random = np.random.default_rng(7)
+    inside = np.argwhere(fa > 0.1)
+    at = inside[random.integers(0, len(inside), seeds)] + random.random((seeds, 3)) - 0.5
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = OpdtModel(data.gradients, sh_order_max=4, smooth=0.006, min_signal=1)
+        getter = BootDirectionGetter.from_data(
+            data.signal, model, max_angle=60, sphere=default_sphere, relative_peak_threshold=0.25,
+            min_separation_angle=45, sh_order=4,
+        )  # fmt: skip
+        lines = [
+            line
+            for line in LocalTracking(
+                getter, ThresholdStoppingCriterion(fa, 0.1), at, np.eye(4), step_size=0.5, random_seed=1
+            )
+            if len(line) > 0
+        ]
+    assert len(ours) == pytest.approx(len(lines), rel=0.1)
+    assert np.mean([len(line) for line in ours]) == pytest.approx(np.mean([len(line) for line in lines]), rel=0.1)
+
+
+@pytest.mark.parametrize("method", ["boot", "ptt", "closest"])
+def test_every_method_gives_a_file(data: Data, method: str) -> None:
+    out = data.folder / f"{method}_any.trx"
+    summary = ps.track(data.dwi, out, method=method, seeds=200, substeps=5)  # type: ignore[arg-type]
+    assert summary.streamlines > 20
+    lines = [np.asarray(line) for line in trx_file_memmap.load(str(out)).streamlines]
+    assert sum(map(len, lines)) == summary.points
+    steps = np.concatenate([np.linalg.norm(np.diff(line, axis=0), axis=1) for line in lines])
+    assert steps.max() < 1.001
+    assert steps.min() > (0.9 if method == "ptt" else 0.999)  # chords of arcs
+
+
 def points_of(path: pathlib.Path) -> list[np.ndarray]:
     return [np.asarray(line) for line in nib.streamlines.load(path).streamlines]
 
@@ -192,6 +252,74 @@ def test_streamlines_are_as_dipys(data: Data, method: str) -> None:
     )
     correlation = np.corrcoef(density(ours, data).ravel(), density(lines, data).ravel())[0, 1]
     assert correlation > 0.97  # two runs of DIPY with other seeds: 0.978
+
+
+def test_streamlines_in_memory_are_those_of_the_file(data: Data, tmp_path: pathlib.Path) -> None:
+    ps.track(data.dwi, tmp_path / "a.trx", seeds=300, chunk_seeds=64)
+    lines = ps.track(data.dwi, seeds=300, chunk_seeds=7)
+    assert lines.summary is not None
+    assert len(lines) == lines.summary.streamlines > 100
+    lines.save(tmp_path / "b.trx")
+    assert (tmp_path / "a.trx").read_bytes() == (tmp_path / "b.trx").read_bytes()
+    with pytest.raises(FileExistsError):
+        lines.save(tmp_path / "b.trx")
+    assert np.shares_memory(lines[3], lines.points)
+    np.testing.assert_array_equal(lines[-1], list(lines)[-1])
+    some = lines[lines.length_mm > 10]
+    assert 0 < len(some) < len(lines)
+    assert all(len(line) > 10 for line in some)
+    chunks = list(ps.track_chunks(data.dwi, seeds=300, chunk_seeds=128))
+    assert len(chunks) == 3
+    np.testing.assert_array_equal(np.concatenate([chunk.points for chunk in chunks]), lines.points)
+    np.testing.assert_allclose(lines.affine, data.affine, atol=1e-5)
+    with pytest.raises(TypeError, match="no option 'seed'"):
+        ps.track(data.dwi, seed=3)  # type: ignore[call-overload]
+
+
+def test_maps_and_coefficients_are_tracked(data: Data, tmp_path: pathlib.Path) -> None:
+    direct = ps.track(data.dwi, seeds=200)
+    ps.fit_dwi(data.dwi, tmp_path / "maps", "csd")
+    again = ps.track(tmp_path / "maps", seeds=200)
+    assert len(again) == pytest.approx(len(direct), abs=5)  # coefficients went through float32
+    sh = nib.load(tmp_path / "maps" / "sh.nii.gz")
+    order = [m for degree in range(0, 9, 2) for m in range(-degree, degree + 1)]
+    first = np.cumsum([0] + [2 * degree + 1 for degree in range(0, 9, 2)])
+    turned = np.concatenate([np.arange(a, b)[::-1] for a, b in zip(first[:-1], first[1:], strict=True)])
+    assert len(order) == len(turned) == 45
+    nib.save(nib.Nifti1Image(np.asarray(sh.dataobj)[..., turned], sh.affine), tmp_path / "fod.nii.gz")
+    stop = tmp_path / "maps" / "fa.nii.gz"
+    other = ps.track(tmp_path / "fod.nii.gz", seeds=200, sh_basis="tournier07", stop=stop)
+    np.testing.assert_array_equal(other.points, again.points)
+    with pytest.raises(ValueError, match="must be said"):
+        ps.track(tmp_path / "fod.nii.gz", seeds=200, sh_basis="tournier07")
+
+
+def test_seeds_of_a_grid_and_of_a_file(data: Data, tmp_path: pathlib.Path) -> None:
+    lines = ps.track(data.dwi, seed_grid=2, min_length_mm=0)
+    assert lines.summary is not None
+    assert lines.summary.seeds == 8 * lines.summary.fitted_voxels
+    voxels = (lines.seeds - data.affine[:3, 3]) @ np.linalg.inv(data.affine[:3, :3]).T
+    np.testing.assert_allclose(abs(voxels - np.round(voxels)), 0.25, atol=1e-4)
+    np.savetxt(tmp_path / "seeds.txt", lines.seeds[:50])
+    same = ps.track(data.dwi, seeds_file=tmp_path / "seeds.txt", min_length_mm=0, method="det")
+    np.testing.assert_allclose(same.seeds, lines.seeds[:50][same.seed_index.astype(int)], atol=1e-4)
+    (tmp_path / "bad.txt").write_text("1 2 3\n4 5\n")
+    with pytest.raises(ps.MetadataError, match=r"bad\.txt.*seed 1"):
+        ps.track(data.dwi, seeds_file=tmp_path / "bad.txt")
+
+
+def test_gradients_in_other_frames(data: Data, tmp_path: pathlib.Path) -> None:
+    want = ps.track(data.dwi, seeds=100, method="det")
+    rows = np.nan_to_num(np.loadtxt(data.folder / "dwi.bvec"))
+    vectors = rows if rows.shape[1] == 3 else rows.T
+    axes = data.affine[:3, :3] / np.linalg.norm(data.affine[:3, :3], axis=0)
+    np.savetxt(tmp_path / "world.bvec", vectors @ axes.T, "%.17g")
+    world = ps.track(data.dwi, seeds=100, method="det", bvec=tmp_path / "world.bvec", gradients="world")
+    assert len(world) == pytest.approx(len(want), abs=2)
+    turned = vectors * [-1 if np.linalg.det(axes) > 0 else 1, 1, 1]
+    np.savetxt(tmp_path / "fsl.bvec", turned, "%.17g")
+    fsl = ps.track(data.dwi, seeds=100, method="det", bvec=tmp_path / "fsl.bvec", gradients="fsl")
+    np.testing.assert_array_equal(fsl.points, want.points)
 
 
 def test_mistakes_are_python_errors(data: Data, tmp_path: pathlib.Path) -> None:

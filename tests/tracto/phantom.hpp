@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct Phantom {
   std::array<double, 12> world_from_voxel = {2, 0, 0, -10, 0, 2, 0, 5, 0, 0, 2, 1};
   double b = 2000;
   int directions = 64;
+  double noise = 0;  ///< standard deviation of what is added; the signal without weighting is 1000
   /// The fibres of a voxel, each a unit vector; none: isotropic.
   std::function<std::vector<Point3>(int x, int y, int z)> fibres;
 
@@ -34,6 +36,12 @@ struct Phantom {
   [[nodiscard]] std::vector<std::int16_t> signal() const {
     const std::vector<Point3> g = gradients();
     std::vector<std::int16_t> out;
+    std::mt19937 random(1);
+    const auto normal = [&] {  // of twelve uniform numbers, the same on every machine
+      double sum = -6;
+      for (int i = 0; i < 12; ++i) sum += static_cast<double>(random()) / 4294967296.0;
+      return sum;
+    };
     for (int z = 0; z < dims[2]; ++z)
       for (int y = 0; y < dims[1]; ++y)
         for (int x = 0; x < dims[0]; ++x) {
@@ -44,6 +52,7 @@ struct Phantom {
               const double dot = d[0] * g[t][0] + d[1] * g[t][1] + d[2] * g[t][2];
               s += std::exp(-(t == 0 ? 0 : b) * (0.3e-3 + 1.4e-3 * dot * dot)) / static_cast<double>(here.size());
             }
+            if (noise > 0) s = std::max(0.0, s + noise / 1000 * normal());
             out.push_back(static_cast<std::int16_t>(std::lround(1000 * s)));
           }
         }

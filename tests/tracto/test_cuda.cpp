@@ -27,7 +27,7 @@ struct GpuTrack : ::testing::Test {
 
   std::string run(const char* name, const TrackOptions& how, Device device, TrackSummary* summary = nullptr) const {
     const std::string out = (folder / name).string();
-    const auto result = track((folder / "dwi.nii").string(), out, how, device, {});
+    const auto result = track((folder / "dwi.nii").string(), out, how, {device}, {});
     EXPECT_TRUE(result) << result.error().message();
     if (result && summary != nullptr) *summary = *result;
     std::ostringstream text;
@@ -50,6 +50,40 @@ TEST_F(GpuTrack, WritesTheBytesThatTheCpuWrites) {
     EXPECT_GT(summary.streamlines, 1000u);
     EXPECT_TRUE(cpu == gpu) << sphere << " directions: " << cpu.size() << " and " << gpu.size() << " bytes";
   }
+}
+
+TEST_F(GpuTrack, EveryMethodGivesTheBytesOfTheCpu) {
+  for (const TrackMethod method : {TrackMethod::det, TrackMethod::closest, TrackMethod::boot, TrackMethod::ptt})
+    for (const bool other : {false, true}) {
+      TrackOptions how;
+      how.method = method;
+      how.seeds = method == TrackMethod::ptt ? 100 : 500;
+      how.substeps = 5;
+      how.min_length_mm = 3;
+      how.boot_retry = other;
+      if (other) how.model = method == TrackMethod::boot ? DwiModel::csa : DwiModel::opdt;
+      how.probe_count = other ? 3 : 1;
+      how.sphere = other ? 724 : 362;
+      how.force = true;
+      TrackSummary summary;
+      const std::string cpu = run("cpu.trx", how, {}, &summary), gpu = run("gpu.trx", how, kGpu);
+      EXPECT_GT(summary.streamlines, 20u);
+      EXPECT_TRUE(cpu == gpu) << track_method_name(method) << ": " << cpu.size() << " and " << gpu.size() << " bytes";
+    }
+}
+
+TEST_F(GpuTrack, TwoContextsGiveWhatOneGives) {
+  TrackOptions how;
+  how.seeds = 2000;
+  how.chunk_seeds = 150;
+  how.min_length_mm = 3;
+  how.force = true;
+  const std::string one = run("a.trx", how, kGpu);
+  const auto two = track((folder / "dwi.nii").string(), (folder / "b.trx").string(), how, {kGpu, kGpu}, {});
+  ASSERT_TRUE(two) << two.error().message();
+  std::ostringstream text;
+  text << std::ifstream(folder / "b.trx", std::ios::binary).rdbuf();
+  EXPECT_TRUE(text.str() == one);
 }
 
 TEST_F(GpuTrack, ChunksChangeNothing) {

@@ -29,7 +29,7 @@ double tensor_signal(double b, const Direction& g, const Direction& along, doubl
   return std::exp(-b * (l2 + (l1 - l2) * dot * dot));
 }
 
-class TensorMethods : public ::testing::TestWithParam<TensorFit::Method> {};
+class TensorMethods : public ::testing::TestWithParam<TensorMethod> {};
 TEST_P(TensorMethods, FindTheTensor) {
   const Gradients g = gradients_of(30, 1000);
   const Direction along = {0.6, 0, 0.8};
@@ -44,7 +44,7 @@ TEST_P(TensorMethods, FindTheTensor) {
   EXPECT_NEAR(t.fa(), 0.79899, 1e-4);
   EXPECT_NEAR(t.md(), 2.3e-3 / 3, 1e-8);
 }
-INSTANTIATE_TEST_SUITE_P(Both, TensorMethods, ::testing::Values(TensorFit::Method::ols, TensorFit::Method::wls));
+INSTANTIATE_TEST_SUITE_P(Both, TensorMethods, ::testing::Values(TensorMethod::ols, TensorMethod::wls));
 
 TEST(Tensor, BadSignalsGiveNumbers) {
   const Gradients g = gradients_of(30, 1000);

@@ -6,60 +6,14 @@
 
 #include "device/team.hpp"
 #include "device/teams.hpp"
-#include "tracto/run/chunk.hpp"
+#include "tracto/fields.hpp"
 #include "tracto/sphere/sphere.hpp"
-#include "tracto/step/list.hpp"
 
 namespace penstock::tracto {
 namespace {
 
-/// A field of dims voxels whose amplitudes `fill(voxel, direction)` gives, 0 to 1.
-template <class Fill>
-HostField make_field(std::array<std::uint32_t, 3> dims, const Fill& fill) {
-  HostField f;
-  const auto sphere = repulsion_sphere(100);
-  const std::uint32_t n = 100, stride = 128, voxels = dims[0] * dims[1] * dims[2];
-  f.params.directions = n;
-  f.params.stride = stride;
-  f.vertices.assign(3 * stride, 0);
-  f.neighbours.assign(n * kNeighbourSlots, kNoNeighbour);
-  for (std::uint32_t i = 0; i < n; ++i) {
-    for (std::uint32_t d = 0; d < 3; ++d) f.vertices[d * stride + i] = static_cast<float>(sphere->vertices[i][d]);
-    std::copy(sphere->neighbours[i].begin(), sphere->neighbours[i].end(), f.neighbours.begin() + i * kNeighbourSlots);
-  }
-  f.pmf.assign(voxels * stride, 0);
-  for (std::uint32_t v = 0; v < voxels; ++v) {
-    f.row.push_back(static_cast<std::int32_t>(v));
-    f.scale.push_back(1.0f / 65535);
-    f.stop.push_back(1);
-    f.seed_voxels.push_back(v);
-    for (std::uint32_t i = 0; i < n; ++i)
-      f.pmf[v * stride + i] = static_cast<std::uint16_t>(std::lround(fill(v, sphere->vertices[i]) * 65535));
-  }
-  TrackParams& t = f.params;
-  for (std::size_t d = 0; d < 3; ++d) {
-    t.dims[d] = f.seed_params.dims[d] = dims[d];
-    t.step_voxel[d] = 0.5f;
-  }
-  t.cos_max_angle = std::cos(1.0f);
-  t.cos_separation = std::cos(0.7f);
-  t.pmf_threshold = 0.05f;
-  t.stop_below = 0.1f;
-  t.relative_peak = 0.25f;
-  t.max_peaks = kMaxPeaks;
-  t.max_points = 200;
-  for (std::size_t i = 0; i < 3; ++i) t.world_from_voxel[5 * i] = 1;
-  f.seed_params.voxels = voxels;
-  f.seed_params.per_voxel = 1;
-  return f;
-}
-
-double along(const Direction& v, double x, double y, double z) {
-  return std::pow(std::abs(v[0] * x + v[1] * y + v[2] * z), 8);
-}
-
 TEST(Sampling, ReproducesALinearRamp) {
-  HostField f = make_field({5, 4, 3}, [](auto, const auto&) { return 0.0; });
+  HostField f = hand_field({5, 4, 3}, [](auto, const auto&) { return 0.0; });
   for (std::uint32_t v = 0; v < 60; ++v) {
     const std::uint32_t x = v % 5, y = v / 5 % 4, z = v / 20;
     f.stop[v] = static_cast<float>(2 * x) + static_cast<float>(3 * y) - static_cast<float>(z);
@@ -75,7 +29,7 @@ TEST(Sampling, ReproducesALinearRamp) {
 }
 
 TEST(Sampling, OneVoxelThickVolumesHaveNoNeighbours) {
-  HostField f = make_field({1, 1, 1}, [](auto, const auto&) { return 1.0; });
+  HostField f = hand_field({1, 1, 1}, [](auto, const auto&) { return 1.0; });
   const Corners c = corners_of(f.params, {0.3f, -0.2f, 0.4f});
   for (const std::uint32_t voxel : c.voxel) EXPECT_EQ(voxel, 0u);
   EXPECT_NEAR(sample_map(f.stop.data(), c), 1, 1e-6);
@@ -83,10 +37,10 @@ TEST(Sampling, OneVoxelThickVolumesHaveNoNeighbours) {
 
 TEST(Peaks, OfACrossingAreTwoStrongestFirst) {
   const HostField f =
-      make_field({2, 2, 2}, [](auto, const Direction& v) { return 0.6 * along(v, 1, 0, 0) + 0.9 * along(v, 0, 0, 1); });
+      hand_field({2, 2, 2}, [](auto, const Direction& v) { return 0.6 * along(v, 1, 0, 0) + 0.9 * along(v, 0, 0, 1); });
   StepScratch<> scratch;
   const Peaks p =
-      ProbStep::start(HostTeam<32>(), f.params, f.buffers(), corners_of(f.params, {0.5f, 0.5f, 0.5f}), scratch);
+      ProbStep::start(HostTeam<32>(), f.params, f.buffers(), corners_of(f.params, {0.5f, 0.5f, 0.5f}), scratch, {});
   ASSERT_EQ(p.count, 2u);
   EXPECT_GT(absolute(vertex(f.params, f.buffers(), p.direction[0]).z), 0.97f);
   EXPECT_GT(absolute(vertex(f.params, f.buffers(), p.direction[1]).x), 0.97f);
@@ -94,17 +48,17 @@ TEST(Peaks, OfACrossingAreTwoStrongestFirst) {
 
 TEST(Peaks, OfAPlateauAndOfNothingAreNone) {
   for (const double level : {0.0, 0.5}) {
-    const HostField f = make_field({2, 2, 2}, [&](auto, const Direction&) { return level; });
+    const HostField f = hand_field({2, 2, 2}, [&](auto, const Direction&) { return level; });
     StepScratch<> scratch;
     const Peaks p =
-        ProbStep::start(HostTeam<32>(), f.params, f.buffers(), corners_of(f.params, {0.5f, 0.5f, 0.5f}), scratch);
+        ProbStep::start(HostTeam<32>(), f.params, f.buffers(), corners_of(f.params, {0.5f, 0.5f, 0.5f}), scratch, {});
     EXPECT_EQ(p.count, 0u) << level;
   }
 }
 
 // Chi-square of a million draws against the weights, and never a direction outside of the cone.
 TEST(ProbStep, DrawsByTheAmplitudesWithinTheCone) {
-  const HostField f = make_field({2, 2, 2}, [](auto, const Direction& v) { return 0.2 + 0.8 * along(v, 1, 0, 0); });
+  const HostField f = hand_field({2, 2, 2}, [](auto, const Direction& v) { return 0.2 + 0.8 * along(v, 1, 0, 0); });
   const Corners c = corners_of(f.params, {0.5f, 0.5f, 0.5f});
   const HostTeam<32> team;
   StepScratch<> scratch;
@@ -114,7 +68,7 @@ TEST(ProbStep, DrawsByTheAmplitudesWithinTheCone) {
   for (int i = 0; i < kDraws; ++i) {
     Vec3 d = last;
     const DrawKey key = {{1, 2}, static_cast<std::uint64_t>(i), 0, 0};
-    ASSERT_TRUE(ProbStep::next(team, f.params, f.buffers(), c, scratch, key, 0, d));
+    ASSERT_TRUE(ProbStep::next(team, f.params, f.buffers(), c, scratch, key, 0, {}, d));
     ASSERT_GE(dot(d, last), f.params.cos_max_angle);
     for (std::uint32_t k = 0; k < f.params.directions; ++k)
       if (absolute(dot(vertex(f.params, f.buffers(), k), d)) > 0.9999f) ++counts[k];
@@ -136,39 +90,45 @@ TEST(ProbStep, DrawsByTheAmplitudesWithinTheCone) {
 TEST(Choose, NeverTakesWeightZeroAndEndsWhereAllAreZero) {
   const HostTeam<32> team;
   std::uint32_t weight[100] = {};
-  EXPECT_EQ(ProbStep::choose(team, weight, 100, 0xffffffffu), 100u);
+  EXPECT_EQ(choose(team, weight, 100, 0xffffffffu), 100u);
   weight[37] = 5;
   weight[99] = 1;
-  EXPECT_EQ(ProbStep::choose(team, weight, 100, 0), 37u);
-  EXPECT_EQ(ProbStep::choose(team, weight, 100, 0xffffffffu), 99u);
+  EXPECT_EQ(choose(team, weight, 100, 0), 37u);
+  EXPECT_EQ(choose(team, weight, 100, 0xffffffffu), 99u);
 }
+
+constexpr Vec3 kSeed = {3.2f, 5.1f, 2.9f};
+constexpr DrawKey kKey = {{7, 0}, 42, 0, 0}, kBegin = {{7, 0}, 42, 0, kBeginHalf};
 
 template <class Step, class Team>
 Followed follow_with(const Team& team, const HostField& f, std::vector<Vec3>& slot) {
-  StepScratch<> scratch;
-  const Vec3 seed = {3.2f, 3.1f, 2.9f};
-  const Corners c = corners_of(f.params, seed);
-  const DrawKey key = {{7, 0}, 42, 0, 0};
+  typename Step::template ScratchOf<kMaxAmplitudes> scratch;
+  const Corners c = corners_of(f.params, kSeed);
   slot.assign(f.params.max_points, {});
-  const Peaks p = Step::start(team, f.params, f.buffers(), c, scratch);
-  return follow<Step>(team, f.params, f.buffers(), scratch, key, seed, c, vertex(f.params, f.buffers(), p.direction[0]),
-                      slot.data());
+  const Peaks p = Step::start(team, f.params, f.buffers(), c, scratch, kBegin);
+  return follow<Step>(team, f.params, f.buffers(), scratch, kKey, kSeed, c,
+                      vertex(f.params, f.buffers(), p.direction[0]), slot.data());
 }
 
-HostField waves() {
-  return make_field({8, 8, 8}, [](std::uint32_t v, const Direction& d) {
-    const double a = 0.2 * (v % 8);
-    return 0.1 + 0.8 * along(d, std::cos(a), std::sin(a), 0);
-  });
+/// A field that the step samples.
+template <class Step>
+HostField field_of() {
+  TrackOptions how;
+  how.sphere = 100;
+  how.max_length_mm = 40;
+  how.substeps = 3;
+  if (std::is_same_v<Step, BootStep>) how.method = TrackMethod::boot;
+  if (std::is_same_v<Step, PttStep>) how.method = TrackMethod::ptt;
+  return how.method == TrackMethod::prob ? waves() : phantom_field(PhantomData(), how);
 }
 
 template <class Step>
 class EveryStep : public ::testing::Test {};
-using AllSteps = ::testing::Types<ProbStep, DetStep, ClosestStep>;
+using AllSteps = ::testing::Types<ProbStep, DetStep, ClosestStep, BootStep, PttStep>;
 TYPED_TEST_SUITE(EveryStep, AllSteps);
 
 TYPED_TEST(EveryStep, GivesTheSameBitsOnEveryExecutor) {
-  const HostField f = waves();
+  const HostField f = field_of<TypeParam>();
   std::vector<Vec3> want, got;
   const Followed a = follow_with<TypeParam>(HostTeam<32>(), f, want);
   EXPECT_GT(a.forward + a.backward, 5u);
@@ -181,18 +141,17 @@ TYPED_TEST(EveryStep, GivesTheSameBitsOnEveryExecutor) {
 }
 
 TYPED_TEST(EveryStep, KeepsFibresTogether) {
-  const HostField f = waves();
+  const HostField f = field_of<TypeParam>();
   std::vector<Vec3> want, slot(f.params.max_points);
   const Followed a = follow_with<TypeParam>(HostTeam<32>(), f, want);
   const auto warp = std::make_unique<FiberWarp<32>>();
-  StepScratch<> scratch;
+  typename TypeParam::template ScratchOf<kMaxAmplitudes> scratch;
   Followed b = {};
   const std::string problem = warp->run([&](auto& fibre) {
     const FiberTeam<32> team(fibre);
-    const Vec3 seed = {3.2f, 3.1f, 2.9f};
-    const Corners c = corners_of(f.params, seed);
-    const Peaks p = TypeParam::start(team, f.params, f.buffers(), c, scratch);
-    const Followed mine = follow<TypeParam>(team, f.params, f.buffers(), scratch, DrawKey{{7, 0}, 42, 0, 0}, seed, c,
+    const Corners c = corners_of(f.params, kSeed);
+    const Peaks p = TypeParam::start(team, f.params, f.buffers(), c, scratch, kBegin);
+    const Followed mine = follow<TypeParam>(team, f.params, f.buffers(), scratch, kKey, kSeed, c,
                                             vertex(f.params, f.buffers(), p.direction[0]), slot.data());
     if (fibre.lane() == 0) b = mine;
   });
@@ -204,33 +163,33 @@ TYPED_TEST(EveryStep, KeepsFibresTogether) {
 
 TEST(DetStep, TakesTheStrongestWithinTheAngle) {
   const HostField f =
-      make_field({2, 2, 2}, [](auto, const Direction& v) { return 0.5 * along(v, 1, 0, 0) + 0.9 * along(v, 0, 0, 1); });
+      hand_field({2, 2, 2}, [](auto, const Direction& v) { return 0.5 * along(v, 1, 0, 0) + 0.9 * along(v, 0, 0, 1); });
   const Corners c = corners_of(f.params, {0.5f, 0.5f, 0.5f});
   StepScratch<> scratch;
   Vec3 last = {-1, 0, 0};
   HostField narrow = f;
   narrow.params.cos_max_angle = 0.7f;
-  ASSERT_TRUE(DetStep::next(HostTeam<32>(), narrow.params, f.buffers(), c, scratch, {}, 0, last));
+  ASSERT_TRUE(DetStep::next(HostTeam<32>(), narrow.params, f.buffers(), c, scratch, {}, 0, {}, last));
   EXPECT_LT(last.x, -0.97f);
   narrow.params.cos_max_angle = 0;
-  ASSERT_TRUE(DetStep::next(HostTeam<32>(), narrow.params, f.buffers(), c, scratch, {}, 0, last));
+  ASSERT_TRUE(DetStep::next(HostTeam<32>(), narrow.params, f.buffers(), c, scratch, {}, 0, {}, last));
   EXPECT_GT(absolute(last.z), 0.97f);
 }
 
 TEST(ClosestStep, TakesTheClosestPeakOrNone) {
   const HostField f =
-      make_field({2, 2, 2}, [](auto, const Direction& v) { return 0.5 * along(v, 1, 0, 0) + 0.9 * along(v, 0, 0, 1); });
+      hand_field({2, 2, 2}, [](auto, const Direction& v) { return 0.5 * along(v, 1, 0, 0) + 0.9 * along(v, 0, 0, 1); });
   const Corners c = corners_of(f.params, {0.5f, 0.5f, 0.5f});
   StepScratch<> scratch;
   Vec3 last = {0.8f, 0, 0.6f};
-  ASSERT_TRUE(ClosestStep::next(HostTeam<32>(), f.params, f.buffers(), c, scratch, {}, 0, last));
+  ASSERT_TRUE(ClosestStep::next(HostTeam<32>(), f.params, f.buffers(), c, scratch, {}, 0, {}, last));
   EXPECT_GT(last.x, 0.97f);
   last = {0, 1, 0};
-  EXPECT_FALSE(ClosestStep::next(HostTeam<32>(), f.params, f.buffers(), c, scratch, {}, 0, last));
+  EXPECT_FALSE(ClosestStep::next(HostTeam<32>(), f.params, f.buffers(), c, scratch, {}, 0, {}, last));
 }
 
 TEST(Follow, AStraightFieldGivesAStraightLineToTheBorder) {
-  HostField f = make_field({9, 3, 3}, [](auto, const Direction&) { return 0.0; });
+  HostField f = hand_field({9, 3, 3}, [](auto, const Direction&) { return 0.0; });
   f.vertices[0] = 1;  // direction 0 is x; it alone has an amplitude
   f.vertices[128] = f.vertices[256] = 0;
   for (std::uint32_t v = 0; v < 81; ++v) f.pmf[v * 128] = 65535;
@@ -253,7 +212,7 @@ TEST(Follow, AStraightFieldGivesAStraightLineToTheBorder) {
 
 // The point at which the map has fallen is not kept, and the fall is found where it is: no half voxel aside.
 TEST(Follow, EndsBeforeTheMapFalls) {
-  HostField f = make_field({9, 1, 1}, [](auto, const Direction&) { return 0.0; });
+  HostField f = hand_field({9, 1, 1}, [](auto, const Direction&) { return 0.0; });
   f.vertices[0] = 1;
   f.vertices[128] = f.vertices[256] = 0;
   for (std::uint32_t v = 0; v < 9; ++v) {

@@ -8,6 +8,8 @@
 
 #include "penstock/store.hpp"
 #include "penstock/tracto.hpp"
+#include "penstock/tractogram.hpp"
+#include "tracto/file/nifti_map.hpp"
 #include "tracto/phantom.hpp"
 
 namespace penstock {
@@ -165,6 +167,120 @@ TEST_F(Track, OptionsOutOfRangeAreNamed) {
   how = quick();
   how.max_length_mm = 1;
   says(how, "--max-length-mm 1");
+}
+
+TEST_F(Track, CancelledItKeepsWhatWasTrackedWhereAsked) {
+  TrackOptions how = quick();
+  how.chunk_seeds = 20;
+  for (const bool keep : {true, false}) {
+    how.keep_partial = keep;
+    Options options;
+    options.progress = [&](const Progress& state) {
+      EXPECT_EQ(state.total_bytes, 300u);  // seeds
+      if (state.done_bytes >= 60) options.cancel.cancel();
+    };
+    const std::string out = at(keep ? "kept.trx" : "none.trx");
+    const auto result = track(at("dwi.nii"), out, how, {}, options);
+    ASSERT_EQ(result.has_value(), keep);
+    EXPECT_EQ(fs::exists(out), keep);
+    if (!keep) continue;
+    EXPECT_TRUE(result->cancelled);
+    EXPECT_GE(result->seeds, 60u);
+    EXPECT_LT(result->seeds, 300u);
+    const auto info = tractogram_info(out, {});
+    ASSERT_TRUE(info) << info.error().message();
+    EXPECT_EQ(info->streamlines, result->streamlines);
+  }
+}
+
+TEST_F(Track, MemoryHasWhatTheFileHas) {
+  ASSERT_TRUE(run("a.trx", quick()));
+  TrackOptions how = quick();
+  how.chunk_seeds = 64;
+  auto tracking = Tracking::begin(at("dwi.nii"), how, {{}, {}}, {});
+  ASSERT_TRUE(tracking) << tracking.error().message();
+  const auto first = tracking->next({});
+  ASSERT_TRUE(first && *first);
+  const auto rest = tracking->rest({});
+  ASSERT_TRUE(rest);
+  EXPECT_FALSE(*tracking->next({}));
+  const std::string all = member("a.trx", "positions.3.float32");
+  const std::size_t head = (*first)->points.size() * 12;
+  ASSERT_EQ(head + rest->points.size() * 12, all.size());
+  EXPECT_EQ(std::memcmp((*first)->points.data(), all.data(), head), 0);
+  EXPECT_EQ(std::memcmp(rest->points.data(), all.data() + head, all.size() - head), 0);
+  EXPECT_EQ(tracking->summary().seeds, 300u);
+}
+
+TEST_F(Track, MapsThatWereFittedAreTracked) {
+  Options options;
+  const auto fitted = fit_dwi(at("dwi.nii"), at("maps"), DwiModel::csd, {}, options);
+  ASSERT_TRUE(fitted) << fitted.error().message();
+  const auto direct = run("a.trx", quick());
+  const auto again = track(at("maps"), at("b.trx"), quick(), {}, {});
+  ASSERT_TRUE(again) << again.error().message();
+  EXPECT_NEAR(static_cast<double>(again->streamlines), static_cast<double>(direct->streamlines), 10);
+  TrackOptions boot = quick();
+  boot.method = TrackMethod::boot;
+  const auto refused = track(at("maps"), at("c.trx"), boot, {}, {});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::invalid_argument);
+}
+
+TEST_F(Track, SeedsOfGridsAndFilesLieWhereTheyAreSaid) {
+  TrackOptions how = quick();
+  how.seeds = 0;
+  how.seed_grid = 2;
+  how.min_length_mm = 0;
+  const auto grid = run("grid.trx", how);
+  ASSERT_TRUE(grid) << grid.error().message();
+  EXPECT_EQ(grid->seeds, 8 * grid->fitted_voxels);
+  how.seed_grid = 0;
+  std::ofstream(at("seeds.txt")) << "1 17 6\n  3.5 17 6\n1000 0 0\n";
+  how.seeds_file = at("seeds.txt");
+  how.method = TrackMethod::det;
+  const auto listed = run("file.trx", how);
+  ASSERT_TRUE(listed) << listed.error().message();
+  EXPECT_EQ(listed->seeds, 3u);
+  const std::string seeds = member("file.trx", "dps/seed.3.float32");
+  ASSERT_GE(seeds.size(), 24u);  // the third lies outside
+  float first[3];
+  std::memcpy(first, seeds.data(), 12);
+  EXPECT_NEAR(first[0], 1, 1e-5);
+  EXPECT_NEAR(first[1], 17, 1e-5);
+  std::ofstream(at("seeds.txt")) << "1 17\n";
+  const auto bad = run("bad.trx", how);
+  ASSERT_FALSE(bad);
+  EXPECT_NE(bad.error().message().find("seeds.txt: seed 0"), std::string::npos) << bad.error().message();
+}
+
+TEST_F(Track, MapsMustBeOfTheSameGridAndHoldSomething) {
+  const auto store = open_store(folder_.string(), StoreMode::read_write).value();
+  const Affine here{{2, 0, 0, -10, 0, 2, 0, 5, 0, 0, 2, 1}};
+  Affine there = here;
+  there.rows[3] += 1;
+  const std::vector<float> ones(12 * 12 * 6, 1), none(12 * 12 * 6, 0), few(12 * 12 * 5, 1);
+  ASSERT_TRUE(tracto::write_map(*store, "good", {12, 12, 6}, 1, here, ones));
+  ASSERT_TRUE(tracto::write_map(*store, "empty", {12, 12, 6}, 1, here, none));
+  ASSERT_TRUE(tracto::write_map(*store, "shape", {12, 12, 5}, 1, here, few));
+  ASSERT_TRUE(tracto::write_map(*store, "place", {12, 12, 6}, 1, there, ones));
+  const auto with = [&](std::string TrackOptions::* field, const std::string& name) {
+    TrackOptions how = quick();
+    how.*field = at(name + ".nii.gz");
+    how.force = true;
+    return run("a.trx", how);
+  };
+  for (auto field : {&TrackOptions::mask, &TrackOptions::seed_image, &TrackOptions::stop}) {
+    EXPECT_TRUE(with(field, "good"));
+    for (const auto& [name, says] :
+         {std::pair{"empty", "empty"}, {"shape", "12 x 12 x 5"}, {"place", "lies elsewhere"}}) {
+      const auto bad = with(field, name);
+      ASSERT_FALSE(bad) << name;
+      EXPECT_EQ(bad.error().code(), ErrorCode::invalid_argument) << bad.error().message();
+      EXPECT_NE(bad.error().message().find(says), std::string::npos) << bad.error().message();
+      EXPECT_NE(bad.error().message().find(name), std::string::npos) << bad.error().message();
+    }
+  }
 }
 
 TEST_F(Track, CancelledItLeavesNothing) {

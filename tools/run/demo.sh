@@ -24,5 +24,14 @@ demo() {
   start=$SECONDS
   build/release/bin/penstock demo "$store" demo/output --force
   .venv/bin/python tools/demo_check.py "$store" demo/output
+  demo_tracks
   printf 'the demo took %s, all together %s\n' "$(took $((SECONDS - start)))" "$(took "$SECONDS")"
+}
+
+# A phantom to streamlines, and a picture of them.
+demo_tracks() {
+  logged demo-dwi .venv/bin/python tools/demo_dwi.py demo/dwi || die "the demo's diffusion volume could not be written" \
+    "The last lines above say why."
+  build/release/bin/penstock track demo/dwi/dwi.nii -o demo/output/tracks.trx --seeds 20000 --force
+  build/release/bin/penstock tracks picture demo/output/tracks.trx -o demo/output/tracks.png --force
 }

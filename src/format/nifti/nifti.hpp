@@ -12,10 +12,12 @@ inline constexpr std::uint64_t kNiftiHeaderBytes = 540;
 
 /// Whether these first bytes of a file are a NIfTI header, in either byte order.
 bool is_nifti_header(ByteView head);
-/// The volume of a single-file NIfTI (.nii) of `file_bytes` bytes at `key`: shape (x, y, z, t, ...) as NiBabel indexes
-/// it, the first dimension fastest in the file, cut into slabs.  Elements are as stored: `scl_slope` and `scl_inter`
-/// are in the attributes and not applied. Errors: invalid_metadata naming the field (sizes, offset, type, affine),
-/// unsupported (type by name, a header whose data lie in another file), corrupt_data (the file ends before its data).
+/// Whether it is one whose data lie in a file of their own (.hdr and .img).
+bool is_nifti_pair(ByteView head);
+/// The volume whose data are in the file of `file_bytes` bytes at `key`, the header's own or the .img beside: shape (x,
+/// y, z, t, ...) as NiBabel indexes it, the first dimension fastest in the file, cut into slabs.  Elements are as
+/// stored: `scl_slope` and `scl_inter` are in the attributes and not applied. Errors: invalid_metadata naming the field
+/// (sizes, offset, type, affine), unsupported (type by name), corrupt_data (the file ends before its data).
 Result<Dataset> parse_nifti(ByteView head, std::string_view key, std::uint64_t file_bytes);
 
 }  // namespace penstock

@@ -37,6 +37,8 @@ struct Header {
   std::array<double, 12> srow{};
   std::string descrip, intent_name;
   std::string_view magic;
+  /// Whether the data lie in a file of their own.
+  [[nodiscard]] bool is_pair() const { return magic[1] == 'i'; }
 };
 
 /// Reads fields at their byte positions.
@@ -246,7 +248,7 @@ std::string attributes_of(const Header& h) {
 
 /// Where the data begin.  Errors: invalid_metadata, corrupt_data.
 Result<std::uint64_t> data_offset(const Header& h, std::uint64_t data_bytes, std::uint64_t file_bytes) {
-  const double least = h.version == 1 ? kHeader1Bytes : kHeader2Bytes;
+  const double least = h.is_pair() ? 0 : h.version == 1 ? kHeader1Bytes : kHeader2Bytes;
   if (!(h.vox_offset >= least) || h.vox_offset > 0x1p53 || h.vox_offset != std::floor(h.vox_offset))
     return invalid("vox_offset", fmt::format("must be a whole number of {} or more, is {}", least, h.vox_offset));
   const auto offset = static_cast<std::uint64_t>(h.vox_offset);
@@ -279,13 +281,18 @@ bool is_nifti_header(ByteView head) {
          magic.starts_with(bytes == kHeader1Bytes ? "ni1" : "ni2");
 }
 
+bool is_nifti_pair(ByteView head) {
+  if (!is_nifti_header(head)) return false;
+  const auto [bytes, swapped] = header_bytes(head);
+  return Reader(head, swapped).magic(bytes == kHeader1Bytes ? 344 : 4)[1] == 'i';
+}
+
 Result<Dataset> parse_nifti(ByteView head, std::string_view key, std::uint64_t file_bytes) {
   if (!is_nifti_header(head)) return invalid("sizeof_hdr, magic", "no NIfTI header");
   const auto [bytes, swapped] = header_bytes(head);
   const Reader reader(head, swapped);
   Header h = bytes == kHeader1Bytes ? read_header1(reader) : read_header2(reader);
   h.swapped = swapped;
-  if (h.magic[1] == 'i') return unsupported("magic", "a header whose data lie in a file of their own (.hdr and .img)");
   Dataset dataset;
   PENSTOCK_ASSIGN(dataset.shape, shape_of(h));
   PENSTOCK_ASSIGN(dataset.dtype, dtype_of(h.datatype));

@@ -28,17 +28,19 @@ PENSTOCK_HD Vec3 vertex(const TrackParams& t, const TrackBuffers& in, std::uint3
   return {in.vertex[i], in.vertex[t.stride + i], in.vertex[2 * t.stride + i]};
 }
 
-/// Peaks of at least `relative_peak` of the strongest, `separation` apart, taken greedily from the strongest on.
+/// Peaks of at least `relative_peak` of the strongest, both counted from the weakest direction, `separation` apart,
+/// taken greedily from the strongest on.
 /// `rest`: room for `directions` numbers, shared by the team: the amplitudes of candidates.
 template <class Team>
 PENSTOCK_HD Peaks find_peaks(const Team& team, const TrackParams& t, const TrackBuffers& in, const float* amplitude,
                              float* rest) {
   Peaks peaks = {};
   team.for_each(t.directions, [&](std::uint32_t i) { rest[i] = is_peak(in, amplitude, i) ? amplitude[i] : 0.0f; });
-  const float least = t.relative_peak * team_largest(team, rest, t.directions);
+  const float weakest = team_smallest(team, amplitude, t.directions);
+  const float least = t.relative_peak * (team_largest(team, rest, t.directions) - weakest);
   while (peaks.count < t.max_peaks) {
     const float strongest = team_largest(team, rest, t.directions);
-    if (!(strongest > 0) || strongest < least) break;
+    if (!(strongest > 0) || strongest - weakest < least) break;
     const std::uint32_t chosen = lowest_equal(team, rest, t.directions, strongest);
     const Vec3 v = vertex(t, in, chosen);
     peaks.direction[peaks.count++] = static_cast<std::uint16_t>(chosen);

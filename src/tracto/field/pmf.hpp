@@ -1,5 +1,5 @@
-// The field that probabilistic tracking samples: amplitudes in the directions of a half sphere, 16 bits each, a scale
-// for each voxel; only voxels that were fitted have amplitudes.
+// The field that most methods sample: amplitudes in the directions of a half sphere, 16 bits each, a scale for each
+// voxel; only voxels that were fitted have amplitudes.  What tracking is told, whatever the method.
 #pragma once
 #include <cstdint>
 #include <type_traits>
@@ -14,12 +14,35 @@ inline constexpr std::uint32_t kMaxAmplitudes = 1024;
 inline constexpr std::uint32_t kNoNeighbour = 0xffff;
 inline constexpr std::uint32_t kNeighbourSlots = 16;
 
+/// What the bootstrap is told; the matrices are in TrackBuffers::fit, one behind the other.
+struct BootParams {
+  std::uint32_t weighted;       ///< signals of a voxel
+  std::uint32_t coefficients;   ///< spherical harmonics
+  std::uint32_t signal_stride;  ///< elements of a voxel's signals; the last is the mean unweighted one
+  std::uint32_t row_stride;     ///< of matrices whose columns have `weighted` numbers
+  std::uint32_t sh_stride;      ///< of matrices whose columns have a number for each coefficient, and one more
+  std::uint32_t is_opdt;        ///< else CSA
+  std::uint32_t retry;          ///< attempts go on until one gives a peak within the angle, not only a peak
+  float min_signal;
+};
+
+/// What parallel transport is told; lengths in mm, curvatures per mm.
+struct ProbeParams {
+  float max_curvature;
+  float step_mm;          ///< between two points at which an arc is probed
+  float radius_mm;        ///< of the circle of probes about it
+  std::uint32_t quality;  ///< points that are probed along an arc, its beginning included
+  std::uint32_t count;    ///< probes at each; 1: on the arc itself
+  float voxel_per_mm[3];
+};
+
 /// Everything that tracking is told, one flat block.  Voxel coordinates: whole numbers are centres.
 struct TrackParams {
   std::uint32_t dims[3];
   std::uint32_t directions;  ///< of the half sphere
   std::uint32_t stride;      ///< elements of a voxel's amplitudes
   float step_voxel[3];       ///< one step along each axis, in voxels
+  std::uint32_t substeps;    ///< steps between two points that are kept
   float cos_max_angle;
   float pmf_threshold;  ///< part of the largest amplitude
   float stop_below;
@@ -29,6 +52,8 @@ struct TrackParams {
   std::uint32_t max_points;  ///< of a streamline
   std::uint32_t random_seed[2];
   float world_from_voxel[12];
+  BootParams boot;
+  ProbeParams probe;
 };
 
 /// The buffers of a launch, as a list of bindings; each is flat.
@@ -39,6 +64,11 @@ struct TrackBuffers {
   const float* stop;               ///< (z, y, x): what `stop_below` is compared with
   const float* vertex;             ///< (3, stride): x of all directions, then y, then z
   const std::uint16_t* neighbour;  ///< (directions, kNeighbourSlots), filled up with kNoNeighbour
+  const float* signal;             ///< (rows, boot.signal_stride)
+  const float* fit;                ///< matrices of BootParams
+  const std::uint16_t* nearest;    ///< a direction's cell -> the nearest of the half sphere (field/nearest.hpp)
+  const float* disc;               ///< curvatures that are looked at, and their triangles (step/disc.hpp)
+  const std::uint16_t* triangle;   ///< (kDiscTriangles, 3): corners among them
 };
 
 /// The eight voxels about a point, and their parts.  Beyond the outermost centres the nearest voxel counts.
@@ -157,6 +187,20 @@ float team_largest(const HostTeam<N>&, const float* values, std::uint32_t n) {
     most = bits > most ? bits : most;
   }
   return bits_float(static_cast<std::uint32_t>(most));
+}
+
+/// Smallest of `n` numbers that are not negative; uniform.
+template <class Team>
+PENSTOCK_HD float team_smallest(const Team& team, const float* values, std::uint32_t n) {
+  auto most = team.map([&](std::uint32_t lane) {
+    std::uint32_t turned = 0;
+    for (std::uint32_t i = lane; i < n; i += Team::lanes) {
+      const std::uint32_t b = ~float_bits(values[i]);
+      turned = b > turned ? b : turned;
+    }
+    return turned;
+  });
+  return bits_float(~team.largest(most));
 }
 
 /// The lowest number below `n` whose value is `wanted`, which one has; uniform.

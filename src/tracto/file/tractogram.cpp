@@ -8,18 +8,30 @@
 
 namespace penstock::tracto {
 
-Result<std::unique_ptr<TractogramWriter>> begin_tractogram(const std::string& path, const ImageGrid& grid,
-                                                           bool replace) {
+Status check_tractogram_name(const std::string& name, bool replace) {
+  std::string path = name;
+  while (path.ends_with('/')) path.pop_back();
+  const bool as_folder = path.size() < name.size() && path.ends_with(".trx");  // NAME.trx/
   const std::string ending = std::filesystem::path(path).extension().string();
   if (ending != ".trx" && ending != ".trk" && ending != ".tck")
     return Error(ErrorCode::invalid_argument, path + ": the name must end in .trx, .trk or .tck");
   std::error_code code;
-  if (std::filesystem::is_directory(path, code)) return Error(ErrorCode::is_directory, path + ": is a directory");
+  if (!as_folder && std::filesystem::is_directory(path, code))
+    return Error(ErrorCode::is_directory, path + ": is a directory");
   if (!replace && std::filesystem::exists(path, code))
     return Error(ErrorCode::already_exists, path + ": is there already").set_hint("--force replaces it.");
-  if (ending == ".trk") return begin_trk(path, grid);
-  if (ending == ".tck") return begin_tck(path);
-  return begin_trx(path, grid);
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (!folder.empty() && !std::filesystem::is_directory(folder, code))
+    return Error(ErrorCode::not_found, path + ": there is no folder " + folder.string());
+  return {};
+}
+
+Result<std::unique_ptr<TractogramWriter>> begin_tractogram(const std::string& path, const ImageGrid& grid,
+                                                           const PerStreamline& says, bool replace) {
+  PENSTOCK_TRY(check_tractogram_name(path, replace));
+  if (path.ends_with(".trk")) return begin_trk(path, grid, says);
+  if (path.ends_with(".tck")) return begin_tck(path);
+  return begin_trx(path, grid, says);
 }
 
 }  // namespace penstock::tracto

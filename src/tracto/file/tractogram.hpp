@@ -18,7 +18,12 @@ struct ImageGrid {
   Affine world_from_voxel;
 };
 
-/// Streamlines, one behind the other.
+/// What a file says of each streamline, beside its length.
+struct PerStreamline {
+  bool seed_points = false, seed_numbers = false, reasons = false;
+};
+
+/// Streamlines, one behind the other.  What the file does not say of each is empty.
 struct StreamlineBatch {
   std::span<const std::array<float, 3>> points;  ///< world, mm
   std::span<const std::uint32_t> lengths;        ///< points of each streamline
@@ -41,10 +46,13 @@ class TractogramWriter {
   [[nodiscard]] virtual std::string_view format() const = 0;
 };
 
-/// By the name's ending: .trx, .trk or .tck.  `replace`: a file that is there.
+/// Whether a file can be made there.  Errors: invalid_argument (the ending), is_directory, already_exists, not_found
+/// (the folder).
+Status check_tractogram_name(const std::string& path, bool replace);
+/// By the name's ending: .trx, .trk or .tck.  `says`: what each batch brings.  `replace`: a file that is there.
 /// Errors: invalid_argument (another ending, a grid that the format cannot say), already_exists, permission_denied,
 /// io_error.
 Result<std::unique_ptr<TractogramWriter>> begin_tractogram(const std::string& path, const ImageGrid& grid,
-                                                           bool replace);
+                                                           const PerStreamline& says, bool replace);
 
 }  // namespace penstock::tracto

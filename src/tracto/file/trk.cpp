@@ -15,7 +15,8 @@ constexpr std::size_t kHeaderBytes = 1000;
 
 class TrkWriter final : public TractogramWriter {
  public:
-  TrkWriter(ObjectFile file, const ImageGrid& grid) : file_(std::move(file)), grid_(grid) {
+  TrkWriter(ObjectFile file, const ImageGrid& grid, bool numbered)
+      : file_(std::move(file)), grid_(grid), numbered_(numbered) {
     const auto& m = grid.world_from_voxel.rows;
     Eigen::Matrix3d rotation;
     for (int i = 0; i < 3; ++i) {
@@ -42,7 +43,7 @@ class TrkWriter final : public TractogramWriter {
         const Eigen::Vector3d voxel = voxel_from_world_ * (Eigen::Vector3d(world[0], world[1], world[2]) - origin_);
         for (int d = 0; d < 3; ++d) out.push_back(static_cast<float>((voxel[d] + 0.5) * size_[d]));
       }
-      out.push_back(static_cast<float>(batch.seed_numbers[i]));
+      if (numbered_) out.push_back(static_cast<float>(batch.seed_numbers[i]));
       out.push_back(batch.lengths_mm[i]);
     }
     count_ += batch.lengths.size();
@@ -68,9 +69,9 @@ class TrkWriter final : public TractogramWriter {
       put(6 + 2 * d, static_cast<std::int16_t>(grid_.dims[d]));
       put(12 + 4 * d, static_cast<float>(size_[static_cast<Eigen::Index>(d)]));
     }
-    put(238, std::int16_t{2});  // properties
-    std::memcpy(head_.data() + 240, "seed_index", 10);
-    std::memcpy(head_.data() + 260, "length_mm", 9);
+    put(238, std::int16_t{static_cast<std::int16_t>(numbered_ ? 2 : 1)});  // properties
+    if (numbered_) std::memcpy(head_.data() + 240, "seed_index", 10);
+    std::memcpy(head_.data() + (numbered_ ? 260 : 240), "length_mm", 9);
     for (std::size_t i = 0; i < 12; ++i) put(440 + 4 * i, static_cast<float>(grid_.world_from_voxel.rows[i]));
     put(440 + 4 * 15, 1.0f);
     const std::array<char, 3> orientation = orientation_of(grid_.world_from_voxel);
@@ -83,6 +84,7 @@ class TrkWriter final : public TractogramWriter {
 
   ObjectFile file_;
   ImageGrid grid_;
+  bool numbered_;
   Eigen::Matrix3d voxel_from_world_;
   Eigen::Vector3d origin_, size_;
   std::array<std::byte, kHeaderBytes> head_ = {};
@@ -113,12 +115,13 @@ std::array<char, 3> orientation_of(const Affine& affine) {
   return out;
 }
 
-Result<std::unique_ptr<TractogramWriter>> begin_trk(const std::string& path, const ImageGrid& grid) {
+Result<std::unique_ptr<TractogramWriter>> begin_trk(const std::string& path, const ImageGrid& grid,
+                                                    const PerStreamline& says) {
   for (const std::uint64_t extent : grid.dims)
     if (extent > 32767)
       return Error(ErrorCode::invalid_argument, path + ": TRK says no more than 32767 voxels an axis");
   PENSTOCK_ASSIGN(ObjectFile file, ObjectFile::begin(path));
-  auto writer = std::make_unique<TrkWriter>(std::move(file), grid);
+  auto writer = std::make_unique<TrkWriter>(std::move(file), grid, says.seed_numbers);
   PENSTOCK_TRY(writer->begin());
   return std::unique_ptr<TractogramWriter>(std::move(writer));
 }

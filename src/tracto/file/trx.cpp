@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <vector>
 
 #include "core/json.hpp"
+#include "penstock/store.hpp"
 #include "store/posix.hpp"
 #include "store/zip/writer.hpp"
 
@@ -38,16 +40,27 @@ struct Spool {
 
 class TrxWriter final : public TractogramWriter {
  public:
-  TrxWriter(std::string path, const ImageGrid& grid) : path_(std::move(path)), grid_(grid) {}
+  TrxWriter(std::string path, const ImageGrid& grid, const PerStreamline& says)
+      : path_(std::move(path)), grid_(grid), says_(says) {
+    while (path_.ends_with('/')) {
+      folder_ = true;
+      path_.pop_back();
+    }
+  }
 
   Status begin() {
     std::error_code code;
-    if (std::filesystem::exists(path_, code)) {
+    if (!folder_ && std::filesystem::exists(path_, code)) {
       PENSTOCK_ASSIGN(replaced_, zip::open_source(path_));
     }
-    PENSTOCK_ASSIGN(zip_, zip::Writer::begin(path_));
-    for (const char* name : {"positions.3.float32", "offsets.uint64", "dps/seed.3.float32", "dps/seed_index.uint64",
-                             "dps/length_mm.float32", "dps/reason.2.uint8"}) {
+    if (!folder_) {
+      PENSTOCK_ASSIGN(zip_, zip::Writer::begin(path_));
+    }
+    std::vector<const char*> names = {"positions.3.float32", "offsets.uint64", "dps/length_mm.float32"};
+    if (says_.seed_points) names.push_back("dps/seed.3.float32");
+    if (says_.seed_numbers) names.push_back("dps/seed_index.uint64");
+    if (says_.reasons) names.push_back("dps/reason.2.uint8");
+    for (const char* name : names) {
       members_.push_back(std::make_unique<Spool>());
       members_.back()->name = name;
       PENSTOCK_TRY(members_.back()->begin());
@@ -62,9 +75,11 @@ class TrxWriter final : public TractogramWriter {
       points_ += batch.lengths[i];
     }
     streamlines_ += batch.lengths.size();
-    const ByteView parts[] = {std::as_bytes(batch.points),      std::as_bytes(std::span(offsets)),
-                              std::as_bytes(batch.seed_points), std::as_bytes(batch.seed_numbers),
-                              std::as_bytes(batch.lengths_mm),  std::as_bytes(batch.reasons)};
+    std::vector<ByteView> parts = {std::as_bytes(batch.points), std::as_bytes(std::span(offsets)),
+                                   std::as_bytes(batch.lengths_mm)};
+    if (says_.seed_points) parts.push_back(std::as_bytes(batch.seed_points));
+    if (says_.seed_numbers) parts.push_back(std::as_bytes(batch.seed_numbers));
+    if (says_.reasons) parts.push_back(std::as_bytes(batch.reasons));
     for (std::size_t i = 0; i < members_.size(); ++i) PENSTOCK_TRY_IN(members_[i]->write(parts[i]), path_);
     return {};
   }
@@ -84,8 +99,15 @@ class TrxWriter final : public TractogramWriter {
     header["NB_VERTICES"] = points_;
     const std::uint64_t last = points_;
     PENSTOCK_TRY_IN(members_[1]->write(std::as_bytes(std::span(&last, 1))), path_);
-    zip::Members members;
     const std::string text = dump_json(header);
+    return folder_ ? finish_folder(text, check) : finish_zip(text, check);
+  }
+
+  [[nodiscard]] std::string_view format() const override { return "TRX"; }
+
+ private:
+  Status finish_zip(const std::string& text, const std::function<Status()>& check) {
+    zip::Members members;
     const ByteView bytes = as_bytes(text);
     PENSTOCK_ASSIGN(zip::Member member, zip_->append("header.json", {&bytes, 1}));
     members.emplace("header.json", member);
@@ -97,11 +119,42 @@ class TrxWriter final : public TractogramWriter {
     return zip_->finish(members, replaced_.get(), Durable::none);
   }
 
-  [[nodiscard]] std::string_view format() const override { return "TRX"; }
+  /// Under another name until all of it is there.
+  Status finish_folder(const std::string& text, const std::function<Status()>& check) {
+    namespace fs = std::filesystem;
+    const std::string part = path_ + ".penstock-" + std::to_string(::getpid()) + ".part";
+    std::error_code code;
+    const auto made = [&]() -> Status {
+      PENSTOCK_ASSIGN(const std::shared_ptr<Store> store, open_store(part, StoreMode::create));
+      PENSTOCK_TRY(store->set("header.json", as_bytes(text)));
+      for (const auto& spool : members_) PENSTOCK_TRY(copy_spool(*spool, *store, check));
+      fs::remove_all(path_, code);
+      fs::rename(part, path_, code);
+      return code ? Status(errno_error(code.value(), path_)) : Status();
+    };
+    const Status status = made();
+    if (!status) fs::remove_all(part, code);
+    return status;
+  }
+  Status copy_spool(Spool& spool, Store& store, const std::function<Status()>& check) const {
+    std::rewind(spool.file);
+    PENSTOCK_ASSIGN(const auto writer, store.writer(spool.name));
+    std::vector<std::byte> piece(std::size_t{1} << 20);
+    for (std::uint64_t left = spool.bytes; left > 0;) {
+      PENSTOCK_TRY(check());
+      const std::size_t n = std::min<std::uint64_t>(left, piece.size());
+      if (std::fread(piece.data(), 1, n, spool.file) != n)
+        return errno_error(errno, path_ + ": the temporary file of " + spool.name);
+      PENSTOCK_TRY(writer->append(ByteView(piece).first(n)));
+      left -= n;
+    }
+    return writer->commit();
+  }
 
- private:
   std::string path_;
+  bool folder_ = false;
   ImageGrid grid_;
+  PerStreamline says_;
   std::unique_ptr<zip::Writer> zip_;
   std::shared_ptr<const zip::FileSource> replaced_;
   std::vector<std::unique_ptr<Spool>> members_;
@@ -110,8 +163,9 @@ class TrxWriter final : public TractogramWriter {
 
 }  // namespace
 
-Result<std::unique_ptr<TractogramWriter>> begin_trx(const std::string& path, const ImageGrid& grid) {
-  auto writer = std::make_unique<TrxWriter>(path, grid);
+Result<std::unique_ptr<TractogramWriter>> begin_trx(const std::string& path, const ImageGrid& grid,
+                                                    const PerStreamline& says) {
+  auto writer = std::make_unique<TrxWriter>(path, grid, says);
   PENSTOCK_TRY(writer->begin());
   return std::unique_ptr<TractogramWriter>(std::move(writer));
 }

@@ -22,7 +22,7 @@ double Tensor3::fa() const {
 
 double Tensor3::md() const { return (evals[0] + evals[1] + evals[2]) / 3; }
 
-TensorFit::TensorFit(const Gradients& g, Method method) : method_(method) {
+TensorFit::TensorFit(const Gradients& g, TensorMethod method) : method_(method) {
   const auto n = static_cast<Eigen::Index>(g.size());
   design_.resize(n, 7);
   for (const double b : g.b) scale_ = std::max(scale_, b);
@@ -49,7 +49,7 @@ Tensor3 TensorFit::fit(std::span<const float> signal) const {
     log_signal[i] = std::log(s > kMinSignal ? s : kMinSignal);
   }
   Vector7 beta = inverse_ * log_signal;
-  if (method_ == Method::wls) {
+  if (method_ == TensorMethod::wls) {
     const Eigen::VectorXd weights = (2 * (design_ * beta)).array().exp();
     const Eigen::MatrixXd weighted = weights.asDiagonal() * design_;
     const Eigen::Matrix<double, 7, 7> normal = design_.transpose() * weighted;

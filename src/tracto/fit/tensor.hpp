@@ -4,6 +4,7 @@
 #include <array>
 #include <span>
 
+#include "penstock/tracto.hpp"
 #include "tracto/gradients/gradients.hpp"
 
 namespace penstock::tracto {
@@ -18,14 +19,12 @@ struct Tensor3 {
 /// Fits ln S = X beta with weights exp(2 X beta_ols), as DIPY's TensorModel does ("WLS"; Chung et al. 2006).
 class TensorFit {
  public:
-  /// What of a fit is asked for.
-  enum class Method : std::uint8_t { ols, wls };
-  explicit TensorFit(const Gradients& gradients, Method method = Method::wls);
+  explicit TensorFit(const Gradients& gradients, TensorMethod method = TensorMethod::wls);
   /// `signal`: one number for each volume; those below 1e-4, and NaN, count as 1e-4.
   [[nodiscard]] Tensor3 fit(std::span<const float> signal) const;
 
  private:
-  Method method_;
+  TensorMethod method_;
   double scale_ = 1;  ///< of b, so that the columns of the design are alike
   double min_diffusivity_ = 0;
   Eigen::MatrixXd design_;   // n x 7

@@ -120,6 +120,24 @@ Result<Gradients> make_gradients(std::string_view bval, std::string_view bvec, s
   return g;
 }
 
+void to_voxel_axes(Gradients& g, GradientFrame frame, const Affine& world_from_voxel) {
+  const auto& m = world_from_voxel.rows;
+  const double det =
+      m[0] * (m[5] * m[10] - m[6] * m[9]) - m[1] * (m[4] * m[10] - m[6] * m[8]) + m[2] * (m[4] * m[9] - m[5] * m[8]);
+  for (auto& v : g.vector) {
+    if (frame == GradientFrame::fsl && det > 0) v[0] = -v[0];
+    if (frame != GradientFrame::world) continue;
+    const std::array<double, 3> world = v;
+    double norm = 0;
+    for (std::size_t d = 0; d < 3; ++d) {
+      const double x = m[d], y = m[4 + d], z = m[8 + d], size = std::sqrt(x * x + y * y + z * z);
+      v[d] = (x * world[0] + y * world[1] + z * world[2]) / size;
+      norm += v[d] * v[d];
+    }
+    for (double& x : v) x = norm > 0 ? x / std::sqrt(norm) : 0;
+  }
+}
+
 Result<std::string> read_text(const std::string& path) {
   const auto close = [](std::FILE* file) { std::fclose(file); };
   const std::unique_ptr<std::FILE, decltype(close)> file(std::fopen(path.c_str(), "rb"), close);

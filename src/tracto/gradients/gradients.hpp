@@ -6,7 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "penstock/dataset.hpp"
 #include "penstock/error.hpp"
+#include "penstock/tracto.hpp"
 
 namespace penstock::tracto {
 
@@ -25,6 +27,8 @@ Result<std::vector<std::vector<double>>> parse_rows(std::string_view text);
 /// negative b, a vector that is not unit, nothing (un)weighted).
 Result<Gradients> make_gradients(std::string_view bval, std::string_view bvec, std::uint64_t volumes,
                                  double b0_threshold);
+/// Turns vectors that are given in `frame` into the axes of the voxels.
+void to_voxel_axes(Gradients& gradients, GradientFrame frame, const Affine& world_from_voxel);
 /// A small text file.  Errors: not_found, io_error, invalid_metadata (over 16 MiB).
 Result<std::string> read_text(const std::string& path);
 

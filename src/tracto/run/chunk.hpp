@@ -30,13 +30,19 @@ struct HostField {
   TrackParams params = {};
   SeedParams seed_params = {};
   std::uint32_t min_points = 1;
+  double step_mm = 0;  ///< between two points
   std::vector<std::int32_t> row;
   std::vector<std::uint16_t> pmf;
   std::vector<float> scale, stop, vertices;
   std::vector<std::uint16_t> neighbours;
-  std::vector<std::uint32_t> seed_voxels;
+  std::vector<float> signal, fit;  ///< boot
+  std::vector<float> disc;         ///< ptt
+  std::vector<std::uint16_t> nearest, triangle;
+  std::vector<std::uint32_t> seed_list;  ///< voxels, or places (SeedMode)
+  std::uint64_t fitted_voxels = 0;
   [[nodiscard]] TrackBuffers buffers() const {
-    return {row.data(), pmf.data(), scale.data(), stop.data(), vertices.data(), neighbours.data()};
+    return {row.data(),    pmf.data(), scale.data(),   stop.data(), vertices.data(), neighbours.data(),
+            signal.data(), fit.data(), nearest.data(), disc.data(), triangle.data()};
   }
 };
 

@@ -11,16 +11,17 @@ namespace {
 constexpr std::uint64_t kBlockSeeds = 32;  // of one task
 
 /// All streamlines of one seed, behind those of `out`.
-template <class Step>
-void track_seed(const HostField& field, std::uint64_t number, StepScratch<>& scratch, std::vector<Vec3>& slot,
+template <class Step, class Scratch>
+void track_seed(const HostField& field, std::uint64_t number, Scratch& scratch, std::vector<Vec3>& slot,
                 Streamlines& out) {
   const HostTeam<32> team;
   const TrackParams& t = field.params;
   const TrackBuffers in = field.buffers();
-  const Vec3 seed = seed_point(field.seed_params, field.seed_voxels.data(), number);
+  const Vec3 seed = seed_point(field.seed_params, field.seed_list.data(), number);
   Corners corners = {};
   if (stop_at(t, in, seed, corners) != EndReason::on) return;
-  const Peaks peaks = Step::start(team, t, in, corners, scratch);
+  const DrawKey begin = {{t.random_seed[0], t.random_seed[1]}, number, 0, kBeginHalf};
+  const Peaks peaks = Step::start(team, t, in, corners, scratch, begin);
   for (std::uint32_t p = 0; p < peaks.count; ++p) {
     const DrawKey key = {{t.random_seed[0], t.random_seed[1]}, number, p, 0};
     const Vec3 direction = vertex(t, in, peaks.direction[p]);
@@ -45,9 +46,10 @@ void track_seed(const HostField& field, std::uint64_t number, StepScratch<>& scr
 #else
 #define PENSTOCK_CLONES
 #endif
-PENSTOCK_CLONES void track_one(const HostField& field, std::uint64_t number, StepScratch<>& scratch,
-                               std::vector<Vec3>& slot, Streamlines& out) {
-  with_step(field.method, [&]<class Step>(Step) { track_seed<Step>(field, number, scratch, slot, out); });
+template <class Step, class Scratch>
+PENSTOCK_CLONES void track_one(const HostField& field, std::uint64_t number, Scratch& scratch, std::vector<Vec3>& slot,
+                               Streamlines& out) {
+  track_seed<Step>(field, number, scratch, slot, out);
 }
 
 class CpuTracker final : public Tracker {
@@ -59,11 +61,13 @@ class CpuTracker final : public Tracker {
     std::vector<Streamlines> parts(blocks);
     PENSTOCK_TRY(job.run([&] {
       return job.for_each(blocks, true, [&](std::uint64_t block) -> Status {
-        StepScratch<> scratch;
-        std::vector<Vec3> slot(field_.params.max_points);
         const std::uint64_t end = std::min(count, (block + 1) * kBlockSeeds);
-        for (std::uint64_t i = block * kBlockSeeds; i < end; ++i)
-          track_one(field_, first + i, scratch, slot, parts[block]);
+        with_step(field_.method, [&]<class Step>(Step) {
+          typename Step::template ScratchOf<kMaxAmplitudes> scratch;
+          std::vector<Vec3> slot(field_.params.max_points);
+          for (std::uint64_t i = block * kBlockSeeds; i < end; ++i)
+            track_one<Step>(field_, first + i, scratch, slot, parts[block]);
+        });
         return {};
       });
     }));

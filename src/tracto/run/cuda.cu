@@ -26,7 +26,9 @@ struct StartSeeds {
     const Vec3 seed = seed_point(seeds, seed_voxels, first + i);
     Corners corners;
     Peaks peaks = {};
-    if (stop_at(params, in, seed, corners) == EndReason::on) peaks = Step::start(team, params, in, corners, scratch);
+    const DrawKey key = {{params.random_seed[0], params.random_seed[1]}, first + i, 0, kBeginHalf};
+    if (stop_at(params, in, seed, corners) == EndReason::on)
+      peaks = Step::start(team, params, in, corners, scratch, key);
     team.each_lane([&](std::uint32_t lane) {
       if (lane == 0) out[i] = peaks;
     });
@@ -122,7 +124,12 @@ class CudaTracker final : public Tracker {
     PENSTOCK_ASSIGN(in_.stop, upload(field_.stop));
     PENSTOCK_ASSIGN(in_.vertex, upload(field_.vertices));
     PENSTOCK_ASSIGN(in_.neighbour, upload(field_.neighbours));
-    PENSTOCK_ASSIGN(seed_voxels_, upload(field_.seed_voxels));
+    PENSTOCK_ASSIGN(in_.signal, upload(field_.signal));
+    PENSTOCK_ASSIGN(in_.fit, upload(field_.fit));
+    PENSTOCK_ASSIGN(in_.nearest, upload(field_.nearest));
+    PENSTOCK_ASSIGN(in_.disc, upload(field_.disc));
+    PENSTOCK_ASSIGN(in_.triangle, upload(field_.triangle));
+    PENSTOCK_ASSIGN(seed_voxels_, upload(field_.seed_list));
     PENSTOCK_ASSIGN(next_, counter_.of<std::uint32_t>(*memory_, 1, stream_));
     return stream_.synchronize();
   }
@@ -130,8 +137,8 @@ class CudaTracker final : public Tracker {
   Result<Streamlines> chunk(Job& job, std::uint64_t first, std::uint64_t count) override {
     PENSTOCK_ASSIGN(Peaks* const peaks_device, peaks_.of<Peaks>(*memory_, count, stream_));
     PENSTOCK_TRY(with_step(field_.method, [&]<class Step>(Step) {
-      return launch(static_cast<std::uint32_t>(count),
-                    StartSeeds<Step>{field_.params, field_.seed_params, in_, seed_voxels_, first, peaks_device});
+      return launch<Step>(static_cast<std::uint32_t>(count),
+                          StartSeeds<Step>{field_.params, field_.seed_params, in_, seed_voxels_, first, peaks_device});
     }));
     std::vector<Peaks> peaks(count);
     PENSTOCK_TRY(download(peaks.data(), peaks_device, count));
@@ -165,11 +172,11 @@ class CudaTracker final : public Tracker {
     PENSTOCK_TRY(copy_async(to, {}, from, device_, n * sizeof(T), stream_));
     return stream_.synchronize();
   }
-  template <class F>
+  template <class Step, class F>
   Status launch(std::uint32_t n, const F& f) {
     if (field_.params.directions <= kSmallDirections)
-      return launch_teams_cuda<StepScratch<kSmallDirections>>(stream_, n, next_, f);
-    return launch_teams_cuda<StepScratch<>>(stream_, n, next_, f);
+      return launch_teams_cuda<typename Step::template ScratchOf<kSmallDirections>>(stream_, n, next_, f);
+    return launch_teams_cuda<typename Step::template ScratchOf<kMaxAmplitudes>>(stream_, n, next_, f);
   }
 
   /// Tracks tasks and appends those that are long enough.
@@ -180,8 +187,8 @@ class CudaTracker final : public Tracker {
     PENSTOCK_ASSIGN(Followed* const followed_device, followed_.of<Followed>(*memory_, n, stream_));
     PENSTOCK_TRY(copy_async(tasks_device, device_, tasks.data(), {}, tasks.size_bytes(), stream_));
     PENSTOCK_TRY(with_step(field_.method, [&]<class Step>(Step) {
-      return launch(n, FollowTasks<Step>{field_.params, field_.seed_params, in_, seed_voxels_, first, tasks_device,
-                                         slots, followed_device});
+      return launch<Step>(n, FollowTasks<Step>{field_.params, field_.seed_params, in_, seed_voxels_, first,
+                                               tasks_device, slots, followed_device});
     }));
     std::vector<Followed> followed(n);
     PENSTOCK_TRY(download(followed.data(), followed_device, n));

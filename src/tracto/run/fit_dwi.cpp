@@ -24,10 +24,10 @@ struct TensorMaps {
   std::vector<float> fa, md, evals, evecs;
 };
 
-Result<TensorMaps> tensor_maps(Job& job, const Volume& v, const Gradients& g) {
+Result<TensorMaps> tensor_maps(Job& job, const Volume& v, const Gradients& g, TensorMethod method) {
   const std::uint64_t n = v.voxels();
   TensorMaps maps{std::vector<float>(n), std::vector<float>(n), std::vector<float>(3 * n), std::vector<float>(9 * n)};
-  const TensorFit fit(g);
+  const TensorFit fit(g, method);
   PENSTOCK_TRY(job.run([&] {
     return job.for_each(div_up(n, kBlockVoxels), true, [&](std::uint64_t block) -> Status {
       for (std::uint64_t i = block * kBlockVoxels; i < std::min(n, (block + 1) * kBlockVoxels); ++i) {
@@ -46,32 +46,38 @@ Result<TensorMaps> tensor_maps(Job& job, const Volume& v, const Gradients& g) {
   return maps;
 }
 
-Status write_csd(Job& job, Store& store, const Volume& v, const Gradients& g, const TrackOptions& how,
-                 TrackSummary& summary) {
-  PENSTOCK_ASSIGN(const std::vector<float> fa, fit_fa(job, v, g));
-  PENSTOCK_ASSIGN(const FibreResponse response, fit_response(v, g, how));
-  PENSTOCK_ASSIGN(const CsdPlan plan, plan_csd(g, how));
-  PENSTOCK_ASSIGN(const CsdFit csd, make_csd(g, plan, response));
+Status write_sh(Job& job, Store& store, const Volume& v, const Gradients& g, DwiModel model, const TrackOptions& how,
+                TrackSummary& summary) {
+  PENSTOCK_ASSIGN(const std::vector<float> fa, fit_fa(job, v, g, how.fit));
+  FibreResponse response;
+  if (model == DwiModel::csd) {
+    PENSTOCK_ASSIGN(response, fit_response(v, g, how));
+  }
+  PENSTOCK_ASSIGN(const ModelPlan plan, plan_model(g, how, model));
+  PENSTOCK_ASSIGN(const VoxelFit fit, make_voxel_fit(g, plan, response, how));
   std::vector<std::uint32_t> voxels;
   for (std::uint64_t i = 0; i < v.voxels(); ++i)
     if (fa[i] > static_cast<float>(how.stop_below)) voxels.push_back(static_cast<std::uint32_t>(i));
   const std::uint64_t n = v.voxels(), coefficients = sh_count(plan.order);
   std::vector<float> sh(n * coefficients);
-  PENSTOCK_TRY(for_each_csd(job, v, plan, csd, voxels, [&](std::uint64_t r, const Eigen::VectorXd& f) {
-    for (std::uint64_t c = 0; c < coefficients; ++c)
-      sh[c * n + voxels[r]] = static_cast<float>(f[static_cast<Eigen::Index>(c)]);
-  }));
+  PENSTOCK_TRY(
+      for_each_fit(job, v, g, plan, fit, how.min_signal, voxels, [&](std::uint64_t r, const Eigen::VectorXd& f) {
+        for (std::uint64_t c = 0; c < coefficients; ++c)
+          sh[c * n + voxels[r]] = static_cast<float>(f[static_cast<Eigen::Index>(c)]);
+      }));
   PENSTOCK_TRY(write_map(store, "fa", v.dims, 1, v.world_from_voxel, fa));
   PENSTOCK_TRY(write_map(store, "sh", v.dims, coefficients, v.world_from_voxel, sh));
-  Json json = Json::object();
-  json["evals"] = response.evals;
-  json["s0"] = response.s0;
-  json["voxels"] = response.voxels;
-  const std::string text = dump_json(json, 2) + "\n";
-  PENSTOCK_TRY(store.set("response.json", as_bytes(text)));
-  std::copy(response.evals.begin(), response.evals.end(), summary.response_evals);
-  summary.response_s0 = response.s0;
-  summary.response_voxels = response.voxels;
+  if (model == DwiModel::csd) {
+    Json json = Json::object();
+    json["evals"] = response.evals;
+    json["s0"] = response.s0;
+    json["voxels"] = response.voxels;
+    const std::string text = dump_json(json, 2) + "\n";
+    PENSTOCK_TRY(store.set("response.json", as_bytes(text)));
+    std::copy(response.evals.begin(), response.evals.end(), summary.response_evals);
+    summary.response_s0 = response.s0;
+    summary.response_voxels = response.voxels;
+  }
   summary.fitted_voxels = voxels.size();
   summary.report.note = fmt::format("{}; order {}", plan.reason, plan.order);
   return {};
@@ -85,7 +91,7 @@ Result<TrackSummary> run(const std::string& dwi, const std::string& out, DwiMode
   Options quiet = options;
   quiet.progress = nullptr;
   PENSTOCK_ASSIGN(const Volume volume, load_volume(dwi, quiet));
-  PENSTOCK_ASSIGN(const Gradients gradients, load_gradients(dwi, how, volume.volumes));
+  PENSTOCK_ASSIGN(const Gradients gradients, load_gradients(dwi, how, volume));
   PENSTOCK_ASSIGN(const std::shared_ptr<Store> store, open_store(out, StoreMode::create));
   if (!how.force)
     for (const char* name : {"fa.nii.gz", "sh.nii.gz"}) {
@@ -97,10 +103,10 @@ Result<TrackSummary> run(const std::string& dwi, const std::string& out, DwiMode
   Job job(quiet, "fit", 0, plan.threads);
   TrackSummary summary;
   summary.voxels = volume.voxels();
-  if (model == DwiModel::csd) {
-    PENSTOCK_TRY(write_csd(job, *store, volume, gradients, how, summary));
+  if (model != DwiModel::dti) {
+    PENSTOCK_TRY(write_sh(job, *store, volume, gradients, model, how, summary));
   } else {
-    PENSTOCK_ASSIGN(const TensorMaps maps, tensor_maps(job, volume, gradients));
+    PENSTOCK_ASSIGN(const TensorMaps maps, tensor_maps(job, volume, gradients, how.fit));
     summary.fitted_voxels = volume.voxels();
     PENSTOCK_TRY(write_map(*store, "fa", volume.dims, 1, volume.world_from_voxel, maps.fa));
     PENSTOCK_TRY(write_map(*store, "md", volume.dims, 1, volume.world_from_voxel, maps.md));

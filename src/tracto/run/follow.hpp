@@ -16,25 +16,27 @@ struct Followed {
 /// Follows one half from `p`, whose corners are given; `store(i, point)` takes point i, from 0 on.
 template <class Step, class Team, class Scratch, class Store>
 PENSTOCK_HD std::uint32_t follow_half(const Team& team, const TrackParams& t, const TrackBuffers& in, Scratch& scratch,
-                                      const DrawKey& key, Vec3 p, Corners corners, Vec3 direction, std::uint32_t most,
-                                      EndReason& reason, const Store& store) {
-  std::uint32_t n = 0;
+                                      const DrawKey& key, Vec3 p, Corners corners, typename Step::Heading heading,
+                                      std::uint32_t most, EndReason& reason, const Store& store) {
+  std::uint32_t n = 0, since = 0;
   reason = EndReason::max_length;
-  while (n < most) {
-    if (!Step::next(team, t, in, corners, scratch, key, n, direction)) {
+  for (std::uint32_t step = 0; n < most; ++step) {
+    if (!Step::next(team, t, in, corners, scratch, key, step, p, heading)) {
       reason = EndReason::no_direction;
       break;
     }
-    p.x += direction.x * t.step_voxel[0];
-    p.y += direction.y * t.step_voxel[1];
-    p.z += direction.z * t.step_voxel[2];
+    const Vec3 moved = Step::displacement(heading);
+    p.x += moved.x * t.step_voxel[0];
+    p.y += moved.y * t.step_voxel[1];
+    p.z += moved.z * t.step_voxel[2];
     const EndReason stop = stop_at(t, in, p, corners);
     if (stop != EndReason::on) {
       reason = stop;
       break;
     }
-    store(n, p);
-    ++n;
+    if (++since < t.substeps) continue;
+    since = 0;
+    store(n++, p);
   }
   return n;
 }
@@ -43,21 +45,24 @@ PENSTOCK_HD std::uint32_t follow_half(const Team& team, const TrackParams& t, co
 template <class Step, class Team, class Scratch>
 PENSTOCK_HD Followed follow(const Team& team, const TrackParams& t, const TrackBuffers& in, Scratch& scratch,
                             DrawKey key, const Vec3& seed, const Corners& corners, const Vec3& direction, Vec3* slot) {
-  Followed out = {};
-  EndReason reason;
+  Followed out = {1, 0, {}};
+  EndReason reason = EndReason::no_direction;
   const auto put = [&](std::uint32_t at, const Vec3& p) {
     team.each_lane([&](std::uint32_t lane) {
       if (lane == 0) slot[at] = p;
     });
   };
   put(0, seed);
+  out.reason[0] = out.reason[1] = static_cast<std::uint8_t>(reason);
+  typename Step::Heading heading = {};
+  if (!Step::begin(team, t, in, scratch, key, seed, direction, heading)) return out;
   key.half = 0;
-  out.forward = 1 + follow_half<Step>(team, t, in, scratch, key, seed, corners, direction, t.max_points - 1, reason,
-                                      [&](std::uint32_t i, const Vec3& p) { put(1 + i, p); });
+  out.forward += follow_half<Step>(team, t, in, scratch, key, seed, corners, heading, t.max_points - 1, reason,
+                                   [&](std::uint32_t i, const Vec3& p) { put(1 + i, p); });
   out.reason[1] = static_cast<std::uint8_t>(reason);
   key.half = 1;
   out.backward =
-      follow_half<Step>(team, t, in, scratch, key, seed, corners, negated(direction), t.max_points - out.forward,
+      follow_half<Step>(team, t, in, scratch, key, seed, corners, Step::turned(heading), t.max_points - out.forward,
                         reason, [&](std::uint32_t i, const Vec3& p) { put(t.max_points - 1 - i, p); });
   out.reason[0] = static_cast<std::uint8_t>(reason);
   return out;

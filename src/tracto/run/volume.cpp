@@ -11,12 +11,12 @@
 #include "core/json.hpp"
 #include "format/nifti/nifti.hpp"
 #include "penstock/array.hpp"
+#include "tracto/file/grid_check.hpp"
 #include "tracto/run/gunzip.hpp"
 
 namespace penstock::tracto {
 namespace {
 
-constexpr std::uint64_t kMaxExtent = 32767;  // what TRX and TRK can say of a grid
 constexpr std::uint64_t kMaxVolumes = 65536;
 constexpr std::uint64_t kMaxVoxels = 0x7fffffff;
 
@@ -71,6 +71,25 @@ void place(const DType& dtype, const std::byte* from, const Scaling& s, std::uin
 /// What is wanted: a volume for each gradient, or one number for each voxel.
 enum class Want : std::uint8_t { volumes, map };
 
+/// Extents and transformation, checked.
+Result<ImageGrid> grid_of(const Dataset& dataset) {
+  ImageGrid grid;
+  if (dataset.rank() < 3)
+    return Error(ErrorCode::invalid_metadata,
+                 fmt::format("an image has 3 dimensions or more; this has the shape {}", to_string(dataset.shape)));
+  std::copy_n(dataset.shape.begin(), 3, grid.dims.begin());
+  if (dataset.world_from_voxel) {
+    grid.world_from_voxel = *dataset.world_from_voxel;
+  } else {
+    for (std::size_t d = 0; d < 3 && d < dataset.dims.size(); ++d) {
+      grid.world_from_voxel.rows[5 * d] = dataset.dims[d].scale.value_or(1);
+      grid.world_from_voxel.rows[4 * d + 3] = dataset.dims[d].offset.value_or(0);
+    }
+  }
+  PENSTOCK_TRY(check_grid(grid));
+  return grid;
+}
+
 /// Extents, checked, and memory for the data.
 Result<Volume> prepare(const Dataset& dataset, Want want) {
   Volume v;
@@ -82,47 +101,39 @@ Result<Volume> prepare(const Dataset& dataset, Want want) {
     return Error(ErrorCode::invalid_metadata,
                  fmt::format("a diffusion volume has 4 dimensions (x, y, z, volumes); this has {} {}", dataset.rank(),
                              to_string(dataset.shape)));
-  std::copy_n(dataset.shape.begin(), 3, v.dims.begin());
+  PENSTOCK_ASSIGN(const ImageGrid grid, grid_of(dataset));
+  v.dims = grid.dims;
+  v.world_from_voxel = grid.world_from_voxel;
   v.volumes = map ? 1 : dataset.shape[3];
-  for (const std::uint64_t extent : v.dims)
-    if (extent == 0 || extent > kMaxExtent)
-      return Error(ErrorCode::invalid_metadata,
-                   fmt::format("extents {}: must be from 1 to {}", to_string(dataset.shape), kMaxExtent));
   if (v.volumes == 0 || v.volumes > kMaxVolumes || v.voxels() > kMaxVoxels)
     return Error(ErrorCode::invalid_metadata, fmt::format("{} is too large", to_string(dataset.shape)));
   PENSTOCK_TRY(with_type(dataset.dtype, [](auto) -> Status { return {}; }));
-  if (dataset.world_from_voxel) {
-    v.world_from_voxel = *dataset.world_from_voxel;
-  } else {
-    for (std::size_t d = 0; d < 3 && d < dataset.dims.size(); ++d) {
-      v.world_from_voxel.rows[5 * d] = dataset.dims[d].scale.value_or(1);
-      v.world_from_voxel.rows[4 * d + 3] = dataset.dims[d].offset.value_or(0);
-    }
-  }
-  const auto& m = v.world_from_voxel.rows;
-  const double det =
-      m[0] * (m[5] * m[10] - m[6] * m[9]) - m[1] * (m[4] * m[10] - m[6] * m[8]) + m[2] * (m[4] * m[9] - m[5] * m[8]);
-  if (!std::isfinite(det) || std::abs(det) < 1e-12)
-    return Error(ErrorCode::invalid_metadata, "the transformation to the world has no inverse");
   v.data.resize(v.voxels() * v.volumes);
   return v;
+}
+
+/// The header of a gzip file, which is then read up to `have` bytes.
+Result<Dataset> gzip_header(GunzipFile& file, const std::string& path, std::uint64_t& have) {
+  Bytes head;
+  constexpr std::size_t kFirst = 348;
+  PENSTOCK_TRY(head.resize(kFirst));
+  PENSTOCK_TRY(file.read(head.span()));
+  std::int32_t size = 0;
+  std::memcpy(&size, head.data(), sizeof size);
+  have = kFirst;
+  if (size == 540 || size == 0x1c020000) {  // version 2, in either byte order
+    have = kNiftiHeaderBytes;
+    PENSTOCK_TRY(head.resize(have));
+    PENSTOCK_TRY(file.read(head.span().subspan(kFirst)));
+  }
+  return parse_nifti(head, path, ~std::uint64_t{0});
 }
 
 Result<Volume> load_gzip(const std::string& path, Want want, const Options& options) {
   PENSTOCK_ASSIGN(const auto file, GunzipFile::open(path));
   Bytes head, volume;
-  constexpr std::size_t kFirst = 348;
-  PENSTOCK_TRY(head.resize(kFirst));
-  PENSTOCK_TRY(file->read(head.span()));
-  std::int32_t size = 0;
-  std::memcpy(&size, head.data(), sizeof size);
-  std::uint64_t have = kFirst;
-  if (size == 540 || size == 0x1c020000) {  // version 2, in either byte order
-    have = kNiftiHeaderBytes;
-    PENSTOCK_TRY(head.resize(have));
-    PENSTOCK_TRY(file->read(head.span().subspan(kFirst)));
-  }
-  PENSTOCK_ASSIGN(Dataset dataset, parse_nifti(head, path, ~std::uint64_t{0}));
+  std::uint64_t have = 0;
+  PENSTOCK_ASSIGN(const Dataset dataset, gzip_header(*file, path, have));
   PENSTOCK_ASSIGN(Volume v, prepare(dataset, want));
   PENSTOCK_ASSIGN(const Scaling scaling, scaling_of(dataset));
   const auto* where = std::get_if<ContiguousChunks>(&dataset.placement);
@@ -214,6 +225,24 @@ Result<std::vector<float>> load_map(const std::string& path, const Volume& of, c
   for (float& value : map.data)
     if (!std::isfinite(value)) value = 0;
   return std::move(map.data);
+}
+
+Result<ImageGrid> image_grid(const std::string& path) {
+  const auto read = [&]() -> Result<ImageGrid> {
+    if (path.ends_with(".gz")) {
+      PENSTOCK_ASSIGN(const auto file, GunzipFile::open(path));
+      std::uint64_t have = 0;
+      PENSTOCK_ASSIGN(const Dataset dataset, gzip_header(*file, path, have));
+      return grid_of(dataset);
+    }
+    PENSTOCK_ASSIGN(const Node node, open(path));
+    const auto* array = std::get_if<Array>(&node);
+    if (array == nullptr) return Error(ErrorCode::invalid_argument, "a group; an array is needed");
+    return grid_of(array->dataset());
+  };
+  Result<ImageGrid> grid = read();
+  if (!grid && grid.error().message().find(path) == std::string::npos) grid.error().add_context(path);
+  return grid;
 }
 
 std::array<std::string, 2> gradient_files(const std::string& volume) {

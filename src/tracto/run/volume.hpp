@@ -7,6 +7,7 @@
 #include "exec/job.hpp"
 #include "penstock/dataset.hpp"
 #include "penstock/options.hpp"
+#include "tracto/file/tractogram.hpp"
 
 namespace penstock::tracto {
 
@@ -29,6 +30,9 @@ Result<Volume> load_volume(const std::string& path, const Options& options);
 /// A map of one number for each voxel of `of`, (z, y, x): shape (x, y, z) or (x, y, z, 1).
 /// Errors: also invalid_argument (another shape or transformation than that of `of`).
 Result<std::vector<float>> load_map(const std::string& path, const Volume& of, const Options& options);
+
+/// Extents and transformation of an image of 3 or more dimensions.  Errors: as load_volume.
+Result<ImageGrid> image_grid(const std::string& path);
 
 /// Beside NAME.nii.gz, NAME.nii or NAME: NAME.bval, NAME.bvec; or NAME.bvals, NAME.bvecs where those are there.
 std::array<std::string, 2> gradient_files(const std::string& volume);

@@ -4,13 +4,10 @@
 #include <cstdint>
 #include <span>
 
+#include "penstock/tracto.hpp"
 #include "tracto/sphere/sphere.hpp"
 
 namespace penstock::tracto {
-
-/// Which functions, and in which order: those of Descoteaux et al. 2007 as DIPY's "legacy" has them (m < 0: cosine of
-/// |m| phi), the same with the sign of odd negative m turned, those of Tournier et al. 2007 (m and -m exchanged).
-enum class ShBasis : std::uint8_t { descoteaux07_legacy, descoteaux07, tournier07 };
 
 /// Coefficients of even degrees up to `order`.
 constexpr std::uint32_t sh_count(std::uint32_t order) { return (order + 1) * (order + 2) / 2; }

@@ -4,17 +4,11 @@
 
 namespace penstock::tracto {
 
-struct DetStep {
-  template <class Team, class Scratch>
-  PENSTOCK_HD static Peaks start(const Team& team, const TrackParams& t, const TrackBuffers& in, const Corners& c,
-                                 Scratch& scratch) {
-    return peaks_above(team, t, in, c, scratch);
-  }
-
+struct DetStep : AmplitudeStep {
   /// The direction after `last` (unit), into it; of equal ones that of the lower number.  false: there is none.
   template <class Team, class Scratch>
   PENSTOCK_HD static bool next(const Team& team, const TrackParams& t, const TrackBuffers& in, const Corners& c,
-                               Scratch& scratch, const DrawKey&, std::uint32_t, Vec3& last) {
+                               Scratch& scratch, const DrawKey&, std::uint32_t, const Vec3&, Vec3& last) {
     if (!sample_above(team, t, in, c, scratch)) return false;
     const Vec3 along = last;
     team.for_each(t.directions, [&](std::uint32_t i) {

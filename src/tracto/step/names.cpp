@@ -1,4 +1,7 @@
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -8,27 +11,73 @@
 namespace penstock {
 namespace {
 
+template <class T>
 struct Named {
   std::string_view name;
-  TrackMethod method;
+  T value;
 };
-constexpr Named kMethods[] = {
-    {"prob", TrackMethod::prob}, {"det", TrackMethod::det}, {"closest", TrackMethod::closest}};
+constexpr Named<TrackMethod> kMethods[] = {{"prob", TrackMethod::prob},
+                                           {"det", TrackMethod::det},
+                                           {"closest", TrackMethod::closest},
+                                           {"boot", TrackMethod::boot},
+                                           {"ptt", TrackMethod::ptt}};
+constexpr Named<DwiModel> kModels[] = {
+    {"dti", DwiModel::dti}, {"csd", DwiModel::csd}, {"csa", DwiModel::csa}, {"opdt", DwiModel::opdt}};
+constexpr Named<TensorMethod> kFits[] = {{"wls", TensorMethod::wls}, {"ols", TensorMethod::ols}};
+constexpr Named<GradientFrame> kFrames[] = {
+    {"voxel", GradientFrame::voxel}, {"fsl", GradientFrame::fsl}, {"world", GradientFrame::world}};
+constexpr Named<ShBasis> kBases[] = {{"descoteaux07_legacy", ShBasis::descoteaux07_legacy},
+                                     {"descoteaux07", ShBasis::descoteaux07},
+                                     {"tournier07", ShBasis::tournier07}};
+
+template <class T, std::size_t N>
+std::string_view name_of(const Named<T> (&all)[N], T value) {
+  return std::ranges::find(all, value, &Named<T>::value)->name;
+}
+
+template <class T, std::size_t N>
+Result<T> parse(const Named<T> (&all)[N], std::string_view what, std::string_view name) {
+  std::vector<std::string> known;
+  for (const Named<T>& named : all) {
+    if (named.name == name) return named.value;
+    known.emplace_back(named.name);
+  }
+  return Error(ErrorCode::invalid_argument, fmt::format("{} '{}': must be one of {}.{}", what, name,
+                                                        fmt::join(known, ", "), did_you_mean(name, known)));
+}
 
 }  // namespace
 
-std::string_view track_method_name(TrackMethod method) {
-  return std::ranges::find(kMethods, method, &Named::method)->name;
-}
+std::string_view track_method_name(TrackMethod method) { return name_of(kMethods, method); }
+Result<TrackMethod> parse_track_method(std::string_view name) { return parse(kMethods, "method", name); }
+std::string_view dwi_model_name(DwiModel model) { return name_of(kModels, model); }
+Result<DwiModel> parse_dwi_model(std::string_view name) { return parse(kModels, "model", name); }
+std::string_view tensor_method_name(TensorMethod method) { return name_of(kFits, method); }
+Result<TensorMethod> parse_tensor_method(std::string_view name) { return parse(kFits, "fit", name); }
+std::string_view gradient_frame_name(GradientFrame frame) { return name_of(kFrames, frame); }
+Result<GradientFrame> parse_gradient_frame(std::string_view name) { return parse(kFrames, "gradients", name); }
+std::string_view sh_basis_name(ShBasis basis) { return name_of(kBases, basis); }
+Result<ShBasis> parse_sh_basis(std::string_view name) { return parse(kBases, "basis", name); }
 
-Result<TrackMethod> parse_track_method(std::string_view name) {
-  std::vector<std::string> known;
-  for (const Named& named : kMethods) {
-    if (named.name == name) return named.method;
-    known.emplace_back(named.name);
+Result<std::vector<Device>> parse_devices(std::string_view text) {
+  std::vector<Device> out;
+  while (true) {
+    const std::string_view name = text.substr(0, text.find(','));
+    if (name == "cuda:all") {
+      for (const DeviceInfo& info : devices())
+        if (info.device.type == Device::Type::cuda) out.push_back(info.device);
+      if (out.empty()) return Error(ErrorCode::no_device, "cuda:all: there is no CUDA device");
+    } else {
+      PENSTOCK_ASSIGN(const Device device, Device::parse(std::string(name)));
+      out.push_back(device);
+    }
+    if (name.size() == text.size()) break;
+    text.remove_prefix(name.size() + 1);
   }
-  return Error(ErrorCode::invalid_argument,
-               "method '" + std::string(name) + "': must be prob, det or closest." + did_you_mean(name, known));
+  for (const Device& device : out)
+    if (device.type != out.front().type)
+      return Error(ErrorCode::invalid_argument, "devices of a list must be of one type");
+  return out;
 }
 
 }  // namespace penstock

@@ -1,0 +1,34 @@
+// Everything that is ready to be tracked, on its devices.
+#pragma once
+#include "exec/budget.hpp"
+#include "tracto/file/tractogram.hpp"
+#include "tracto/run/field.hpp"
+#include "tracto/run/pump.hpp"
+#include "tracto/run/stages.hpp"
+
+namespace penstock::tracto {
+
+struct Session {
+  TrackOptions how;
+  BudgetPlan plan;
+  std::string processors;  ///< for the report
+  TrackSummary summary;
+  Lap whole;
+  ImageGrid grid;
+  HostField field;
+  std::vector<std::unique_ptr<Tracker>> trackers;
+  std::uint64_t seeds = 0;
+};
+
+/// Reads, fits and uploads.  Errors: those of `track`.
+Result<std::unique_ptr<Session>> begin_session(const std::string& dwi, const TrackOptions& how,
+                                               const std::vector<Device>& devices, const Options& options);
+/// Counts a chunk in the summary; the lengths of its streamlines.
+std::vector<float> count_chunk(Session& session, const Streamlines& chunk, std::uint64_t seeds);
+/// Adds the last stages and totals.  `track_seconds`: of tracking.
+void finish_summary(Session& session, double track_seconds);
+
+/// The same numbers under another name.
+std::span<const std::array<float, 3>> triples(const std::vector<Vec3>& points);
+
+}  // namespace penstock::tracto
