@@ -103,9 +103,7 @@ def test_the_command_reads_copies_and_verifies(s3: str, tmp_path: pathlib.Path) 
     assert run("verify", "s3://penstock/copied.zarr", *options).returncode == 0
     doctor = run("doctor", "s3://penstock/copied.zarr", "--json", *options)
     [found] = json.loads(doctor.stdout)["stores"]
-    assert found["served_by"] == (
-        f"S3 at {s3}, region us-east-1 (options), signed by options"
-    )
+    assert found["served_by"] == (f"S3 at {s3}, region us-east-1 (options), signed by options")
     assert found["answers"] and found["lists"] and found["verdict"] == "ok"
     for done in (copied, shown, cat, doctor):
         assert "testsecret" not in done.stdout + done.stderr
