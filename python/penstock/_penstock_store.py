@@ -36,7 +36,7 @@ def _after_fork() -> None:
 os.register_at_fork(after_in_child=_after_fork)
 
 
-class PenstockStore(Store):  # type: ignore[misc]
+class PenstockStore(Store):
     """A store of zarr-python at any URL that ``penstock.open`` takes: a path, a zip, s3://, https://, memory://.
 
     url: where it is; a directory or archive that is absent is made, unless `read_only`.
@@ -58,7 +58,7 @@ class PenstockStore(Store):  # type: ignore[misc]
         self._core: _core.Store | None = None
 
     @property
-    def supports_listing(self) -> bool:  # type: ignore[override]
+    def supports_listing(self) -> bool:
         """Not of web servers."""
         return not self._url.startswith(("http://", "https://"))
 
@@ -173,12 +173,12 @@ class PenstockStore(Store):  # type: ignore[misc]
     # Listing.
 
     async def list(self) -> AsyncIterator[str]:
-        for key in await _waiting(lambda: self._opened().list("")):
+        for key in await _waiting(lambda: self._opened().list_keys("")):
             yield key
 
     async def list_prefix(self, prefix: str) -> AsyncIterator[str]:
         folder = prefix.rpartition("/")[0]
-        for key in await _waiting(lambda: self._opened().list(folder)):
+        for key in await _waiting(lambda: self._opened().list_keys(folder)):
             if key.startswith(prefix):
                 yield key
 

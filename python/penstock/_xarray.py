@@ -14,7 +14,7 @@ from .zarr import PenstockStore
 _PIPELINE = {"codec_pipeline.path": "penstock.zarr.CodecPipeline"}
 
 
-class PenstockBackend(ZarrBackendEntrypoint):  # type: ignore[misc]
+class PenstockBackend(ZarrBackendEntrypoint):
     """``xarray.open_dataset(url, engine="penstock", options={...})``, and so for ``open_datatree``.
 
     Takes any URL that ``penstock.open`` takes.  Variables are lazy; with ``chunks=`` they are dask arrays.  A block is one

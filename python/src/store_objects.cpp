@@ -79,7 +79,7 @@ void bind_store_objects(nb::class_<PyStore>& store) {
           },
           nb::arg("prefix"))
       .def(
-          "list",
+          "list_keys",
           [](const PyStore& s, const std::string& prefix) {
             return asked(s, prefix, [&](const Store& to) { return to.list(prefix); });
           },

@@ -116,7 +116,7 @@ def test_a_web_server_is_read(tmp_path: pathlib.Path) -> None:
         a = penstock.open(f"{url}/g.zarr/a")
         assert isinstance(a, penstock.Array)
         assert np.array_equal(a[3:33, 5], VALUES[3:33, 5])
-        with pytest.raises(penstock.UnsupportedError, match="list"):
+        with pytest.raises(penstock.UnsupportedError, match="does not tell which objects"):
             penstock.open(f"{url}/g.zarr").keys()  # type: ignore[union-attr]
         zarr.consolidate_metadata(tmp_path / "g.zarr")
         assert penstock.open(f"{url}/g.zarr").keys() == ["a"]  # type: ignore[union-attr]
@@ -175,7 +175,7 @@ def signature_of_botocore(logged: dict[str, Any], host: str, token: str | None) 
     }
 
 
-@pytest.mark.parametrize("token", [None, "a/token+of=some kind"])
+@pytest.mark.parametrize("token", [None, "a/token+of=some~kind"])
 @pytest.mark.parametrize("virtual", [False, True])
 def test_signatures_are_those_of_botocore(faults: ObjectServer, virtual: bool, token: str | None) -> None:
     options = s3_options(faults.url)
@@ -190,7 +190,7 @@ def test_signatures_are_those_of_botocore(faults: ObjectServer, virtual: bool, t
         store.set_if_absent(key, b"")
         ranges = [(key, "span", 0, 2), (key, "last", 0, 1), (key, "from", 1, 0), (key, "whole", 0, 0)]
         _core.fetch(store, ranges)
-    store.list("")
+    store.list_keys("")
     store.list_dir("t=1")
     store.erase("plain")
     log = faults.log()
@@ -255,17 +255,17 @@ def test_xarray_opens_by_our_engine(faults: ObjectServer, tmp_path: pathlib.Path
     dataset().chunk(y=2, x=5).to_zarr(store, zarr_format=zarr_format, consolidated=True)
     dataset().to_zarr(tmp_path / "local.zarr", zarr_format=zarr_format, consolidated=True)
     expected = xr.open_zarr(tmp_path / "local.zarr").load()
-    before = penstock.zarr.native_calls()["read"]
+    before = penstock.zarr.native_calls().get("read", 0)
     lazy = xr.open_dataset(url, engine="penstock", options=options)
     assert not lazy["t"].variable._in_memory
     xr.testing.assert_identical(lazy.load(), expected)
-    assert penstock.zarr.native_calls()["read"] > before
+    assert penstock.zarr.native_calls().get("read", 0) > before
     chunked = xr.open_dataset(url, engine="penstock", options=options, chunks={"y": 4, "x": 10})
     assert chunked["t"].chunks == ((4, 2), (10,))
-    before = penstock.zarr.native_calls()["read"]
+    before = penstock.zarr.native_calls().get("read", 0)
     faults.rules()
     assert np.array_equal(chunked["t"].isel(y=slice(0, 4)).compute(), expected["t"][:4], equal_nan=True)
-    assert penstock.zarr.native_calls()["read"] == before + 1, "a block is one plan"
+    assert penstock.zarr.native_calls().get("read", 0) == before + 1, "a block is one plan"
     assert len([one for one in faults.log() if one["method"] == "GET"]) == 4, "and one GET for each of its chunks"
     tree = xr.open_datatree(url, engine="penstock", options=options)
     xr.testing.assert_identical(tree.to_dataset().load(), expected)

@@ -39,7 +39,7 @@ def test_it_passes_zarr_s_tests_of_stores() -> None:
 def test_arrays_there_and_back(tmp_path: pathlib.Path, pipeline: str) -> None:
     values = np.arange(600, dtype="i4").reshape(20, 30)
     with zarr.config.set(OURS if pipeline == "penstock" else {}):
-        before = penstock.zarr.native_calls()["read"]
+        before = penstock.zarr.native_calls().get("read", 0)
         a = zarr.create_array(
             PenstockStore(tmp_path / "a.zarr"), shape=(20, 30), chunks=(5, 5), shards=(10, 10), dtype="i4"
         )
@@ -49,7 +49,7 @@ def test_arrays_there_and_back(tmp_path: pathlib.Path, pipeline: str) -> None:
         assert np.array_equal(
             zarr.open_array(PenstockStore(tmp_path / "a.zarr", read_only=True), mode="r")[2:9], values[2:9]
         )
-        assert (penstock.zarr.native_calls()["read"] > before) == (pipeline == "penstock")
+        assert (penstock.zarr.native_calls().get("read", 0) > before) == (pipeline == "penstock")
     assert np.array_equal(zarr.open_array(tmp_path / "a.zarr", mode="r")[...], values)
 
 

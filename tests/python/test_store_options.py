@@ -57,11 +57,11 @@ def test_options_are_text(options: Any, message: str) -> None:
 @pytest.mark.parametrize(
     "url",
     [
-        "s3://user:secret@bucket/a.zarr",
-        "https://host/a.zarr?X-Amz-Signature=secret",
-        "https://host/a.zarr?sv=1&sig=secret",
-        "memory://nothing?sig=secret",
-        "file://user:secret@host/a.zarr",
+        "s3://user:hunter2@bucket/a.zarr",
+        "https://host/a.zarr?X-Amz-Signature=hunter2",
+        "https://host/a.zarr?sv=1&sig=hunter2",
+        "memory://nothing?sig=hunter2",
+        "file://user:hunter2@host/a.zarr",
     ],
 )
 def test_no_message_holds_a_secret_of_the_url(url: str) -> None:
@@ -69,4 +69,4 @@ def test_no_message_holds_a_secret_of_the_url(url: str) -> None:
         penstock.open(url)
     told = [str(raised.value), repr(raised.value), str(getattr(raised.value, "filename", ""))]
     told += getattr(raised.value, "__notes__", [])
-    assert "secret" not in " ".join(told), told
+    assert "hunter2" not in " ".join(told), told

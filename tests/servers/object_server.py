@@ -137,9 +137,15 @@ class Server:
             xml.append(
                 f"<CommonPrefixes><Prefix>{text}</Prefix></CommonPrefixes>"
                 if is_prefix
-                else f"<Contents><Key>{text}</Key></Contents>"
+                else f"<Contents><Key>{text}</Key>{self.facts(self.objects[bucket + '/' + name])}</Contents>"
             )
         return 200, {}, ("".join(xml) + "</ListBucketResult>").encode()
+
+    @staticmethod
+    def facts(data: bytes) -> str:
+        """What other clients want to know of an object that is listed."""
+        when = "<LastModified>2026-01-01T00:00:00Z</LastModified>"
+        return f"<Size>{len(data)}</Size><ETag>{xml_text(etag_of(data))}</ETag>{when}"
 
     def answer(self, method: str, target: str, headers: dict, body: bytes, rule: dict) -> tuple[int, dict, bytes]:
         path, _, text = target.partition("?")

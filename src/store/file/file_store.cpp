@@ -90,6 +90,8 @@ class FileObject final : public Object {
       return Error(ErrorCode::corrupt_data, join_key(root_->name, key_) + ": the file has " + std::to_string(size_) +
                                                 " bytes, wanted " + std::to_string(into.size()) + " bytes from byte " +
                                                 std::to_string(offset_bytes));
+    // Here and now, not by File: to hand a read to its threads costs some 12 us, more than a small chunk takes (16 KiB
+    // in the page cache: 1 us), and of those who ask there are as many as cores already.
     return read_at(fd_.get(), offset_bytes, into, {root_->name, key_});
   }
 
