@@ -14,6 +14,7 @@ find_package(LibLZMA REQUIRED)
 find_package(CURL 7.85 REQUIRED)  # CURLOPT_PROTOCOLS_STR
 find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 find_package(EXPAT REQUIRED)
+find_package(JPEG REQUIRED)
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(LZ4 REQUIRED IMPORTED_TARGET liblz4)
 pkg_check_modules(DEFLATE REQUIRED IMPORTED_TARGET libdeflate)

@@ -1,4 +1,4 @@
-// Bytes as a TIFF file: what parses has a chain for its chunks, or a reason why not.
+// Bytes as a TIFF file: what parses has a chain for its chunks, or a reason why not; its levels, masks and tags.
 #include "array/index/make_index.hpp"
 #include "codec/chain.hpp"
 #include "format/tiff/tiff.hpp"
@@ -27,6 +27,15 @@ class Source final : public tiff::ByteSource {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   Source source(std::as_bytes(std::span(data, size)));
+  const auto raster = tiff::parse_raster(source, "x.tif");
+  if (raster) {
+    demand(!raster->levels.empty() && raster->levels.front().dataset.has_value());
+    for (const RasterFile::Level& level : raster->levels) demand(level.shape.size() == 3 && level.shape[1] > 0);
+    demand(raster->info.bands.size() == raster->levels.front().shape[0]);
+  } else {
+    demand(!raster.error().message().empty());
+  }
+  (void)tiff::cog_problems(source, true);
   const auto dataset = tiff::parse(source, "x.tif");
   if (!dataset) {
     demand(!dataset.error().message().empty());

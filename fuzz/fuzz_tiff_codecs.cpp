@@ -2,6 +2,7 @@
 // it makes again; LZW that was encoded from what it made decodes to it.
 #include <vector>
 
+#include "codec/chain.hpp"
 #include "codec/list.hpp"
 #include "codec/tiff_lzw/tiff_lzw.hpp"
 #include "core/json.hpp"
@@ -23,10 +24,18 @@ std::unique_ptr<BytesToBytes> made(const char* name, const char* configuration) 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const std::unique_ptr<BytesToBytes> codecs[] = {
       made("tiff.lzw", "{}"), made("tiff.lzw", R"({"variant":"old_style"})"), made("tiff.packbits", "{}")};
+  static const auto jpeg = CodecChain::make(std::vector<CodecSpec>{{"tiff.jpeg", R"({"samples":3,"color":"ycbcr"})"}},
+                                            {{16, 16, 3}, DType::uint8(), {}});
   if (size == 0) return 0;
-  const BytesToBytes& codec = *codecs[data[0] % 3];
   const ByteView in = std::as_bytes(std::span(data + 1, size - 1));
-  std::vector<std::byte> out(std::size_t{1} << data[0] / 3 % 16, std::byte{0xa5}), again(out.size());
+  if (data[0] % 4 == 3) {
+    std::vector<std::byte> pixels(16 * 16 * 3);
+    ScratchBuffers scratch;
+    (void)jpeg->decode(in, pixels, scratch, {});
+    return 0;
+  }
+  const BytesToBytes& codec = *codecs[data[0] % 4];
+  std::vector<std::byte> out(std::size_t{1} << data[0] / 4 % 16, std::byte{0xa5}), again(out.size());
   Sink sink(out), second(again);
   if (!codec.decode(in, sink)) return 0;
   demand(codec.decode(in, second).has_value() && out == again);

@@ -13,6 +13,7 @@
 #include "cli/nodes/walk.hpp"
 #include "core/json.hpp"
 #include "core/units.hpp"
+#include "penstock/cog.hpp"
 #include "penstock/copy.hpp"
 
 namespace penstock::cli {
@@ -35,7 +36,7 @@ class Copy : public Command {
         "on "
         "with it.");
     usage.argument("FROM", from_, "array or group");
-    usage.argument("TO", to_, "a new directory, or a new file that ends in .zip");
+    usage.argument("TO", to_, "a new directory, or a new file that ends in .zip, or in .tif for a COG");
     usage.option("--region", "R", region_, "only this region of an array, with NumPy's rules");
     layout_.declare(usage);
     Option& format = usage.option("--zarr-format", "N", format_, "2 or 3");
@@ -85,6 +86,7 @@ class Copy : public Command {
     if (std::holds_alternative<Group>(node) && region_ && !pyramid_)
       return Error(ErrorCode::invalid_argument, "--region: a region is of one array; name one inside the group");
     PENSTOCK_TRY(check_target());
+    if (names_raster(to_)) return copy_to_raster(session, node, how, options);
     // Also: nothing is begun that cannot be done.
     PENSTOCK_ASSIGN(const std::vector<PlannedArray> plan, plan_copy(node, how));
     for (const PlannedArray& array : plan)
@@ -101,6 +103,11 @@ class Copy : public Command {
       copied.error().set_hint(target.store_url.ends_with(".zip") ? "a zip is written as a whole: nothing has changed."
                                                                  : "the same command with --resume goes on.");
     PENSTOCK_ASSIGN(const Report report, std::move(copied));
+    return print(session, report);
+  }
+
+ private:
+  Result<int> print(Session& session, const Report& report) const {
     if (json_) {
       PENSTOCK_ASSIGN(const Json document, parse_json(report.json()));
       session.out.json(document);
@@ -109,8 +116,12 @@ class Copy : public Command {
     }
     return 0;
   }
+  Result<int> copy_to_raster(Session& session, const Node& node, const CopyOptions& how, const Options& options) const {
+    if (dry_run_) return Error(ErrorCode::invalid_argument, "--dry-run: not for a COG, which is one file");
+    PENSTOCK_ASSIGN(const Report report, copy(node, to_, "", how, options));
+    return print(session, report);
+  }
 
- private:
   [[nodiscard]] Status check_options() const {
     const auto refuse = [](std::string text) { return Error(ErrorCode::invalid_argument, std::move(text)); };
     if (!pyramid_ && (downsample_ || levels_)) return refuse("--downsample and --levels go with --pyramid");
@@ -177,6 +188,7 @@ class Copy : public Command {
     if (const auto around = array_around(target))
       return Error(ErrorCode::invalid_argument, fmt::format("{}: is inside the array {}", to_, *around))
           .set_hint("an array's directory holds its chunks only; copy to a place outside it.");
+    if (names_raster(to_)) return {};  // one file, that of another is never touched without --force
     PENSTOCK_ASSIGN(const Occupant found, occupant(target));
     const auto exists = [&](std::string_view what, std::string hint) {
       return Error(ErrorCode::already_exists, fmt::format("{}: {}", to_, what)).set_hint(std::move(hint));

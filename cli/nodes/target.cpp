@@ -74,14 +74,14 @@ Result<Occupant> occupant(const TargetNode& target) {
 }
 
 Status check_target_name(const TargetNode& target) {
-  constexpr std::string_view others[] = {".tif", ".tiff", ".png",  ".jpg", ".jpeg", ".npy", ".npz", ".raw", ".bin",
-                                         ".txt", ".csv",  ".json", ".h5",  ".hdf5", ".nc",  ".nii", ".mrc", ".tar"};
+  constexpr std::string_view others[] = {".png", ".jpg",  ".jpeg", ".npy",  ".npz", ".raw", ".bin", ".txt",
+                                         ".csv", ".json", ".h5",   ".hdf5", ".nc",  ".nii", ".mrc", ".tar"};
   if (target.store_url.starts_with("memory://")) return {};
   if (const auto file = file_in(target.store_url); file && *file != local_path(target.store_url))
     return Error(ErrorCode::invalid_argument, target.store_url + ": " + *file + " is a file, not a folder");
   const std::string ending = fs::path(local_path(target.store_url)).extension().string();
   if (target.store_url != "-" && std::ranges::find(others, ending) == std::end(others)) return {};
-  return Error(ErrorCode::invalid_argument, target.store_url + ": copy writes a directory of zarr, or a .zip")
+  return Error(ErrorCode::invalid_argument, target.store_url + ": copy writes a directory of zarr, a .zip or a .tif")
       .set_hint(
           "name it out.zarr or out.zip; penstock cat writes the elements as .npy, .raw, .txt or .json, or to a pipe.");
 }

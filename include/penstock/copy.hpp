@@ -56,7 +56,9 @@ PENSTOCK_API Result<std::vector<PlannedArray>> plan_copy(const Node& from, const
 /// beside (`.penstock-new-NAME`, on the same disk) and put in its place in one step, an archive is replaced as a whole.
 /// Where neither can be (memory://, a parent directory that may not be written to) all of the source is read once
 /// before anything is removed.
-/// Errors: already_exists (naming what differs), invalid_argument (the places overlap), those of reading and writing.
+/// A URL that ends in .tif makes a COG of an array (penstock/cog.hpp), with the region, square chunks as tiles, and
+/// zstd, zlib or no compressor of the changes. Errors: already_exists (naming what differs), invalid_argument (the
+/// places overlap), those of reading and writing.
 PENSTOCK_API Result<Report> copy(const Node& from, const std::string& url, std::string_view path,
                                  const CopyOptions& how, const Options& options);
 /// As above, into a store that is open.  A directory that is replaced is not written beside: its handles stay valid.

@@ -11,6 +11,7 @@ from . import _core, defaults
 from ._allocator import Allocator
 from ._api import consolidate, copy, create, create_group, validate_ngff, write_label, write_pyramid
 from ._array import Array, Dimension
+from ._cog import write_cog
 from ._core import (
     Axis,
     ChunkProblem,
@@ -37,6 +38,7 @@ from ._errors import (
 from ._future import Future
 from ._group import Group, Image, open
 from ._io_future import IOFuture, IOFutureStream
+from ._raster import CRS, BandInfo, Bounds, GroundControlPoint, Raster, Transform
 from ._read import read_many
 from ._tensor import DeviceArray, Tensor, asarray
 from ._track import fit_dwi, track
@@ -47,7 +49,10 @@ __all__ = [
     "Allocator",
     "Array",
     "Axis",
+    "BandInfo",
+    "Bounds",
     "BudgetError",
+    "CRS",
     "CancelledError",
     "ChangedError",
     "ChunkProblem",
@@ -58,6 +63,7 @@ __all__ = [
     "DeviceInfo",
     "Dimension",
     "Future",
+    "GroundControlPoint",
     "Group",
     "IOFuture",
     "IOFutureStream",
@@ -65,11 +71,13 @@ __all__ = [
     "MetadataError",
     "PenstockError",
     "Plan",
+    "Raster",
     "Report",
     "StageReport",
     "Stream",
     "Tensor",
     "TrackSummary",
+    "Transform",
     "UnsupportedError",
     "__version__",
     "asarray",
@@ -85,6 +93,7 @@ __all__ = [
     "read_many",
     "track",
     "validate_ngff",
+    "write_cog",
     "write_label",
     "write_pyramid",
 ]

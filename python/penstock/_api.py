@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 from . import _core, _selection
 from ._array import Array
+from ._cog import _write_cog
 from ._create import DEFAULT, ArraySpec, Codec, codec_texts
 from ._dtype import DTypeLike
 from ._group import Group, Image, open, wrap
@@ -125,6 +126,7 @@ def copy(
     selection: of an array, as in ``source[...]``, but integers keep their dimension (extent 1).
     chunks, shards: one number for all dimensions, or a shape.  shards=(): none.
     codecs: the bytes-to-bytes codecs ("zstd", "crc32c", ...).
+    url: as in ``create``; one that ends in .tif makes a COG of an array (``write_cog`` has its options).
     overwrite: replaces what is there when all of the source has been read: a directory is written beside and put in
         its place.  Handles of what was there are to be opened again.
     resume: goes on with the same copy that was stopped; of one that is complete, every element is compared.
@@ -140,6 +142,13 @@ def copy(
     if selection is not ... and not isinstance(source, Array):
         raise TypeError("a selection is of one array: copy a member of the group")
     region = _selection.parse(selection, source.shape).ranges if isinstance(source, Array) else None
+    if isinstance(source, Array) and _core.names_raster(location(url)) and not path:
+        if (chunks, shards, codecs, zarr_format, separator, resume) != (None, None, None, None, None, False):
+            raise ValueError("a COG has options of its own: penstock.write_cog")
+        return cast(
+            Copied,
+            _write_cog(source, url, {}, _core.CogOptions(), region, overwrite, budget, threads, progress, deadline),
+        )
     store = _make_store(url, durable, options)
     report = _core.copy(
         source._core,

@@ -14,6 +14,7 @@ from ._create import ArraySpec
 from ._errors import UnsupportedError
 from ._node import Node, attributes_json
 from ._options import Durable, Links
+from ._raster import Raster
 from ._url import Mode, checked_mode, checked_options, location
 
 
@@ -36,7 +37,7 @@ def open(
         (PermissionError); None: the setting.
     options: what the kind of store is told beyond the URL, by name; those built in so far have none.  No message holds
         a value of them, nor a password or a signature of the URL.
-    returns: an Array; an Image when the group's metadata describes exactly one multiscale image; else a Group.
+    returns: an Array (a Raster when it is a GeoTIFF); an Image when the group's metadata describes exactly one multiscale image; else a Group.
     errors: FileNotFoundError, PermissionError, MetadataError (names file and member), UnsupportedError (names the
         extension), ValueError (an option that the store does not have).
     """
@@ -46,7 +47,7 @@ def open(
 
 def wrap(node: _core.Array | _core.Group) -> Array | Group | Image:
     if isinstance(node, _core.Array):
-        return Array(node)
+        return Raster(node) if _core.is_raster(node) else Array(node)
     try:
         images = node.multiscales()
     except UnsupportedError:  # images of a later OME-NGFF; ``Group.images`` says so

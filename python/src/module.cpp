@@ -3,11 +3,13 @@
 
 #include "array.hpp"
 #include "codecs.hpp"
+#include "cog.hpp"
 #include "copy.hpp"
 #include "errors.hpp"
 #include "file.hpp"
 #include "jobs.hpp"
 #include "ops.hpp"
+#include "raster.hpp"
 #include "tensor.hpp"
 #include "track.hpp"
 #include "transfer.hpp"
@@ -27,6 +29,8 @@ NB_MODULE(_core, m) {
   penstock::python::bind_tensor(m);
   penstock::python::bind_file(m);
   penstock::python::bind_array(m);
+  penstock::python::bind_raster(m);
+  penstock::python::bind_cog(m);
   penstock::python::bind_copy(m);
   penstock::python::bind_transfer(m);
   penstock::python::bind_ops(m);

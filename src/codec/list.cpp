@@ -26,6 +26,9 @@
 #include "codec/sharding/sharding.hpp"
 #include "codec/shuffle/shuffle.hpp"
 #include "codec/support.hpp"
+#include "codec/tiff_bits/tiff_bits.hpp"
+#include "codec/tiff_fill_order/tiff_fill_order.hpp"
+#include "codec/tiff_jpeg/tiff_jpeg.hpp"
 #include "codec/tiff_lzw/tiff_lzw.hpp"
 #include "codec/tiff_packbits/tiff_packbits.hpp"
 #include "codec/tiff_predictor/tiff_predictor.hpp"
@@ -81,9 +84,7 @@ std::span<const CodecEntry> codec_list() {
 
 std::span<const CodecEntry> file_codec_list() {
   static const CodecEntry list[] = {
-      kTiffPredictorCodec,
-      kTiffLzwCodec,
-      kTiffPackbitsCodec,
+      kTiffPredictorCodec, kTiffBitsCodec, kTiffJpegCodec, kTiffLzwCodec, kTiffPackbitsCodec, kTiffFillOrderCodec,
   };
   return list;
 }

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "format/format.hpp"
+#include "format/raster.hpp"
 #include "penstock/bytes.hpp"
 #include "penstock/store.hpp"
 
@@ -52,6 +53,15 @@ struct FormatEntry {
   /// What `write` would say of the node itself, and writing it.  nullptr: the format is only read.
   Status (*check)(const NodeInfo& node) = nullptr;
   Status (*write)(Store& store, std::string_view path, const NodeInfo& node, const CancelToken& cancel) = nullptr;
+  /// All of a raster file, as `open` gives its image.  nullptr: the files of the format are no rasters.
+  Result<std::optional<RasterFile>> (*raster)(Candidate& candidate) = nullptr;
+  /// What keeps a raster file from being one that is read well piece by piece from afar.  nullptr: nobody knows.
+  Result<std::optional<std::vector<std::string>>> (*layout_problems)(Candidate& candidate, bool every_tile) = nullptr;
+  /// How a raster is written: what its file will hold, and the file.  nullptr: rasters are only read.
+  Result<RasterPlan> (*plan_raster)(const Dataset& image, const RasterInfo& info, bool with_mask,
+                                    const CogOptions& options) = nullptr;
+  Result<std::unique_ptr<RasterWriter>> (*create_raster)(Store& store, std::string_view path,
+                                                         const RasterPlan& plan) = nullptr;
 };
 
 }  // namespace penstock

@@ -5,6 +5,7 @@
 #include "format/foreign.hpp"
 #include "format/nifti/open.hpp"
 #include "format/tiff/open.hpp"
+#include "format/tiff/write/cog.hpp"
 #include "format/zarr/node.hpp"
 
 namespace penstock {
@@ -13,7 +14,19 @@ namespace {
 constexpr FormatEntry kFormats[] = {
     {"zarr", zarr_title, "zarr", open_zarr3, {}, kZarr3Marks, {}, check_zarr, write_zarr},
     {"zarr", zarr_title, "", open_zarr2, {}, kZarr2Marks, kZarr2Beside, check_zarr, write_zarr},
-    {"tiff", tiff_title, "TIFF", open_tiff, kTiffSuffixes},
+    {"tiff",
+     tiff_title,
+     "TIFF",
+     open_tiff,
+     kTiffSuffixes,
+     {},
+     {},
+     nullptr,
+     nullptr,
+     open_tiff_raster,
+     tiff_cog_problems,
+     tiff::plan_cog,
+     tiff::create_cog},
     {"nifti", nifti_title, "uncompressed NIfTI (.nii)", open_nifti, kNiftiSuffixes},
     {"", nullptr, "", name_foreign},  // files of other programs: the last
 };

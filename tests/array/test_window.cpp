@@ -93,6 +93,57 @@ TEST(Window, AShardOfWhichHalfIsWantedIsOneRequest) {
   EXPECT_EQ(s.store->take_log().size(), 2u + 32u) << "a store that says that it is not worth it";
 }
 
+TEST(Window, NeighboursInATableAreOneRequest) {
+  // 8 x 8 chunks of 2 x 4 bytes, one behind another in a file.
+  const auto memory = open_store("memory://", StoreMode::create).value();
+  Dataset d = dataset({16, 32}, {2, 4});
+  d.dtype = DType::uint8();
+  d.fill = {std::byte{0}};
+  d.codecs = {{"bytes", "{}"}};
+  ChunkTable table;
+  table.key = "f";
+  std::vector<std::byte> file, want(16 * 32);
+  for (std::uint64_t chunk = 0; chunk < 64; ++chunk) {
+    table.offsets.values.push_back(8 + file.size());
+    table.sizes.values.push_back(8);
+    for (std::uint64_t i = 0; i < 8; ++i) {
+      file.push_back(static_cast<std::byte>(chunk * 3 + i));
+      want[(chunk / 8 * 2 + i / 4) * 32 + chunk % 8 * 4 + i % 4] = file.back();
+    }
+  }
+  file.insert(file.begin(), 8, std::byte{0xaa});
+  d.placement = table;
+  ASSERT_TRUE(memory->set("f", file));
+  const auto store = std::make_shared<SlowStore>(memory, milliseconds(1), 64);
+  const auto requests = [&](const Region& region, std::uint64_t gap, std::uint64_t threads) {
+    store->set_merge_gap(gap);
+    const Array array = Array::with_metadata(store, "f", d).value();
+    std::vector<std::byte> out(Model::count(shape_of(region))), part;
+    EXPECT_TRUE(array.read(region, {out.data(), {}, {}, {}}, test::threads(threads)));
+    for (std::uint64_t y = 0; y < region[0].count; ++y)
+      for (std::uint64_t x = 0; x < region[1].count; ++x)
+        part.push_back(want[(region[0].start + y) * 32 + region[1].start + x]);
+    EXPECT_EQ(out, part) << to_string(region);
+    return store->take_log().size();
+  };
+  EXPECT_EQ(requests(whole(d.shape), 16, 1), 1U);
+  EXPECT_EQ(requests(whole(d.shape), 0, 1), 64U) << "a store that says that it is not worth it";
+  EXPECT_EQ(requests({{3, 4, 1}, {5, 9, 1}}, 16, 1), 3U) << "three rows of chunks, of which three lie together";
+  EXPECT_EQ(requests({{3, 4, 1}, {5, 9, 1}}, 4096, 1), 1U) << "with what lies between";
+  EXPECT_LE(requests(whole(d.shape), 16, 3), 3U);
+  // Many regions of one call, that share chunks.
+  const Array array = Array::with_metadata(store, "f", d).value();
+  store->set_merge_gap(16);
+  std::vector<std::vector<std::byte>> outs(8, std::vector<std::byte>(2 * 8));
+  std::vector<ReadItem> items;
+  for (std::uint64_t i = 0; i < 8; ++i)
+    items.push_back({&array, {{1, 2, 1}, {i * 3, 8, 1}}, {outs[i].data(), {}, {}, {}}});
+  ASSERT_TRUE(read_many(items, test::threads(1)));
+  EXPECT_EQ(store->take_log().size(), 1U);
+  for (std::uint64_t i = 0; i < 8; ++i)
+    for (std::uint64_t k = 0; k < 16; ++k) EXPECT_EQ(outs[i][k], want[(1 + k / 8) * 32 + i * 3 + k % 8]) << i;
+}
+
 TEST(Window, ShardsWithinShardsComeWithTheOneAround) {
   const CodecSpec inner = test::sharding("[32,32]");
   const std::string codecs = R"([{"name":"sharding_indexed","configuration":)" + inner.configuration + "}]";

@@ -48,7 +48,7 @@ std::string made_by(const Json& example) {
     configuration = parse_json(specs->front().configuration).value();
   }
   std::string reasons;
-  for (const char* type : {"uint16", "float64", "bool", "int32", "string", "bytes"}) {
+  for (const char* type : {"uint8", "uint16", "float64", "bool", "int32", "string", "bytes"}) {
     for (const Shape& shape : {Shape{64, 64}, Shape{64, 64, 64}}) {
       const auto made = entry->make(configuration, {shape, parse_dtype_name(type).value(), {}});
       if (made) return "";

@@ -1,6 +1,7 @@
 // The codecs of TIFF files: there and back, what others write, what they should not.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 
@@ -172,6 +173,60 @@ TEST(TiffCodecs, NoZarrHasThem) {
     EXPECT_EQ(find_codec(entry.name), nullptr);
     EXPECT_FALSE(codecs_from_json(Json::array({Json{{"name", std::string(entry.name)}}})));
   }
+}
+
+Result<CodecChain> chain_of(std::vector<CodecSpec> codecs, Shape shape) {
+  return CodecChain::make(codecs, {std::move(shape), DType::uint8(), {std::byte{0}}});
+}
+
+TEST(TiffBits, RowsBeginWithAByteOfTheirOwn) {
+  const auto chain = chain_of({{"tiff.bits", "{}"}}, {1, 2, 10}).value();
+  std::vector<std::byte> mask(20, std::byte{0}), out(20);
+  for (const std::size_t i : {0U, 7U, 9U, 12U}) mask[i] = std::byte{255};
+  Bytes encoded;
+  ScratchBuffers scratch;
+  ASSERT_TRUE(chain.encode(mask, encoded, scratch));
+  const std::vector<std::byte> want = {std::byte{0x81}, std::byte{0x40}, std::byte{0x20}, std::byte{0}};
+  ASSERT_TRUE(std::ranges::equal(encoded.view(), want));
+  ASSERT_TRUE(chain.decode(encoded, out, scratch, {}));
+  EXPECT_EQ(out, mask);
+  EXPECT_FALSE(chain.decode(ByteView(want).first(3), out, scratch, {}));
+  EXPECT_FALSE(CodecChain::make(std::vector<CodecSpec>{{"tiff.bits", "{}"}}, {{1, 2, 10}, DType::uint16(), {}}));
+}
+
+TEST(TiffFillOrder, EveryByteIsTurnedAround) {
+  const auto chain = chain_of({{"bytes", "{}"}, {"tiff.fill_order", "{}"}}, {256}).value();
+  std::vector<std::byte> all(256), out(256);
+  for (std::size_t i = 0; i < 256; ++i) all[i] = static_cast<std::byte>(i);
+  Bytes encoded;
+  ScratchBuffers scratch;
+  ASSERT_TRUE(chain.encode(all, encoded, scratch));
+  EXPECT_EQ(encoded.view()[1], std::byte{0x80});
+  EXPECT_EQ(encoded.view()[0x16], std::byte{0x68});
+  ASSERT_TRUE(chain.decode(encoded, out, scratch, {}));
+  EXPECT_EQ(out, all);
+}
+
+/// What libjpeg makes is compared in tests/python/test_tiff.py; here, what is none.
+TEST(TiffJpeg, HostileStreamsAreErrors) {
+  const auto chain = chain_of({{"tiff.jpeg", R"({"samples":3,"color":"ycbcr"})"}}, {16, 16, 3}).value();
+  std::vector<std::byte> out(16 * 16 * 3);
+  ScratchBuffers scratch;
+  const auto message = [&](const std::vector<std::byte>& in) {
+    const Status done = chain.decode(in, out, scratch, {});
+    return done ? "none" : done.error().message();
+  };
+  EXPECT_NE(message({}), "none");
+  EXPECT_NE(message(text("not a JPEG at all")), "none");
+  // A frame of 65535 x 65535, which nothing is allocated for.
+  std::vector<std::byte> huge;
+  for (const int b : {0xff, 0xd8, 0xff, 0xc0, 0, 17, 8, 0xff, 0xff, 0xff, 0xff, 3, 1, 0x11, 0,  2, 0x11, 0, 3,
+                      0x11, 0,    0xff, 0xda, 0, 12, 3, 1,    0,    2,    0,    3, 0, 0,    63, 0, 0,    0})
+    huge.push_back(static_cast<std::byte>(b));
+  EXPECT_NE(message(huge).find("65535 x 65535 pixels, 16 x 16 wanted"), std::string::npos) << message(huge);
+  EXPECT_FALSE(chain_of({{"tiff.jpeg", R"({"samples":3,"color":"ycbcr","tables":"f"})"}}, {16, 16, 3}));
+  EXPECT_FALSE(chain_of({{"tiff.jpeg", R"({"samples":1,"color":"ycbcr"})"}}, {16, 16}));
+  EXPECT_FALSE(chain_of({{"tiff.jpeg", R"({"samples":3})"}}, {16, 16, 4}));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <limits>
 
 #include "core/json.hpp"
 #include "format/format.hpp"
@@ -135,7 +136,7 @@ TEST(Tiff, TheErrorNamesDirectoryAndTag) {
   EXPECT_EQ(error_of(Made().set(256, 3, {0}).bytes()), "IFD at byte 8: tag 256: an image of no elements");
   EXPECT_EQ(error_of(Made().set(258, 3, {4}).bytes()), "IFD at byte 8: tag 258: samples of 4 bits, of format 1");
   EXPECT_EQ(error_of(Made().set(259, 3, {34887}).bytes()), "IFD at byte 8: tag 259: compression by LERC");
-  EXPECT_EQ(error_of(Made().set(259, 3, {7}).bytes()), "IFD at byte 8: tag 259: compression by JPEG");
+  EXPECT_EQ(error_of(Made().set(259, 3, {6}).bytes()), "IFD at byte 8: tag 259: compression by old-style JPEG");
   EXPECT_EQ(error_of(Made().set(259, 3, {999}).bytes()), "IFD at byte 8: tag 259: compression 999");
   EXPECT_EQ(error_of(Made().erase(273).bytes()), "IFD at byte 8: tag 273: missing");
   EXPECT_EQ(error_of(Made().erase(279).bytes()), "IFD at byte 8: tag 279: missing");
@@ -185,6 +186,72 @@ TEST(Tiff, HugeSizesDoNotOverflow) {
       Made().set(322, 4, {0xffffffff}).set(323, 4, {0xffffffff}).set(324, 4, {1}).set(325, 4, {1}).bytes();
   const auto dataset = parsed(tiles);
   if (dataset) EXPECT_GT(std::get<ChunkTable>(dataset->placement).max_chunk_bytes, 0U);
+}
+
+Result<RasterFile> raster_of(const Made& made) {
+  const auto bytes = made.bytes(2048);
+  Source source(bytes);
+  return tiff::parse_raster(source, "x.tif");
+}
+
+std::vector<std::uint64_t> doubles(const std::vector<double>& values) {
+  std::vector<std::uint64_t> bits;
+  for (const double value : values) bits.push_back(std::bit_cast<std::uint64_t>(value));
+  return bits;
+}
+
+TEST(TiffRaster, ThreeWaysToSayThePlace) {
+  const Made scaled = Made().set(33550, 12, doubles({2, 3, 0})).set(33922, 12, doubles({0, 0, 0, 100, 50, 0}));
+  EXPECT_EQ(raster_of(scaled)->info.transform, (GeoTransform{2, 0, 100, 0, -3, 50}));
+  const Made matrix = Made().set(34264, 12, doubles({2, 1, 0, 100, 4, -3, 0, 50, 0, 0, 0, 0, 0, 0, 0, 1}));
+  EXPECT_EQ(raster_of(matrix)->info.transform, (GeoTransform{2, 1, 100, 4, -3, 50}));
+  const Made points = Made().set(33922, 12, doubles({0, 0, 0, 100, 50, 1, 5, 3, 0, 110, 41, 2}));
+  const auto gcps = raster_of(points)->info.gcps;
+  ASSERT_EQ(gcps.size(), 2U);
+  EXPECT_EQ(gcps[1], (GroundControlPoint{3, 5, 110, 41, 2}));
+  EXPECT_FALSE(raster_of(points)->info.transform);
+  EXPECT_FALSE(raster_of(Made())->info.transform);
+}
+
+TEST(TiffRaster, ThePlaceOfAMiddleBecomesThatOfACorner) {
+  Made made;
+  made.set(33550, 12, doubles({2, 4, 0})).set(33922, 12, doubles({0, 0, 0, 100, 50, 0}));
+  made.set(34735, 3, {1, 1, 0, 1, 1025, 0, 1, 2});
+  EXPECT_EQ(raster_of(made)->info.transform, (GeoTransform{2, 0, 99, 0, -4, 52}));
+  EXPECT_TRUE(raster_of(made)->info.pixel_is_point);
+}
+
+TEST(TiffRaster, EpsgCodesAreThoseOfTheProjectedSystem) {
+  const auto crs = [](std::vector<std::uint64_t> keys) {
+    return raster_of(Made().set(34735, 3, std::move(keys)))->info.crs;
+  };
+  EXPECT_EQ(crs({1, 1, 0, 2, 2048, 0, 1, 4326, 3072, 0, 1, 32633})->epsg, 32633U);
+  EXPECT_EQ(crs({1, 1, 0, 1, 2048, 0, 1, 4326})->epsg, 4326U);
+  EXPECT_FALSE(crs({1, 1, 0, 2, 2048, 0, 1, 4326, 3072, 0, 1, 32767})->epsg) << "defined by the user on 4326";
+  EXPECT_FALSE(crs({1, 1, 0, 1, 1025, 0, 1, 1}));
+  EXPECT_FALSE(raster_of(Made().set(34735, 3, {1, 1, 0, 9, 2048, 0, 1, 4326}))) << "more keys than there are";
+}
+
+TEST(TiffRaster, PlacesThatAreNotFiniteAreRefusedByTag) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const auto message = [](const Made& made) { return raster_of(made).error().message(); };
+  EXPECT_EQ(message(Made().set(33550, 12, doubles({2, nan, 0})).set(33922, 12, doubles({0, 0, 0, 1, 1, 0}))),
+            "IFD at byte 8: tag 33550: a place on the ground that is not finite");
+  EXPECT_EQ(message(Made().set(34264, 12, doubles({1, 2}))), "IFD at byte 8: tag 34264: is no matrix of 4 x 4");
+  EXPECT_EQ(message(Made().set(33550, 12, doubles({2, 3, 0}))),
+            "IFD at byte 8: tag 33550: there is no tiepoint for it");
+}
+
+TEST(Tiff, BitsInTheOtherOrderAndJpegAreCodecs) {
+  const auto last = [](Made& made) { return parsed(made.bytes())->codecs.back(); };
+  Made made;
+  EXPECT_EQ(last(made.set(266, 3, {2})).name, "tiff.fill_order");
+  EXPECT_EQ(last(made.set(259, 3, {5})).name, "tiff.fill_order");
+  made.set(259, 3, {7}).set(347, 7, {0xff, 0xd8, 0xff, 0xd9, 1});
+  EXPECT_EQ(last(made), (CodecSpec{"tiff.jpeg", R"({"samples":1,"color":"none","max_rows":2,"tables":"ffd8ffd901"})"}));
+  made.set(262, 3, {6});
+  EXPECT_EQ(error_of(made.bytes()), "IFD at byte 8: tag 262: YCbCr other than three samples a pixel in JPEG");
+  EXPECT_EQ(error_of(Made().set(266, 3, {3}).bytes()), "IFD at byte 8: tag 266: is 3");
 }
 
 }  // namespace

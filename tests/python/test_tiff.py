@@ -2,6 +2,7 @@
 
 import itertools
 import pathlib
+import subprocess
 import warnings
 
 import numpy as np
@@ -63,6 +64,59 @@ def test_what_tifffile_writes(compression: str | None, tmp_path: pathlib.Path) -
         data = values(1, dtype)[0]
         tifffile.imwrite(tmp_path / "x.tif", data, compression=compression, **options)
         np.testing.assert_array_equal(np.asarray(penstock.open(tmp_path / "x.tif")[0]), data)
+
+
+@pytest.mark.parametrize(
+    "layout", [{"tiled": True, "blockxsize": 32, "blockysize": 48}, {"blockysize": 16}, {"blockysize": 32}]
+)
+@pytest.mark.parametrize("bands,kind", [(1, "MINISBLACK"), (3, "YCBCR"), (3, "RGB"), (4, "MINISBLACK")])
+def test_jpeg(layout: dict, bands: int, kind: str, tmp_path: pathlib.Path) -> None:
+    data = np.clip(values(bands, "float32") * 3, 0, 255).astype("uint8")
+    for interleave in ("PIXEL",) if kind == "YCBCR" else ("PIXEL", "BAND"):
+        with rasterio.open(
+            tmp_path / "x.tif", "w", driver="GTiff", height=70, width=90, count=bands, dtype="uint8", compress="JPEG",
+            photometric=kind, interleave=interleave, JPEG_QUALITY=80, **layout,
+        ) as file:  # fmt: skip
+            file.write(data)
+        with rasterio.open(tmp_path / "x.tif") as file:
+            want = file.read()
+        if kind == "YCBCR":  # whose JPEG library enlarges colours otherwise than libjpeg-turbo, that of GDAL in Debian
+            want = tifffile.imread(tmp_path / "x.tif").transpose(2, 0, 1)
+        np.testing.assert_array_equal(penstock.open(tmp_path / "x.tif")[...], want)
+    damaged = bytearray((tmp_path / "x.tif").read_bytes())
+    with tifffile.TiffFile(tmp_path / "x.tif") as tiff:
+        offset, size = tiff.pages[0].dataoffsets[0], tiff.pages[0].databytecounts[0]
+    damaged[offset + size // 2 : offset + size] = bytes(size - size // 2)
+    (tmp_path / "y.tif").write_bytes(damaged)
+    with pytest.raises(penstock.CorruptDataError, match=r"y\.tif.*tiff\.jpeg.*JPEG"):
+        penstock.open(tmp_path / "y.tif")[...]
+
+
+@pytest.mark.parametrize("codec", ["none", "lzw", "zip", "packbits"])
+def test_bits_in_the_other_order(codec: str, tmp_path: pathlib.Path) -> None:
+    data = values(1, "uint16")[0]
+    tifffile.imwrite(tmp_path / "x.tif", data)
+    subprocess.run(["tiffcp", "-f", "lsb2msb", "-c", codec, tmp_path / "x.tif", tmp_path / "y.tif"], check=True)
+    with tifffile.TiffFile(tmp_path / "y.tif") as tiff:
+        assert tiff.pages[0].fillorder == 2
+    np.testing.assert_array_equal(penstock.open(tmp_path / "y.tif")[0], data)
+
+
+def test_windows_of_many_files_in_one_call(tmp_path: pathlib.Path) -> None:
+    rasters, wanted = [], []
+    for i in range(3):
+        data = values(2, "uint16") + i
+        path = tmp_path / f"{i}.tif"
+        with rasterio.open(
+            path, "w", driver="GTiff", height=70, width=90, count=2, dtype="uint16", compress="LZW", tiled=True,
+            blockxsize=32, blockysize=16,
+        ) as file:  # fmt: skip
+            file.write(data)
+        for y, x in ((0, 0), (13, 40), (50, 60)):
+            rasters.append((penstock.open(path), (slice(None), slice(y, y + 20), slice(x, x + 30))))
+            wanted.append(data[:, y : y + 20, x : x + 30])
+    for got, want in zip(penstock.read_many(rasters), wanted, strict=True):
+        np.testing.assert_array_equal(got, want)
 
 
 def test_absent_tiles_are_nodata(tmp_path: pathlib.Path) -> None:

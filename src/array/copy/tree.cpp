@@ -12,11 +12,13 @@
 #include "array/copy/elements.hpp"
 #include "array/parents.hpp"
 #include "array/pyramid_plan.hpp"
+#include "array/raster/copy.hpp"
 #include "core/guard.hpp"
 #include "core/units.hpp"
 #include "format/node.hpp"
 #include "format/zarr/consolidated.hpp"
 #include "format/zarr/node.hpp"
+#include "penstock/cog.hpp"
 #include "store/condition.hpp"
 #include "store/file/swap.hpp"
 
@@ -456,6 +458,7 @@ Result<Report> copy_to_store(const Node& from, const std::shared_ptr<Store>& to_
 
 Result<Report> copy(const Node& from, const std::string& url, std::string_view path, const CopyOptions& how,
                     const Options& options) {
+  if (path.empty() && names_raster(url)) return copy_to_raster(from, url, how, options);
   return guarded([&] { return copy_to_url(from, url, path, how, options); });
 }
 

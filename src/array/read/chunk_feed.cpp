@@ -77,6 +77,22 @@ std::uint64_t ChunkFeed::objects_ahead() const {
   return std::clamp<std::uint64_t>(room, used == 0 ? 1 : 0, most);
 }
 
+/// Chunks that lie in one file (a table's, slabs of a volume), which requests may bring together, become one object.
+void ChunkFeed::join_neighbours(std::vector<std::vector<Part>>& taken) const {
+  if (plan_.traits.merge_gap_bytes == 0) return;
+  std::vector<std::vector<Part>> joined;
+  for (std::vector<Part>& parts : taken) {
+    const ArrayView* const view = parts.front().region->view.get();
+    const bool follows = !joined.empty() && joined.back().front().region->view.get() == view &&
+                         view->dataset.keys() == nullptr && view->chain.sharding() == nullptr;
+    if (follows)
+      joined.back().insert(joined.back().end(), parts.begin(), parts.end());
+    else
+      joined.push_back(std::move(parts));
+  }
+  taken = std::move(joined);
+}
+
 /// Takes objects and locates their chunks, with the lock released meanwhile.  False: there are none.
 Result<bool> ChunkFeed::prepare_more(Lock& lock, Share& share) {
   if (!share.stretch) share.stretch = walk_.begin_stretch();
@@ -95,6 +111,7 @@ Result<bool> ChunkFeed::prepare_more(Lock& lock, Share& share) {
   std::vector<ObjectChunks> objects;
   const Status done = guarded([&]() -> Status {
     PENSTOCK_TRY(job_.check());
+    join_neighbours(taken);
     for (const auto& parts : taken) {
       PENSTOCK_ASSIGN(ObjectChunks object, ObjectChunks::make(parts));
       objects.push_back(std::move(object));

@@ -48,6 +48,7 @@ class ChunkFeed {
   using Lock = std::unique_lock<std::mutex>;
   /// Whether requests are made before a worker waits for them.
   [[nodiscard]] bool runs_ahead() const { return plan_.traits.requests_in_flight > 0; }
+  void join_neighbours(std::vector<std::vector<Part>>& taken) const;
   Result<bool> prepare_more(Lock& lock, Share& share);
   Status locate(std::vector<ObjectChunks>& objects);
   enum class Whose : std::uint8_t { own, any };

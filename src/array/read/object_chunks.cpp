@@ -7,6 +7,10 @@ namespace {
 
 constexpr std::size_t kAbsentRun = 16;  // chunks that take no request are worked on so many at a time
 
+bool same_chunk(std::span<const ChunkSlice> a, std::span<const ChunkSlice> b) {
+  return std::ranges::equal(a, b, {}, &ChunkSlice::chunk, &ChunkSlice::chunk);
+}
+
 Region local_region(std::span<const ChunkSlice> slices) {
   Region region;
   region.reserve(slices.size());
@@ -34,7 +38,8 @@ Result<ObjectChunks> ObjectChunks::make(std::span<const Part> parts) {
     Destination& to = object.destinations_.emplace_back(Destination{
         part.region, {slices.begin(), slices.end()}, part.region->target_of(slices, part.region->target), {}});
     if (!object.sharded_) {
-      object.uses_.push_back({0, 0, number});
+      const bool other = number > 0 && !same_chunk(object.destinations_[number - 1].slices, to.slices);
+      object.uses_.push_back({number == 0 ? 0 : object.uses_.back().linear + (other ? 1 : 0), 0, number});
       continue;
     }
     PENSTOCK_ASSIGN(to.inner, GridPartition::make(local_region(slices), inner));
@@ -74,9 +79,11 @@ void ObjectChunks::add_ids(ChunkIds& ids) const {
   const std::size_t rank = grid_.size();
   std::array<std::uint64_t, kMaxRank> at{};
   for (const Chunk& chunk : chunks_) {
-    std::uint64_t rest = uses_[chunk.first_use].linear;
+    const Use& use = uses_[chunk.first_use];
+    const std::vector<ChunkSlice>& slices = destinations_[use.destination].slices;
+    std::uint64_t rest = sharded_ ? use.linear : 0;
     for (std::size_t d = rank; d-- > 0;) {
-      at[d] = destinations_.front().slices[d].chunk * grid_[d] + rest % grid_[d];
+      at[d] = slices[d].chunk * grid_[d] + rest % grid_[d];
       rest /= grid_[d];
     }
     ids.add({at.data(), rank});

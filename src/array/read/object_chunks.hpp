@@ -26,7 +26,8 @@ class ObjectChunks {
   struct Run {
     std::size_t first, last;
   };
-  /// `parts` are of the same object of the same array.
+  /// `parts` are of the same object of the same array: the parts of a shard, or those of chunks of a table, chunk after
+  /// chunk.
   static Result<ObjectChunks> make(std::span<const Part> parts);
 
   /// The chunks' coordinates in the grid of the index, in the order of chunks().
@@ -55,7 +56,7 @@ class ObjectChunks {
   };
   /// One destination wants something of one chunk.
   struct Use {
-    std::uint64_t linear;  // of the chunk, in the object
+    std::uint64_t linear;  // of the chunk, in the object; of chunks that are not of a shard, in the order of parts
     std::uint64_t cut;     // of the destination's cut
     std::uint32_t destination;
   };

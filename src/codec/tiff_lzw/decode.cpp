@@ -1,8 +1,11 @@
-// Strings of the table lie next to each other in the output, in the order of their codes: the place of each code's
-// string is all that is kept.  Entry 258 + k is the string of code k after a Clear and one byte more.
+// Entry 258 + k of the table is the string of code k after a Clear and the first byte of that of code k + 1, which lies
+// behind it in the output.  Most strings are short: their bytes are kept as a number, so that nearly every code is one
+// look into the table and one store.  Longer ones are copied from where they were made.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 
 #include "codec/support.hpp"
@@ -12,7 +15,6 @@ namespace penstock::tiff {
 namespace {
 
 constexpr std::uint32_t kClear = 256, kEnd = 257, kFirst = 258, kTable = 4096;
-constexpr std::uint32_t kMaxEntries = kTable - kFirst;
 
 /// Takes codes from bytes, several at a time.
 template <LzwVariant kVariant>
@@ -22,15 +24,24 @@ class Codes {
   /// The next code; false: the bytes end.
   bool next(std::uint32_t width, std::uint32_t& code) {
     if (held_ < width && !fill(width)) return false;
-    if constexpr (kVariant == LzwVariant::standard) {
-      code = static_cast<std::uint32_t>(bits_ >> (64 - width));
-      bits_ <<= width;
-    } else {
-      code = static_cast<std::uint32_t>(bits_ & ((1U << width) - 1));
-      bits_ >>= width;
-    }
-    held_ -= width;
+    code = peek(width);
+    drop(width);
     return true;
+  }
+  /// Whether so many bits, at most 57, are there to `peek` and `drop` without a look; not near the end.
+  bool hold(std::uint32_t bits) { return held_ >= bits || (in_.size() - at_ >= 8 && fill(bits)); }
+  [[nodiscard]] std::uint32_t peek(std::uint32_t width) const {
+    if constexpr (kVariant == LzwVariant::standard)
+      return static_cast<std::uint32_t>(bits_ >> (64 - width));
+    else
+      return static_cast<std::uint32_t>(bits_ & ((1U << width) - 1));
+  }
+  void drop(std::uint32_t width) {
+    if constexpr (kVariant == LzwVariant::standard)
+      bits_ <<= width;
+    else
+      bits_ >>= width;
+    held_ -= width;
   }
   /// Of the byte that the last code ended in.
   [[nodiscard]] std::uint64_t byte() const {
@@ -80,55 +91,148 @@ std::uint32_t width_after(std::uint32_t codes) {
   return next >= 2048 ? 12 : next >= 1024 ? 11 : next >= 512 ? 10 : 9;
 }
 
-/// `bytes` from `from` on to `to`, which lies behind it by `bytes` - 1 or more; `left`: room from `to` on.
-void copy_string(const std::byte* from, std::byte* to, std::uint64_t bytes, std::uint64_t left) {
-  if (bytes <= 16 && left >= 16) {
-    std::array<std::byte, 16> words;
-    std::memcpy(words.data(), from, 16);  // what is not of the string is written over by the next one
-    std::memcpy(to, words.data(), 16);
-    to[bytes - 1] = bytes == 1 || from + bytes - 1 != to ? to[bytes - 1] : *from;
-    return;
+/// The strings of the table: the first bytes of each at hand, the rest where it was made.
+struct Strings {
+  static constexpr std::uint32_t kAtHand = 8;
+  std::array<std::uint64_t, kTable> head;   // the first bytes, in memory's order; 0 behind the last
+  std::array<std::uint32_t, kTable> place;  // in the output, counted from the last Clear, of strings made of others
+  std::array<std::uint16_t, kTable> size;   // 0: no string has this code
+
+  Strings() {
+    size.fill(0);
+    for (std::uint32_t c = 0; c < kClear; ++c) {
+      head[c] = c;
+      size[c] = 1;
+    }
   }
-  std::memcpy(to, from, bytes - 1);
-  to[bytes - 1] = from[bytes - 1];  // perhaps the first byte of what was just written
-}
+  /// Forgets the entries below `end`.
+  void clear(std::uint32_t end) { std::fill(size.begin() + kFirst, size.begin() + end, std::uint16_t{0}); }
+  /// Entry `code`: the string of `before`, which lies at `where`, and a byte that `finish` sets; until then its own
+  /// first one, as it is where the next code is this very entry.
+  void begin(std::uint32_t code, std::uint32_t before, std::uint64_t where) {
+    const std::uint32_t bytes = size[before];
+    const std::uint64_t string = head[before];
+    head[code] = string | (bytes < kAtHand ? (string & 0xff) << 8 * bytes : 0);
+    size[code] = static_cast<std::uint16_t>(bytes + 1);
+    place[code] = static_cast<std::uint32_t>(where);
+  }
+  void finish(std::uint32_t code, std::uint64_t string) {
+    const std::uint32_t at = size[code] - 1U;
+    if (at >= kAtHand) return;
+    const std::uint32_t shift = 8 * at;
+    head[code] = (head[code] & ~(std::uint64_t{0xff} << shift)) | (string & 0xff) << shift;
+  }
+};
+
+static_assert(std::endian::native == std::endian::little, "the head of a string is stored as one number");
+
+template <LzwVariant kVariant>
+class Decoder {
+ public:
+  Decoder(ByteView in, ByteSpan out) : codes_(in), in_(in), out_(out) {}
+
+  Status run() {
+    while (made_ < out_.size()) {
+      quickly();
+      if (made_ < out_.size()) PENSTOCK_TRY(step());
+    }
+    return {};
+  }
+
+ private:
+  /// Codes as long as their strings are at hand, and there is room in the output to write more than them.
+  void quickly() {
+    if (before_ == kNone) return;
+    // In registers: a byte that is written may be any member's, for all that the compiler knows.
+    Codes<kVariant> codes = codes_;
+    std::byte* to = out_.data() + made_;
+    std::byte* const begin = out_.data() + cleared_;
+    const std::byte* const last = out_.data() + out_.size() - std::min<std::uint64_t>(out_.size(), kAtOnce * 8);
+    std::uint32_t next = next_, width = width_;
+    bool goes_on = true;
+    while (goes_on && next < kTable - kAtOnce && to < last && codes.hold(kAtOnce * 12)) {
+      for (std::uint32_t i = 0; i < kAtOnce; ++i) {
+        const std::uint32_t code = codes.peek(width), size = strings_.size[code];
+        if (size - 1 >= Strings::kAtHand) {  // also those that are no strings
+          goes_on = false;
+          break;
+        }
+        codes.drop(width);
+        const std::uint64_t head = strings_.head[code];
+        strings_.finish(next - 1, head);
+        std::memcpy(to, &head, sizeof head);
+        strings_.begin(next, code, static_cast<std::uint64_t>(to - begin));
+        to += size;
+        width = width_after<kVariant>(++next - kFirst);
+      }
+    }
+    codes_ = codes;
+    made_ = static_cast<std::uint64_t>(to - out_.data());
+    next_ = next;
+    width_ = width;
+  }
+
+  /// One code, whatever it is.
+  Status step() {
+    std::uint32_t code = 0;
+    if (!codes_.next(width_, code))
+      return corrupt(
+          fmt::format("the LZW codes end at byte {}, with {} of {} bytes made", in_.size(), made_, out_.size()));
+    if (code == kClear) {
+      strings_.clear(std::min(next_, kTable));
+      begun_ = true;
+      cleared_ = made_;
+      before_ = kNone;
+      next_ = kFirst;
+      width_ = 9;
+      return {};
+    }
+    if (!begun_) return corrupt_at("LZW without a Clear code at the beginning", codes_.byte());
+    if (code == kEnd)
+      return corrupt(fmt::format("the LZW end code stands at byte {}, with {} of {} bytes made", codes_.byte(), made_,
+                                 out_.size()));
+    if (strings_.size[code] == 0)
+      return corrupt_at(fmt::format("LZW code {} is not in the table yet", code), codes_.byte());
+    const std::uint64_t head = strings_.head[code];
+    const std::uint64_t where = made_;
+    write(code);
+    if (before_ != kNone && next_ <= kTable) strings_.finish(next_ - 1, head);
+    before_ = code;
+    if (next_ < kTable) strings_.begin(next_, code, where - cleared_);
+    if (next_ <= kTable) width_ = width_after<kVariant>(++next_ - kFirst);
+    return {};
+  }
+  /// The string of a code, as far as there is room.
+  void write(std::uint32_t code) {
+    const std::uint64_t bytes = std::min<std::uint64_t>(strings_.size[code], out_.size() - made_);
+    std::byte* const to = out_.data() + made_;
+    std::memcpy(to, &strings_.head[code], std::min<std::uint64_t>(bytes, Strings::kAtHand));
+    if (bytes > Strings::kAtHand) {
+      // Its last byte is perhaps the first of what was just written.
+      const std::byte* const from = out_.data() + cleared_ + strings_.place[code];
+      std::memcpy(to + Strings::kAtHand, from + Strings::kAtHand, bytes - 1 - Strings::kAtHand);
+      to[bytes - 1] = from[bytes - 1];
+    }
+    made_ += bytes;
+  }
+
+  static constexpr std::uint32_t kNone = ~0U;
+  static constexpr std::uint32_t kAtOnce = 4;  // codes that fit into what Codes holds
+  Codes<kVariant> codes_;
+  ByteView in_;
+  ByteSpan out_;
+  Strings strings_;
+  std::uint64_t made_ = 0;
+  std::uint64_t cleared_ = 0;     // `made_` at the last Clear
+  std::uint32_t next_ = kFirst;   // the entry that the next code begins; the one before it is not finished
+  std::uint32_t before_ = kNone;  // the code before; none after a Clear
+  std::uint32_t width_ = 9;
+  bool begun_ = false;
+};
 
 template <LzwVariant kVariant>
 Status decode(ByteView in, ByteSpan out) {
-  Codes<kVariant> codes(in);
-  std::array<std::uint64_t, kMaxEntries + 1> place;  // in the output, of the string of each code after the Clear
-  std::uint32_t count = 0;  // codes after the Clear, as far as they add entries: one more than those
-  std::uint32_t width = 9;
-  bool begun = false;
-  for (std::uint64_t made = 0; made < out.size();) {
-    std::uint32_t code = 0;
-    if (!codes.next(width, code))
-      return corrupt(
-          fmt::format("the LZW codes end at byte {}, with {} of {} bytes made", in.size(), made, out.size()));
-    if (code == kClear) {
-      begun = true;
-      count = 0;
-      width = 9;
-      continue;
-    }
-    if (!begun) return corrupt_at("LZW without a Clear code at the beginning", codes.byte());
-    if (code == kEnd)
-      return corrupt(
-          fmt::format("the LZW end code stands at byte {}, with {} of {} bytes made", codes.byte(), made, out.size()));
-    if (count <= kMaxEntries) place[count] = made;
-    if (code < kClear) {
-      out[made++] = static_cast<std::byte>(code);
-    } else {
-      const std::uint32_t entry = code - kFirst;
-      if (entry >= count) return corrupt_at(fmt::format("LZW code {} is not in the table yet", code), codes.byte());
-      const std::uint64_t from = place[entry], left = out.size() - made;
-      const std::uint64_t bytes = std::min(place[entry + 1] - from + 1, left);
-      copy_string(out.data() + from, out.data() + made, bytes, left);
-      made += bytes;
-    }
-    if (count <= kMaxEntries) width = width_after<kVariant>(++count);
-  }
-  return {};
+  return Decoder<kVariant>(in, out).run();
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ enum class Tag : std::uint16_t {
   TileOffsets = 324,
   TileByteCounts = 325,
   SampleFormat = 339,
+  JPEGTables = 347,
   ModelPixelScale = 33550,
   ModelTiepoint = 33922,
   ModelTransformation = 34264,

@@ -18,8 +18,7 @@ namespace {
 using metadata::invalid;
 using metadata::unsupported;
 
-constexpr std::size_t kMaxImages = 4096;
-constexpr std::uint64_t kMaxSamples = 65535;
+constexpr std::uint64_t kMaxSamples = 65535, kMaxJpegTables = 65536;
 /// A chunk may be larger than the image, but not by much: what it decodes to is bounded by what the image needs.
 constexpr std::uint64_t kMinChunkBound = std::uint64_t{64} << 20;
 
@@ -30,6 +29,7 @@ struct Compression {
   std::string_view codec;  ///< of the chain; "": none
   bool read, predicts;
 };
+constexpr std::uint64_t kLzw = 5, kJpeg = 7;
 constexpr Compression kCompressions[] = {
     {1, "none", "", true, false},
     {5, "LZW", "tiff.lzw", true, true},
@@ -37,11 +37,11 @@ constexpr Compression kCompressions[] = {
     {32946, "deflate", "numcodecs.zlib", true, true},
     {32773, "PackBits", "tiff.packbits", true, false},
     {50000, "zstd", "zstd", true, true},
+    {7, "JPEG", "", true, false},
     {2, "CCITT RLE", "", false, false},
     {3, "CCITT group 3", "", false, false},
     {4, "CCITT group 4", "", false, false},
     {6, "old-style JPEG", "", false, false},
-    {7, "JPEG", "", false, false},
     {34712, "JPEG 2000", "", false, false},
     {33003, "JPEG 2000", "", false, false},
     {33005, "JPEG 2000", "", false, false},
@@ -62,7 +62,7 @@ Result<Compression> compression_of(std::uint64_t code, const std::string& where)
 /// The fields that say how an image lies in the file.
 struct Image {
   std::uint64_t width = 0, height = 0, samples = 1, bits = 1, sample_format = 1, predictor = 1;
-  bool planar = false, tiled = false;
+  bool planar = false, tiled = false, is_ycbcr = false, reversed_bits = false;
   std::uint64_t chunk_width = 0, chunk_height = 0;
   Compression compression{};
   const Field* offsets = nullptr;
@@ -80,7 +80,8 @@ Result<std::uint64_t> common_value(ByteSource& file, const Directory& directory,
   return values.front();
 }
 
-Result<DType> dtype_of(const Image& image, const Directory& directory) {
+Result<DType> dtype_of(const Image& image, const Directory& directory, ImageUse use) {
+  if (use == ImageUse::mask && image.bits == 1 && image.samples == 1) return DType::uint8();
   const std::uint64_t bytes = image.bits / 8;
   const bool whole = image.bits % 8 == 0 && (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8);
   switch (image.sample_format) {
@@ -145,10 +146,12 @@ Result<Image> read_image(ByteSource& file, const Directory& directory) {
   PENSTOCK_ASSIGN(const std::uint64_t code, number_or(file, directory, Tag::Compression, 1));
   PENSTOCK_ASSIGN(image.compression, compression_of(code, where(directory, 259)));
   PENSTOCK_ASSIGN(const std::uint64_t fill_order, number_or(file, directory, Tag::FillOrder, 1));
-  if (fill_order == 2 && image.compression.code == 5)
-    return unsupported(where(directory, 266), "LZW whose bytes are stored lowest bit first");
+  if (fill_order != 1 && fill_order != 2) return invalid(where(directory, 266), fmt::format("is {}", fill_order));
+  image.reversed_bits = fill_order == 2 && image.compression.code != kJpeg;
   PENSTOCK_ASSIGN(const std::uint64_t photometric, number_or(file, directory, Tag::PhotometricInterpretation, 1));
-  if (photometric == 6) return unsupported(where(directory, 262), "YCbCr without JPEG");
+  image.is_ycbcr = photometric == 6;
+  if (image.is_ycbcr && (image.compression.code != kJpeg || image.planar || image.samples != 3))
+    return unsupported(where(directory, 262), "YCbCr other than three samples a pixel in JPEG");
   if (image.compression.predicts) {
     PENSTOCK_ASSIGN(image.predictor, number_or(file, directory, Tag::Predictor, 1));
     if (image.predictor < 1 || image.predictor > 3)
@@ -167,9 +170,23 @@ Result<bool> has_old_style_lzw(ByteSource& file, const Directory& directory, con
     if (offset == 0) continue;
     if (offset > file.size() || file.size() - offset < 2) return false;  // said when the strip is read
     PENSTOCK_ASSIGN(const ByteView bytes, file.get(offset, 2));
-    return is_old_style_lzw(bytes);
+    return !image.reversed_bits && is_old_style_lzw(bytes);
   }
   return false;
+}
+
+/// JPEG, with the tables that all tiles share.
+Result<CodecSpec> jpeg_of(ByteSource& file, const Directory& directory, const Image& image) {
+  std::string tables;
+  if (const Field* const field = directory.find(Tag::JPEGTables); field != nullptr) {
+    if (field->count > kMaxJpegTables)
+      return invalid(where(directory, field->tag), fmt::format("{} bytes of tables", field->count));
+    PENSTOCK_ASSIGN(const ByteView bytes, file.get(field->offset_bytes, field->count * type_bytes(field->type)));
+    for (const std::byte b : bytes) tables += fmt::format("{:02x}", static_cast<unsigned>(b));
+  }
+  return CodecSpec{"tiff.jpeg", fmt::format(R"({{"samples":{},"color":"{}","max_rows":{},"tables":"{}"}})",
+                                            image.planar ? 1 : image.samples, image.is_ycbcr ? "ycbcr" : "none",
+                                            std::min<std::uint64_t>(image.chunk_height, 65535), tables)};
 }
 
 Result<std::vector<CodecSpec>> codecs_of(ByteSource& file, const Directory& directory, const Image& image,
@@ -178,18 +195,27 @@ Result<std::vector<CodecSpec>> codecs_of(ByteSource& file, const Directory& dire
   const bool interleaved = image.samples > 1 && !image.planar;
   if (interleaved) codecs.push_back({"transpose", R"({"order":[1,2,0]})"});
   const std::string_view endian = directory.byte_order == std::endian::little ? "little" : "big";
-  if (image.predictor > 1)
+  if (image.compression.code == kJpeg) {
+    PENSTOCK_ASSIGN(CodecSpec jpeg, jpeg_of(file, directory, image));
+    codecs.push_back(std::move(jpeg));
+    return codecs;
+  }
+  if (image.bits == 1)
+    codecs.push_back({"tiff.bits", "{}"});
+  else if (image.predictor > 1)
     codecs.push_back({"tiff.predictor", fmt::format(R"({{"predictor":{},"samples":{},"endian":"{}"}})", image.predictor,
                                                     interleaved ? image.samples : 1, endian)});
   else
     codecs.push_back({"bytes", dtype.swap_unit() > 1 ? fmt::format(R"({{"endian":"{}"}})", endian) : "{}"});
-  if (image.compression.codec.empty()) return codecs;
-  CodecSpec compressor{std::string(image.compression.codec), "{}"};
-  if (image.compression.code == 5) {
-    PENSTOCK_ASSIGN(const bool old_style, has_old_style_lzw(file, directory, image));
-    if (old_style) compressor.configuration = R"({"variant":"old_style"})";
+  if (!image.compression.codec.empty()) {
+    CodecSpec compressor{std::string(image.compression.codec), "{}"};
+    if (image.compression.code == kLzw) {
+      PENSTOCK_ASSIGN(const bool old_style, has_old_style_lzw(file, directory, image));
+      if (old_style) compressor.configuration = R"({"variant":"old_style"})";
+    }
+    codecs.push_back(std::move(compressor));
   }
-  codecs.push_back(std::move(compressor));
+  if (image.reversed_bits) codecs.push_back({"tiff.fill_order", "{}"});
   return codecs;
 }
 
@@ -239,54 +265,59 @@ std::optional<std::vector<std::byte>> nodata_of(const std::string& text, const D
   return *std::move(element);
 }
 
-Json about(ByteSource& file, const std::vector<Directory>& directories, const Image& image) {
+Json about(const Image& image) {
   Json out = Json::object();
   out["compression"] = image.compression.name;
   if (image.predictor > 1) out["predictor"] = image.predictor;
   out["layout"] = image.tiled ? "tiles" : "strips";
   out["interleave"] = image.planar ? "band" : "pixel";
+  return out;
+}
+
+/// The images of the file besides the first one.
+void tell_others(const Images& images, Json& out) {
   Json overviews = Json::array();
-  std::uint64_t masks = 0, others = 0;
-  for (std::size_t i = 1; i < directories.size(); ++i) {
-    const auto kind = number_or(file, directories[i], Tag::NewSubfileType, 0);
-    const auto width = number_or(file, directories[i], Tag::ImageWidth, 0);
-    const auto height = number_or(file, directories[i], Tag::ImageLength, 0);
-    if (!kind || !width || !height) continue;  // that directory is not what is read
-    if ((*kind & 4) != 0)
-      ++masks;
-    else if ((*kind & 1) != 0)
-      overviews.push_back({*height, *width});
-    else
-      ++others;
+  std::uint64_t masks = images.levels.front().mask != nullptr ? 1 : 0;
+  for (std::size_t i = 1; i < images.levels.size(); ++i) {
+    overviews.push_back({images.levels[i].height, images.levels[i].width});
+    if (images.levels[i].mask != nullptr) ++masks;
   }
   if (!overviews.empty()) out["overviews"] = std::move(overviews);
   if (masks > 0) out["masks"] = masks;
-  if (others > 0) out["other_images"] = others;
-  return out;
+  if (images.others > 0) out["other_images"] = images.others;
 }
 
 }  // namespace
 
-Result<Dataset> parse(ByteSource& file, std::string_view key) {
-  PENSTOCK_ASSIGN(const std::vector<Directory> directories, read_directories(file, kMaxImages));
-  const Directory& directory = directories.front();
+Result<Dataset> parse_image(ByteSource& file, const Directory& directory, std::string_view key, ImageUse use) {
   PENSTOCK_ASSIGN(const Image image, read_image(file, directory));
   Dataset dataset;
   dataset.format = {"tiff", directory.big ? 43 : 42};
-  PENSTOCK_ASSIGN(dataset.dtype, dtype_of(image, directory));
+  PENSTOCK_ASSIGN(dataset.dtype, dtype_of(image, directory, use));
   dataset.shape = {image.samples, image.height, image.width};
   dataset.chunk_shape = {image.planar ? 1 : image.samples, image.chunk_height, image.chunk_width};
   PENSTOCK_ASSIGN(dataset.codecs, codecs_of(file, directory, image, dataset.dtype));
   PENSTOCK_ASSIGN(dataset.placement, table_of(directory, image, dataset, key));
   dataset.fill.assign(dataset.dtype.size_bytes, std::byte{0});
-  if (const Field* const field = directory.find(Tag::GDAL_NODATA); field != nullptr) {
+  if (const Field* const field = directory.find(Tag::GDAL_NODATA); field != nullptr && use == ImageUse::image) {
     PENSTOCK_ASSIGN(const std::string nodata, text(file, *field, 64));
     dataset.nodata = nodata_of(nodata, dataset.dtype);
     if (dataset.nodata) dataset.fill = *dataset.nodata;
   }
-  dataset.attributes = dump_json(Json{{"tiff", about(file, directories, image)}});
+  dataset.attributes = dump_json(Json{{"tiff", about(image)}});
   dataset.dims = named_dimensions(std::array<std::optional<std::string>, 3>{"band", "y", "x"});
-  PENSTOCK_TRY(add_place(file, directory, dataset));
+  return dataset;
+}
+
+Result<Dataset> parse(ByteSource& file, std::string_view key) {
+  PENSTOCK_ASSIGN(const std::vector<Directory> directories, read_directories(file, kMaxImages));
+  PENSTOCK_ASSIGN(Dataset dataset, parse_image(file, directories.front(), key, ImageUse::image));
+  PENSTOCK_ASSIGN(const Place place, read_place(file, directories.front()));
+  PENSTOCK_ASSIGN(const Images images, find_images(file, directories));
+  PENSTOCK_ASSIGN(Json attributes, parse_json(dataset.attributes));
+  tell_others(images, attributes["tiff"]);
+  tell_place(place, attributes, dataset.dims);
+  dataset.attributes = dump_json(attributes);
   return dataset;
 }
 

@@ -53,4 +53,23 @@ Result<std::optional<NodeInfo>> open_tiff(Candidate& candidate) {
   return std::optional<NodeInfo>(std::move(dataset));
 }
 
+Result<std::optional<RasterFile>> open_tiff_raster(Candidate& candidate) {
+  PENSTOCK_ASSIGN(const Candidate::Head* const head, candidate.head());
+  if (head == nullptr || !tiff::is_tiff_header(head->bytes)) return std::optional<RasterFile>();
+  StoreSource source(candidate, *head);
+  PENSTOCK_ASSIGN_IN(RasterFile raster, tiff::parse_raster(source, candidate.path()),
+                     metadata::where(candidate.store(), candidate.path()));
+  return std::optional(std::move(raster));
+}
+
+Result<std::optional<std::vector<std::string>>> tiff_cog_problems(Candidate& candidate, bool every_tile) {
+  using Problems = std::vector<std::string>;
+  PENSTOCK_ASSIGN(const Candidate::Head* const head, candidate.head());
+  if (head == nullptr || !tiff::is_tiff_header(head->bytes)) return std::optional<Problems>();
+  StoreSource source(candidate, *head);
+  PENSTOCK_ASSIGN_IN(Problems problems, tiff::cog_problems(source, every_tile),
+                     metadata::where(candidate.store(), candidate.path()));
+  return std::optional(std::move(problems));
+}
+
 }  // namespace penstock

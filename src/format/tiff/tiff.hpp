@@ -1,18 +1,63 @@
-// TIFF files -> Dataset.  TIFF 6.0, BigTIFF, OGC GeoTIFF 1.1 (https://docs.ogc.org/is/19-008r4/19-008r4.html)
+// TIFF files -> Dataset and Raster.  TIFF 6.0, BigTIFF, OGC GeoTIFF 1.1
+// (https://docs.ogc.org/is/19-008r4/19-008r4.html)
 #pragma once
+#include <optional>
 #include <string_view>
+#include <vector>
 
+#include "core/json_fwd.hpp"
+#include "format/raster.hpp"
 #include "format/tiff/directory.hpp"
 #include "penstock/dataset.hpp"
 
 namespace penstock::tiff {
 
+/// Of a file with more only the first ones are looked at.
+inline constexpr std::size_t kMaxImages = 4096;
+
 /// The first image of the file at `key`: shape (band, y, x), one chunk a tile or strip, which lie where the tables of
 /// the file say; absent tiles are the value that was not measured, or 0.  Elements are as stored: no palette, scale or
 /// offset is applied.  Errors: invalid_metadata and corrupt_data naming directory and tag, unsupported naming what.
 Result<Dataset> parse(ByteSource& file, std::string_view key);
+/// The first image with its levels and masks, and what is said about it.  Errors: as `parse`; those of levels and masks
+/// stand in their place.
+Result<RasterFile> parse_raster(ByteSource& file, std::string_view key);
 
-/// What is said about the place of the raster, as attributes and dimensions; completes `dataset`.
-Status add_place(ByteSource& file, const Directory& directory, Dataset& dataset);
+/// What keeps the file from being a Cloud Optimized GeoTIFF, a line each; empty: it is one.  `every_tile`: also what
+/// stands around each tile, where the ghost area promises it.  Errors: as `parse`.
+Result<std::vector<std::string>> cog_problems(ByteSource& file, bool every_tile);
+
+/// What an image is for: samples of one bit are read of masks only.
+enum class ImageUse : std::uint8_t { image, mask };
+/// The image of one directory, without its place on the ground.
+Result<Dataset> parse_image(ByteSource& file, const Directory& directory, std::string_view key, ImageUse use);
+
+/// A directory that holds a level, and that of its mask.
+struct LevelImages {
+  const Directory* image = nullptr;
+  const Directory* mask = nullptr;  ///< nullptr: none
+  std::uint64_t bands = 0, height = 0, width = 0;
+};
+/// What the directories are, by what they say; the levels finest first, the first of them the first image.
+struct Images {
+  std::vector<LevelImages> levels;
+  std::uint64_t others = 0;  ///< neither level nor mask
+};
+Result<Images> find_images(ByteSource& file, const std::vector<Directory>& directories);
+
+/// Where on the Earth the image lies.
+struct Place {
+  std::optional<GeoTransform> transform;  ///< of corners
+  bool pixel_is_point = false, has_keys = false;
+  std::optional<Crs> crs;
+  std::vector<GroundControlPoint> gcps;
+};
+/// Errors: invalid_metadata naming the tag.
+Result<Place> read_place(ByteSource& file, const Directory& directory);
+/// The place as attributes (GeoZarr's), and as scales and offsets of the dimensions (band, y, x).
+void tell_place(const Place& place, Json& attributes, std::vector<Dimension>& dims);
+
+/// Texts of the file, and what GDAL's metadata say of it and of its bands.  Errors: invalid_metadata naming the tag.
+Status read_tags(ByteSource& file, const Directory& directory, RasterInfo& info);
 
 }  // namespace penstock::tiff

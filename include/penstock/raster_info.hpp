@@ -1,0 +1,66 @@
+// What a raster file says besides its elements: pure data.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "penstock/api.hpp"
+#include "penstock/error.hpp"
+
+namespace penstock {
+
+/// {a, b, c, d, e, f}: x = a column + b row + c, y = d column + e row + f, in the units of the CRS; column 0, row 0 is
+/// the outer corner of the first pixel.  The order is that of rasterio and affine.
+using GeoTransform = std::array<double, 6>;
+
+/// A rectangle on the ground, in the units of the CRS.
+struct GroundBounds {
+  double left = 0, bottom = 0, right = 0, top = 0;
+  bool operator==(const GroundBounds&) const = default;
+};
+
+/// Where a place of the raster (in pixels, 0 is an outer edge) lies on the ground.
+struct GroundControlPoint {
+  double row = 0, column = 0;
+  double x = 0, y = 0, z = 0;
+  bool operator==(const GroundControlPoint&) const = default;
+};
+
+/// A coordinate reference system, as far as a file names it.
+struct Crs {
+  std::optional<std::uint32_t> epsg;  ///< code of the projected or geographic system; nullopt: not one of EPSG's
+  std::optional<std::uint32_t> vertical_epsg;  ///< code of the vertical system; nullopt: none
+  std::string name;                            ///< what the file calls it; may be empty
+  bool operator==(const Crs&) const = default;
+};
+/// Well-known text (WKT2:2019) of a CRS with an EPSG code, by PROJ, which is looked for when this is called first
+/// (libproj.so.25, .22 or libproj.so).  Errors: unsupported (no PROJ, or no EPSG
+/// code: says which), not_found (PROJ does not know the code).
+PENSTOCK_API Result<std::string> crs_wkt(const Crs& crs);
+
+/// Names and texts, in the order of the file.
+using Tags = std::vector<std::pair<std::string, std::string>>;
+
+/// What is known of one band.
+struct BandInfo {
+  double scale = 1, offset = 0;  ///< a value is scale * element + offset; nothing is applied by reading
+  std::string unit;              ///< of the values; may be empty
+  std::string description;       ///< may be empty
+  Tags tags;
+};
+
+/// What a raster file says besides its elements.
+struct RasterInfo {
+  std::optional<GeoTransform> transform;  ///< of the finest level; nullopt: not said, or only by control points
+  bool pixel_is_point = false;  ///< the file gives places of pixels' middles; `transform` is of corners anyway
+  std::optional<Crs> crs;       ///< nullopt: not said
+  std::vector<GroundControlPoint> gcps;
+  Tags tags;                       ///< of the whole file
+  std::vector<BandInfo> bands;     ///< one each
+  std::uint64_t other_images = 0;  ///< in the same file, that are neither a level nor a mask; not read
+};
+
+}  // namespace penstock

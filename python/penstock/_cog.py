@@ -1,0 +1,141 @@
+"""write_cog: arrays as Cloud Optimized GeoTIFFs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from . import _core, _dtype
+from ._array import Array
+from ._options import Bytes, Deadline, Progress
+from ._options import options as _options
+from ._raster import CRS, Raster
+from ._tensor import asarray
+from ._url import location
+
+CogCodec: TypeAlias = Literal["none", "lzw", "deflate", "zstd"]
+OverviewMethod: TypeAlias = Literal["nearest", "average", "mode"]
+
+
+def write_cog(
+    source: Any,
+    url: str | os.PathLike[str],
+    *,
+    crs: int | str | CRS | None = None,
+    transform: Sequence[float] | None = None,
+    nodata: Any = None,
+    mask: Any = None,
+    scales: Sequence[float] = (),
+    offsets: Sequence[float] = (),
+    tags: Mapping[str, str] | None = None,
+    codec: CogCodec = "lzw",
+    level: int | None = None,
+    predictor: Literal[1, 2, 3] | None = None,
+    block: int = 512,
+    overviews: int | None = None,
+    method: OverviewMethod = "average",
+    bigtiff: bool | None = None,
+    overwrite: bool = False,
+    budget: Bytes | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    deadline: Deadline | None = None,
+) -> Raster:
+    """Writes an array as a Cloud Optimized GeoTIFF and opens it.
+
+    source: (band, y, x) or (y, x): a penstock Array or Raster, read piece by piece, or anything in host memory that
+        ``penstock.asarray`` takes.  Whole numbers of 8 to 64 bits, floats of 16 to 64, complex of 64 and 128.
+    url: a file that ends in .tif or .tiff; its directory must be there.
+    crs, transform, nodata, mask, scales, offsets, tags: as a Raster has them; what is not given is taken from the source,
+        as far as it says: all of a Raster, ``proj:code`` and ``spatial:transform`` (GeoZarr) of another Array.
+        crs: an EPSG code, or "EPSG:32633".  transform: six numbers, as ``affine.Affine`` begins.
+        mask: (y, x) or (1, y, x), uint8 or bool; 0 where there is nothing to see.
+    codec, level, predictor: of tiles; level: of deflate 0 to 9 (6), of zstd 1 to 22 (9); predictor None: 2 for whole
+        numbers, 3 for floats, where the codec is not "none".
+    block: width and height of tiles, a multiple of 16.
+    overviews: how many, each half as large; None: until no side is longer than ``block``.
+    method: how an element of them is made of four; those that are nodata or masked do not count.
+    bigtiff: None: where the file is too large for a classic one.
+    returns: the file, open for reading; ``last_report`` says what was done.
+    errors: FileExistsError; ValueError and UnsupportedError (an option or type that a COG cannot have); those of
+        ``Array.read``.
+    memory: at most ``budget``; encoded tiles wait in a nameless file in $TMPDIR.  The file appears when it is complete;
+        the same input gives the same bytes.
+    """
+    said = {
+        "crs": crs,
+        "transform": transform,
+        "nodata": nodata,
+        "mask": mask,
+        "bands": (list(scales), list(offsets)) if scales or offsets else None,
+        "tags": tags,
+    }
+    cog = _core.CogOptions()
+    cog.codec, cog.method = codec, method
+    cog.codec_level, cog.predictor, cog.block = level, predictor, block
+    cog.overviews, cog.big_tiff = overviews, bigtiff
+    return _write_cog(source, url, said, cog, None, overwrite, budget, threads, progress, deadline)
+
+
+def _write_cog(
+    source: Any,
+    url: str | os.PathLike[str],
+    said: Mapping[str, Any],
+    cog: _core.CogOptions,
+    region: Any,
+    overwrite: bool,
+    budget: Bytes | None,
+    threads: int | None,
+    progress: Progress | None,
+    deadline: Deadline | None,
+) -> Raster:
+    held = source if isinstance(source, Array) else asarray(source)
+    into = _core.CogInput(held._core, region)
+    dtype = held._dataset.dtype if isinstance(held, Array) else held._core.dtype
+    if said.get("crs") is not None:
+        into.set_crs(_epsg(said["crs"]))
+    if said.get("transform") is not None:
+        numbers = [float(v) for v in said["transform"]]
+        if len(numbers) not in (6, 9):  # 9: all of an Affine
+            raise ValueError(f"transform: six numbers are wanted, {len(numbers)} are given")
+        into.set_transform(numbers[:6])
+    if said.get("nodata") is not None:
+        into.set_nodata(_element(said["nodata"], _dtype.to_numpy(dtype)))
+    if said.get("bands") is not None:
+        into.set_bands(*said["bands"])
+    if said.get("tags") is not None:
+        into.set_tags(list(said["tags"].items()))
+    if (mask := said.get("mask")) is not None:
+        into.set_mask((mask if isinstance(mask, Array) else asarray(mask))._core)
+    opts = _options(budget, threads, "fail", progress, watch=True, deadline=deadline)
+    report = _core.write_cog(into, location(url), cog, overwrite, opts)
+    made = _core.open(location(url), "r")
+    assert isinstance(made, _core.Array)
+    raster = Raster(made)
+    raster._last_report = report
+    return raster
+
+
+def _epsg(crs: int | str | CRS) -> int:
+    code = crs.epsg if isinstance(crs, CRS) else crs
+    if isinstance(code, str):
+        code = code.upper().removeprefix("EPSG:")
+    try:
+        return int(code)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise ValueError(f"crs: an EPSG code is wanted, as 'EPSG:32633', not {crs!r}") from None
+
+
+def _element(value: Any, dtype: np.dtype[Any]) -> bytes:
+    with np.errstate(all="raise"):
+        try:
+            element = np.array(value).astype(dtype)
+        except (FloatingPointError, TypeError, ValueError):
+            element = None
+    kept = element is not None and (element == value or (element != element and value != value))
+    if element is None or not (kept or dtype.kind in "fc"):
+        raise ValueError(f"nodata: {value!r} is no value of {dtype}")
+    return element.tobytes()

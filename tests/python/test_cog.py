@@ -1,0 +1,285 @@
+"""Cloud Optimized GeoTIFFs that penstock writes, as rasterio (GDAL), tifffile and rio-cogeo see them."""
+
+import itertools
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+import rasterio
+import tifffile
+from rasterio.transform import from_origin
+from rio_cogeo.cogeo import cog_validate
+
+import penstock
+
+warnings.filterwarnings("ignore", category=rasterio.errors.NotGeoreferencedWarning)
+
+TYPES = ("u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f2", "f4", "f8", "c8", "c16")
+PLACE: dict[str, Any] = {"crs": 32633, "transform": (10.0, 0.0, 500000.0, 0.0, -20.0, 5000000.0)}
+
+
+def values(bands: int, height: int, width: int, dtype: str = "u2") -> np.ndarray:
+    walk = np.random.default_rng(bands).normal(0, 3, (bands, height, width)).cumsum(-1) + 90
+    return (np.abs(walk).clip(0, 120) if dtype[0] in "ui" else walk).astype(dtype)
+
+
+def command(*words: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "penstock", *map(str, words)], check=False, capture_output=True, text=True
+    )
+
+
+def check_cog(path: pathlib.Path) -> None:
+    valid, errors, notes = cog_validate(path, strict=True, quiet=True)
+    assert valid, (errors, notes)
+    done = command("cog", "validate", "--tiles", path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    gdal = pathlib.Path("/usr/lib/python3/dist-packages/osgeo_utils/samples/validate_cloud_optimized_geotiff.py")
+    if gdal.exists():  # of the package python3-gdal
+        done = subprocess.run(
+            ["/usr/bin/python3", str(gdal), "--full-check=yes", str(path)], check=False, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("codec", ["none", "lzw", "deflate", "zstd"])
+def test_others_read_what_is_written(codec: str, tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "x.tif"
+    for dtype, bands in itertools.product(TYPES, (1, 3)):
+        data = values(bands, 100, 150, dtype)
+        predictors = [None] if codec == "none" else [None, 1] + ([2] if dtype[0] != "c" else [])
+        for predictor in predictors:
+            made = penstock.write_cog(
+                data, path, codec=codec, predictor=predictor, block=64, method="nearest", overwrite=True, **PLACE
+            )
+            np.testing.assert_array_equal(made[...], data, str((dtype, bands, predictor)))
+            assert len(made.levels) == 3
+            with tifffile.TiffFile(path) as tiff:
+                there = tiff.pages[0].asarray()
+                np.testing.assert_array_equal(there.reshape(100, 150, bands).transpose(2, 0, 1), data)
+            if dtype == "f2":  # newer than this GDAL
+                continue
+            with rasterio.open(path) as file:
+                np.testing.assert_array_equal(file.read(), data, str((dtype, bands, predictor)))
+                assert file.overviews(1) == [2, 4]
+    check_cog(path)
+
+
+@pytest.mark.parametrize("bands,masked,big", itertools.product((1, 4), (False, True), (False, True)))
+def test_it_is_a_cog(bands: int, masked: bool, big: bool, tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "x.tif"
+    data = values(bands, 700, 1100)
+    mask = None
+    if masked:
+        mask = np.full((700, 1100), 255, "u1")
+        mask[100:400, 250:600] = 0
+    penstock.write_cog(data, path, mask=mask, bigtiff=big or None, block=256, **PLACE)
+    check_cog(path)
+    with rasterio.open(path) as file:
+        np.testing.assert_array_equal(file.read(), data)
+        assert file.crs.to_epsg() == 32633
+        assert tuple(file.transform)[:6] == PLACE["transform"]
+        if masked:
+            np.testing.assert_array_equal(file.dataset_mask(), mask)
+    again = tmp_path / "again.tif"
+    penstock.write_cog(data, again, mask=mask, bigtiff=big or None, block=256, threads=1, budget="64MiB", **PLACE)
+    assert again.read_bytes() == path.read_bytes()
+    with tifffile.TiffFile(path) as tiff:
+        assert tiff.is_bigtiff == big
+
+
+def halved(data: np.ndarray, join: Any, counts: np.ndarray) -> np.ndarray:
+    """Each element by `join` of those of the block below it that count; 0 where none does."""
+    height, width = (data.shape[0] + 1) // 2, (data.shape[1] + 1) // 2
+    out = np.zeros((height, width), data.dtype)
+    for y, x in itertools.product(range(height), range(width)):
+        block = data[2 * y : 2 * y + 2, 2 * x : 2 * x + 2]
+        kept = block[counts[2 * y : 2 * y + 2, 2 * x : 2 * x + 2]]
+        out[y, x] = join(kept) if kept.size else 0
+    return out
+
+
+def average(v: np.ndarray) -> Any:
+    mean = v.astype("f8").mean()
+    return mean if v.dtype.kind == "f" else int(np.sign(mean) * np.floor(np.abs(mean) + 0.5))
+
+
+def mode(v: np.ndarray) -> Any:
+    kinds, first, times = np.unique(v, return_index=True, return_counts=True)
+    return kinds[max(range(len(kinds)), key=lambda i: (times[i], -first[i]))]
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i2", "u8", "f4", "f8"])
+@pytest.mark.parametrize("method", ["nearest", "average", "mode"])
+@pytest.mark.parametrize("hidden", ["nothing", "nodata", "mask"])
+def test_overviews(dtype: str, method: str, hidden: str, tmp_path: pathlib.Path) -> None:
+    data = np.random.default_rng(7).integers(0 if dtype[0] == "u" else -9, 9, (75, 131)).astype(dtype)
+    counts = np.ones(data.shape, bool)
+    options: dict[str, Any] = {}
+    if hidden == "nodata":
+        options["nodata"] = 3
+        counts = data != 3
+        data[8:16, 8:16] = 3
+        counts[8:16, 8:16] = False
+    if hidden == "mask":
+        counts[5:40, 17:50] = False
+        options["mask"] = counts
+    made = penstock.write_cog(data, tmp_path / "x.tif", block=64, method=method, **options)
+    join = {"nearest": lambda v: v.flat[0], "average": average, "mode": mode}[method]
+    assert [level.shape for level in made.levels] == [(1, 75, 131), (1, 38, 66), (1, 19, 33)]
+    for level in made.levels[1:]:
+        shown = halved(counts.astype("u1"), np.max, np.ones(counts.shape, bool)).astype(bool)
+        data = halved(data, join, counts)
+        data[~shown] = options.get("nodata", 0)
+        counts = shown
+        np.testing.assert_allclose(level[0], data, rtol=1e-6, atol=1e-9)
+        data = level[0]
+        if hidden == "nodata":  # what an average may be by chance
+            counts = shown & (data != options["nodata"])
+        if hidden == "mask":
+            np.testing.assert_array_equal(level.mask[0], np.where(counts, 255, 0))
+
+
+def test_nodata_of_nan(tmp_path: pathlib.Path) -> None:
+    data = values(1, 80, 80, "f4")
+    data[0, :3, :3] = np.nan
+    made = penstock.write_cog(data, tmp_path / "x.tif", block=64, nodata=np.nan)
+    assert np.isnan(made.nodata)
+    assert np.isnan(made.levels[1][0, 0, 0]) and not np.isnan(made.levels[1][0, 1, 1])
+    with rasterio.open(tmp_path / "x.tif") as file:
+        assert np.isnan(file.nodata)
+
+
+def test_what_is_known_goes_along(tmp_path: pathlib.Path) -> None:
+    with rasterio.open(
+        tmp_path / "x.tif", "w", driver="GTiff", height=90, width=70, count=2, dtype="int16", nodata=-5, crs="EPSG:4326",
+        transform=from_origin(7, 50, 0.25, 0.5), compress="DEFLATE", blockysize=7,
+    ) as file:  # fmt: skip
+        file.write(values(2, 90, 70, "i2"))
+        file.scales, file.offsets, file.units = (0.5, 2), (1, -3), ("m", "K")
+        file.descriptions = ("a < b", "c & d")
+        file.update_tags(NAME="a 'text'", AREA_OR_POINT="Point")
+        file.update_tags(2, KIND="second")
+    source = penstock.open(tmp_path / "x.tif")
+    penstock.write_cog(source, tmp_path / "direct.tif", block=64)
+    penstock.copy(source, tmp_path / "x.zarr")
+    penstock.write_cog(penstock.open(tmp_path / "x.zarr"), tmp_path / "by_zarr.tif", block=64)
+    with rasterio.open(tmp_path / "x.tif") as want:
+        with rasterio.open(tmp_path / "direct.tif") as made:
+            np.testing.assert_array_equal(made.read(), want.read())
+            for member in ("crs", "transform", "nodata", "scales", "offsets", "units", "descriptions"):
+                assert getattr(made, member) == getattr(want, member), member
+            assert {k: v for k, v in made.tags().items() if k != "OVR_RESAMPLING_ALG"} == want.tags()
+            assert made.tags(2) == want.tags(2)
+        with rasterio.open(tmp_path / "by_zarr.tif") as made:
+            np.testing.assert_array_equal(made.read(), want.read())
+            assert (made.crs, made.transform) == (want.crs, want.transform)
+
+
+def test_places_of_other_shapes(tmp_path: pathlib.Path) -> None:
+    rotated = (8.0, 3.0, 4e6, 2.0, -9.0, 3e6)
+    for crs, transform in [(3035, rotated), (4326, (0.5, 0.0, 7.0, 0.0, 0.5, 50.0)), (6318, PLACE["transform"])]:
+        penstock.write_cog(
+            values(1, 70, 70), tmp_path / "x.tif", crs=f"EPSG:{crs}", transform=transform, overwrite=True
+        )
+        with rasterio.open(tmp_path / "x.tif") as file:
+            assert file.crs.to_epsg() == crs and tuple(file.transform)[:6] == transform
+
+
+def test_the_command_writes_one(tmp_path: pathlib.Path) -> None:
+    data = values(3, 300, 400)
+    source = penstock.create(tmp_path / "x.zarr", shape=data.shape, dtype=data.dtype, chunks=(2, 100, 130))
+    source[...] = data
+    out = tmp_path / "x.tif"
+    done = command(
+        "cog", "create", tmp_path / "x.zarr", out, "--codec", "deflate", "--level", 9, "--block", 128, "--crs", "EPSG:32633",
+        "--transform", "10,0,500000,0,-20,5000000", "--nodata", 7, "--method", "mode", "--budget", "32MiB",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    check_cog(out)
+    with rasterio.open(out) as file:
+        np.testing.assert_array_equal(file.read(), data)
+        assert file.nodata == 7 and file.crs.to_epsg() == 32633 and tuple(file.transform)[:6] == PLACE["transform"]
+    before = out.read_bytes()
+    again = command("cog", "create", tmp_path / "x.zarr", out)
+    assert again.returncode == 73 and "already" in again.stderr and out.read_bytes() == before
+    assert command("cog", "create", tmp_path / "x.zarr", out, "--force", "--codec", "zstd").returncode == 0
+    check_cog(out)
+
+
+def test_memory_stays_within_the_budget(tmp_path: pathlib.Path) -> None:
+    array = penstock.create(tmp_path / "x.zarr", shape=(1, 6000, 6000), dtype="u2", chunks=(1, 500, 500))
+    array[:, ::7, ::5] = 3
+    made = penstock.write_cog(array, tmp_path / "x.tif", block=256, codec="zstd", budget="24MiB", threads=2)
+    assert made.last_report is not None and made.last_report.peak_host_bytes <= 24 << 20
+    np.testing.assert_array_equal(made[0, 3000:3100], array[0, 3000:3100])
+    with pytest.raises(penstock.BudgetError):
+        penstock.write_cog(array, tmp_path / "y.tif", block=4096, budget="24MiB")
+    assert not (tmp_path / "y.tif").exists()
+
+
+def test_what_cannot_be_written_leaves_nothing(tmp_path: pathlib.Path) -> None:
+    data = values(1, 70, 70)
+    out = tmp_path / "x.tif"
+    for error, options in [
+        (ValueError, {"block": 100}),
+        (ValueError, {"codec": "lzma"}),
+        (ValueError, {"predictor": 3}),
+        (ValueError, {"codec": "none", "predictor": 2}),
+        (ValueError, {"level": 3}),
+        (ValueError, {"nodata": -1}),
+        (ValueError, {"nodata": 3.5}),
+        (ValueError, {"transform": (1, 2, 3)}),
+        (ValueError, {"mask": np.ones((69, 70), "u1")}),
+        (ValueError, {"mask": np.ones((70, 70), "f4")}),
+        (ValueError, {"crs": "utm"}),
+        (ValueError, {"method": "cubic"}),
+    ]:
+        with pytest.raises(error):
+            penstock.write_cog(data, out, **options)
+    with pytest.raises(ValueError, match=r"\.tif"):
+        penstock.write_cog(data, tmp_path / "x.png")
+    with pytest.raises(penstock.UnsupportedError):
+        penstock.write_cog(np.zeros((9, 9), "M8[s]"), out)
+    with pytest.raises(penstock.UnsupportedError, match="nearest"):
+        penstock.write_cog(np.zeros((600, 9), "f2"), out)
+    for shape in ((5,), (1, 2, 3, 4), (0, 5, 5)):
+        with pytest.raises(ValueError):
+            penstock.write_cog(np.zeros(shape, "u1"), out)
+    assert os.listdir(tmp_path) == []
+    penstock.write_cog(data, out)
+    with pytest.raises(FileExistsError):
+        penstock.write_cog(data, out)
+
+
+def test_the_validator_finds_what_is_wrong(tmp_path: pathlib.Path) -> None:
+    good = tmp_path / "good.tif"
+    penstock.write_cog(values(1, 600, 600), good, block=256)
+    bytes_ = good.read_bytes()
+    with tifffile.TiffFile(good) as tiff:
+        offset, size = tiff.pages[0].dataoffsets[4], tiff.pages[0].databytecounts[4]
+    bad = tmp_path / "bad.tif"
+    for at, word in [(offset - 4, "says"), (offset + size, "repeated")]:
+        bad.write_bytes(bytes_[:at] + bytes([bytes_[at] ^ 1]) + bytes_[at + 1 :])
+        assert command("cog", "validate", bad).returncode == 0
+        done = command("cog", "validate", bad, "--tiles")
+        assert done.returncode == 65 and word in done.stdout and "tile 4 of level 0" in done.stdout
+    plain = tmp_path / "plain.tif"
+    with rasterio.open(plain, "w", driver="GTiff", height=600, width=600, count=1, dtype="uint16") as file:
+        file.write(values(1, 600, 600))
+    done = command("cog", "validate", plain)
+    assert done.returncode == 65 and "strips" in done.stdout and "no overviews" in done.stdout
+    with rasterio.open(plain, "w", driver="GTiff", height=600, width=600, count=1, dtype="uint16", tiled=True) as file:
+        file.write(values(1, 600, 600))
+    with rasterio.open(plain, "r+") as file:
+        file.build_overviews([2])
+    done = command("cog", "validate", plain, "--json")
+    assert done.returncode == 65 and "lie behind" in done.stdout
+    shutil.copy(good, plain)
+    assert command("cog", "validate", plain, "--json").stdout.replace(" ", "").find('"valid":true') > 0
