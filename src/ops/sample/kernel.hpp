@@ -122,6 +122,10 @@ struct SampleElement {
   /// The coordinates of an output, inside of the array; false: there are none.
   PENSTOCK_HD bool find(std::uint64_t number, double* at) const {
     coordinates(number, at);
+    return fold(at);
+  }
+  /// Those inside of the array that stand for coordinates; false: there are none.
+  PENSTOCK_HD bool fold(double* at) const {
     for (std::uint32_t d = 0; d < job.dimensions; ++d) {
       const auto end = static_cast<double>(job.shape[d]) - 1;
       if (at[d] > end && at[d] <= end + job.last[d]) at[d] = end;
@@ -131,7 +135,6 @@ struct SampleElement {
     return true;
   }
 
- private:
   PENSTOCK_HD void coordinates(std::uint64_t number, double* at) const {
     if (job.from == From::list) {
       for (std::uint32_t d = 0; d < job.dimensions; ++d)
@@ -155,6 +158,7 @@ struct SampleElement {
     }
   }
 
+ private:
   /// The elements around, weighted; those of no weight are not read.
   PENSTOCK_HD C blend(const std::int64_t* first, const C* weight) const {
     C sum = 0;

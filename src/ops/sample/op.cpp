@@ -14,6 +14,7 @@
 #include "ops/line/spline.hpp"
 #include "ops/sample/spline.hpp"
 #include "ops/sample/types.hpp"
+#include "ops/tuning.hpp"
 
 namespace penstock::sample {
 
@@ -54,13 +55,45 @@ std::int64_t add_coefficients(Chain& chain, int order, std::string_view mode, do
   return padded ? kMargin : 0;
 }
 
+namespace {
+
+/// Outputs of an affine map row by row: along a row only the last term of the coordinates changes.
+template <class T, class C, class Element>
+Status run_rows(const SampleJob<T, C>& job, const Element& element, const Workspace& work) {
+  const std::uint32_t last = job.out_dimensions - 1;
+  const std::uint64_t width = job.out_extent[last], rows = job.outputs / width;
+  const std::uint64_t together = std::max<std::uint64_t>(tuning::kTaskElements / width, 1);
+  return work.job->for_each(div_up(rows, together), true, [&](std::uint64_t task) -> Status {
+    for (std::uint64_t row = task * together; row < std::min((task + 1) * together, rows); ++row) {
+      double start[kMaxDimensions], at[kMaxDimensions];
+      for (std::uint32_t d = 0; d < job.dimensions; ++d) start[d] = job.offset[d];
+      std::uint64_t rest = row;
+      double index[kMaxDimensions];
+      for (std::uint32_t k = last; k-- > 0; rest /= job.out_extent[k])
+        index[k] = static_cast<double>(static_cast<std::int64_t>(rest % job.out_extent[k]) + job.out_origin[k]);
+      for (std::uint32_t d = 0; d < job.dimensions; ++d)
+        for (std::uint32_t k = 0; k < last; ++k) start[d] += job.matrix[d * kMaxDimensions + k] * index[k];
+      T* const out = job.out + row * width;
+      for (std::uint64_t x = 0; x < width; ++x) {
+        const double k = static_cast<double>(static_cast<std::int64_t>(x) + job.out_origin[last]);
+        for (std::uint32_t d = 0; d < job.dimensions; ++d) at[d] = start[d] + job.matrix[d * kMaxDimensions + last] * k;
+        out[x] = nearest<T>(element.element.fold(at) ? element.value(at) : job.constant);
+      }
+    }
+    return {};
+  });
+}
+
+}  // namespace
+
 template <class T, class C>
 Status run_job(const SampleJob<T, C>& job, const Workspace& work) {
   if (work.on_device()) return run_on_cuda(job, work.stream);
-  if (job.order <= 1) return run_each(*work.job, job.outputs, SampleElement<T, C>{job});
+  if (job.order < 1) return run_each(*work.job, job.outputs, SampleElement<T, C>{job});
   Status status = Error(ErrorCode::unsupported, "no spline of such elements");
-  if constexpr (std::is_same_v<T, C>)
-    with_spline(job, [&](const auto& element) { status = run_each(*work.job, job.outputs, element); });
+  with_spline(job, [&](const auto& element) {
+    status = job.from == From::matrix ? run_rows(job, element, work) : run_each(*work.job, job.outputs, element);
+  });
   return status;
 }
 

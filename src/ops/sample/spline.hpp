@@ -9,6 +9,7 @@ template <class C>
 PENSTOCK_HD C b_spline(int order, C t) {
   t = t < C(0) ? -t : t;
   switch (order) {
+    case 1: return t < C(1) ? C(1) - t : C(0);
     case 2:
       if (t < C(0.5)) return C(0.75) - t * t;
       return t < C(1.5) ? C(0.5) * (C(1.5) - t) * (C(1.5) - t) : C(0);
@@ -84,10 +85,12 @@ struct SplineElement {
   PENSTOCK_HD void operator()(std::uint64_t number) const {
     const SampleJob<T, C>& job = element.job;
     double at[kMaxDimensions];
-    if (!element.find(number, at)) {
-      job.out[number] = nearest<T>(job.constant);
-      return;
-    }
+    job.out[number] = nearest<T>(element.find(number, at) ? value(at) : job.constant);
+  }
+
+  /// At coordinates inside of the array.
+  PENSTOCK_HD C value(const double* at) const {
+    const SampleJob<T, C>& job = element.job;
     constexpr int kHeld = kDimensions == 0 ? static_cast<int>(kMaxDimensions) : kDimensions;
     Taps<C, kOrder> taps[kHeld];
     const int dimensions = kDimensions == 0 ? static_cast<int>(job.dimensions) : kDimensions;
@@ -98,7 +101,7 @@ struct SplineElement {
     }
     C sum = add_up(job, taps, dimensions);
     if (inside != C(1)) sum += (C(1) - inside) * job.constant;
-    job.out[number] = nearest<T>(sum);
+    return sum;
   }
 
  private:
@@ -144,7 +147,7 @@ struct SplineElement {
   }
 };
 
-/// Calls f(SplineElement) for the order and the dimensions of a job.
+/// Calls f(SplineElement) for the order and the dimensions of a job; coefficients are of the type that is computed in.
 template <class T, class C, class F>
 void with_spline(const SampleJob<T, C>& job, const F& f) {
   const auto of_order = [&]<int kOrder>(std::integral_constant<int, kOrder>) {
@@ -156,12 +159,13 @@ void with_spline(const SampleJob<T, C>& job, const F& f) {
       default: return f(SplineElement<T, C, kOrder, 0>{element});
     }
   };
-  switch (job.order) {
-    case 2: return of_order(std::integral_constant<int, 2>());
-    case 3: return of_order(std::integral_constant<int, 3>());
-    case 4: return of_order(std::integral_constant<int, 4>());
-    default: return of_order(std::integral_constant<int, 5>());
-  }
+  if (job.order == 1) return of_order(std::integral_constant<int, 1>());
+  if constexpr (std::is_same_v<T, C>) switch (job.order) {
+      case 2: return of_order(std::integral_constant<int, 2>());
+      case 3: return of_order(std::integral_constant<int, 3>());
+      case 4: return of_order(std::integral_constant<int, 4>());
+      default: return of_order(std::integral_constant<int, 5>());
+    }
 }
 
 }  // namespace penstock::sample
