@@ -14,16 +14,16 @@ namespace penstock {
 
 /// What a walk works on.
 struct TileWork {
-  std::string_view what;  ///< "copy", "gaussian_filter": names the operation in errors and progress
-  DType in_dtype;         ///< of the boxes that are read
-  Shape source_shape;     ///< bounds of those boxes
-  Shape source_chunks;    ///< what is decoded at once
-  DType out_dtype;        ///< of the tiles that are made
-  Shape out_shape;        ///< of the whole output
-  Shape out_objects;      ///< tiles are whole ones of these
+  std::string_view what;             ///< "copy", "gaussian_filter": names the operation in errors and progress
+  DType in_dtype;                    ///< of the boxes that are read
+  Shape source_shape;                ///< bounds of those boxes
+  Shape source_chunks;               ///< what is decoded at once
+  DType out_dtype;                   ///< of the tiles that are made
+  Shape out_shape;                   ///< of the whole output
+  Shape out_objects;                 ///< tiles are whole ones of these
   std::uint64_t min_read_bytes = 0;  ///< the least budget that reading works with (`min_read_bytes`)
   bool writes = true;                ///< tiles are written
-  bool makes = true;                 ///< false: a tile is the box that was read (copies), or nothing is made of it (sums)
+  bool makes = true;  ///< false: a tile is the box that was read (copies), or nothing is made of it (sums)
   /// Box of the source that a tile is made of.
   std::function<Region(const Region& tile)> needs;
   /// Working memory of making it, beyond both boxes.
@@ -46,7 +46,8 @@ struct TilePlan {
   std::uint64_t read_bytes = 0;    ///< in all
   std::uint64_t twice_bytes = 0;   ///< of them, of elements that were read before
 
-  /// The largest tiles that fit into half of the budget, and leave what reading and writing need.  Errors: budget_too_small (how much one tile needs).
+  /// The largest tiles that fit into half of the budget, and leave what reading and writing need.  Errors:
+  /// budget_too_small (how much one tile needs).
   static Result<TilePlan> make(const TileWork& work, const Options& options);
   /// What is read for tile number i, and which part of it is there from the one before it.
   struct Box {
