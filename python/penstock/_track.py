@@ -174,7 +174,7 @@ _JOB = ("budget", "threads", "deadline")
 _PATHS = ("bval", "bvec", "seeds_file", "seed_image", "mask", "stop")
 
 
-def _split(how: TrackHow) -> tuple[_core.TrackOptions, str, _core.JobOptions]:
+def _split(how: TrackHow) -> tuple[_core.TrackOptions, str, _core.Options]:
     """Options of tracking, device, options of the job."""
     named = dict(how)
     device = str(named.pop("device", "cpu"))

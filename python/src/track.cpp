@@ -169,6 +169,50 @@ void bind_track(nb::module_& m) {
         return run_summary(job, "", [&](const Options& o) { return track(dwi, out, how, where, o); });
       },
       nb::arg("dwi"), nb::arg("out"), nb::arg("how"), nb::arg("device"), nb::arg("options"));
+  nb::class_<Tracking>(m, "Tracking", "Tracking chunk by chunk into memory.")
+      .def_static(
+          "begin",
+          [](const std::string& dwi, const TrackOptions& how, const std::string& device, const JobOptions& job) {
+            const std::vector<Device> where = unwrap(parse_devices(device), "device");
+            return run_value<Tracking>(job, [&](const Options& o) { return Tracking::begin(dwi, how, where, o); });
+          },
+          nb::arg("dwi"), nb::arg("how"), nb::arg("device"), nb::arg("options"))
+      .def(
+          "next",
+          [](Tracking& tracking, const JobOptions& job) -> std::optional<nb::dict> {
+            using Chunk = std::optional<TrackedStreamlines>;
+            Chunk chunk = run_value<Chunk>(job, [&](const Options& o) { return tracking.next(o); });
+            if (!chunk) return std::nullopt;
+            return as_dict(*std::move(chunk));
+          },
+          nb::arg("options"))
+      .def(
+          "rest",
+          [](Tracking& tracking, const JobOptions& job) {
+            return as_dict(run_value<TrackedStreamlines>(job, [&](const Options& o) { return tracking.rest(o); }));
+          },
+          nb::arg("options"))
+      .def("summary", &Tracking::summary);
+  m.def(
+      "save_streamlines",
+      [](const std::string& path, Columned<float, 3> points, Column<std::uint64_t> offsets, Columned<float, 3> seeds,
+         Column<std::uint64_t> seed_index, Column<float> length_mm, Columned<std::uint8_t, 2> reason,
+         std::array<std::uint64_t, 3> shape, std::array<double, 12> world_from_voxel, bool force) {
+        TrackedStreamlines s;
+        s.points = rows_of<std::array<float, 3>>(points);
+        s.offsets = rows_of<std::uint64_t>(offsets);
+        s.seed_points = rows_of<std::array<float, 3>>(seeds);
+        s.seed_numbers = rows_of<std::uint64_t>(seed_index);
+        s.lengths_mm = rows_of<float>(length_mm);
+        s.reasons = rows_of<std::array<std::uint8_t, 2>>(reason);
+        s.dims = shape;
+        s.world_from_voxel.rows = world_from_voxel;
+        unwrap(without_gil(CallGuard::Threads::none,
+                           [&] { return save_streamlines(s, path, force ? Replace::yes : Replace::no); }),
+               "");
+      },
+      nb::arg("path"), nb::arg("points"), nb::arg("offsets"), nb::arg("seeds"), nb::arg("seed_index"),
+      nb::arg("length_mm"), nb::arg("reason"), nb::arg("shape"), nb::arg("world_from_voxel"), nb::arg("force"));
   m.def(
       "sphere_directions", [](std::uint32_t count) { return unwrap(sphere_directions(count), "count"); },
       nb::arg("count"));

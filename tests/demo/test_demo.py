@@ -120,7 +120,7 @@ if BROWSER is not None:
             assert table[0][:3] == ["stage", "path", "why"]
             assert {"fetch", "decode"} <= {row[0] for row in table[1:]}
             assert all(row[0] and row[1] for row in table[1:])
-        assert "project" in {row[0] for row in project[1:]}
+        assert "maximum" in {row[0] for row in project[1:]}
 
         # The screenshot shows the projection, dot for dot, and text below it.
         left, top, right, bottom = (round(edge) for edge in image["box"])
