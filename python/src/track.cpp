@@ -185,13 +185,13 @@ void bind_track(nb::module_& m) {
             if (!chunk) return std::nullopt;
             return as_dict(*std::move(chunk));
           },
-          nb::arg("options"))
+          nb::arg("options"), nb::sig("def next(self, options: Options) -> dict[str, typing.Any] | None"))
       .def(
           "rest",
           [](Tracking& tracking, const JobOptions& job) {
             return as_dict(run_value<TrackedStreamlines>(job, [&](const Options& o) { return tracking.rest(o); }));
           },
-          nb::arg("options"))
+          nb::arg("options"), nb::sig("def rest(self, options: Options) -> dict[str, typing.Any]"))
       .def("summary", &Tracking::summary);
   m.def(
       "save_streamlines",
