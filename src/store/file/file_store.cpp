@@ -222,7 +222,7 @@ class FileStore final : public BlockingStore {
     const std::string name(key);
     const std::size_t slash = name.rfind('/');
     const std::string parent = slash == std::string::npos ? "." : name.substr(0, slash);
-    constexpr int kAttempts = 8;
+    constexpr int kAttempts = 64;
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
       FileDescriptor directory = open_below(root(), parent.c_str(), O_RDONLY | O_DIRECTORY);
       if (!directory && errno == EACCES)  // may be written to, not listed
@@ -296,7 +296,7 @@ class FileStore final : public BlockingStore {
   /// another process') takes away under a write is made again.
   template <class Make>
   Status with_parents(const std::string& key, const Make& make) const {
-    constexpr int kAttempts = 8;
+    constexpr int kAttempts = 64;
     int why = 0;
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
       PENSTOCK_ASSIGN(why, make());
@@ -361,6 +361,7 @@ class FileStore final : public BlockingStore {
     for (std::size_t slash = key.find('/'); slash != std::string::npos; slash = key.find('/', slash + 1)) {
       const std::string parent = key.substr(0, slash);
       const Place place = place_of(root(), parent);
+      if (place.fd < 0 && errno == ENOENT) return {};  // taken away again meanwhile: whoever needs it tries again
       if (place.fd < 0) return error_below(errno, root(), parent);
       int why = 0;
       const bool made = disk_.made_directory(parent, [&] {
