@@ -24,6 +24,7 @@ from dipy.reconst.shm import CsaOdfModel, OpdtModel, sh_to_sf
 from dipy.tracking import tracker
 from dipy.tracking.local_tracking import LocalTracking
 from dipy.tracking.stopping_criterion import ThresholdStoppingCriterion
+from scipy.ndimage import map_coordinates
 from trx import trx_file_memmap
 
 import penstock as ps
@@ -138,13 +139,16 @@ def test_bootstrap_is_as_dipys(data: Data) -> None:
     inner[2:-2, 2:-2, 2:-2] = True  # at the image's border the two interpolate differently
     inside = np.argwhere((fa > 0.1) & inner)
     at = inside[random.integers(0, len(inside), 300)] + random.random((300, 3)) - 0.5
+    model = OpdtModel(data.gradients, sh_order_max=4, smooth=0.006, min_signal=1)
+    there = [map_coordinates(data.signal[..., k], at.T, order=1) for k in range(data.signal.shape[-1])]
+    # Where the distribution is negative in every direction, as in water, DIPY begins along its first vertex; ours does not.
+    at = at[model.fit(np.stack(there, axis=-1)).odf(default_sphere).max(axis=-1) > 0]
     np.savetxt(data.folder / "seeds.txt", at @ data.affine[:3, :3].T + data.affine[:3, 3])
     common = {"method": "boot", "seeds_file": data.folder / "seeds.txt", "step_mm": 1}
     ps.track(data.dwi, data.folder / "boot.trx", **common, min_length_mm=0, max_length_mm=499)  # type: ignore[arg-type]
     ours = [np.asarray(line) for line in trx_file_memmap.load(str(data.folder / "boot.trx")).streamlines]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = OpdtModel(data.gradients, sh_order_max=4, smooth=0.006, min_signal=1)
         getter = BootDirectionGetter.from_data(
             data.signal, model, max_angle=60, sphere=default_sphere, relative_peak_threshold=0.25,
             min_separation_angle=45, sh_order=4,
@@ -156,8 +160,7 @@ def test_bootstrap_is_as_dipys(data: Data) -> None:
             )
             if len(line) > 0
         ]
-    # Ours has 5 to 9 % fewer: it begins along fewer peaks.
-    assert len(ours) == pytest.approx(len(lines), rel=0.15)
+    assert len(ours) == pytest.approx(len(lines), rel=0.03)
     assert np.mean([len(line) for line in ours]) == pytest.approx(np.mean([len(line) for line in lines]), rel=0.1)
 
 
