@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import zarr
 
 import penstock as ps
 
@@ -186,7 +187,6 @@ def test_huge_array_says_what_to_do() -> None:
 
 
 def test_opens_what_zarr_python_has_open(a: ps.Array) -> None:
-    zarr = pytest.importorskip("zarr")
     theirs = zarr.open_array(str(a.url), mode="r")
     assert ps.open(theirs).shape == (8, 6)
     assert ps.open(theirs.store).shape == (8, 6)
