@@ -284,8 +284,8 @@ def stream_deregister(stream: int) -> None:
 
 
 def bounce_buffer_free() -> int:
-    """returns: 0.  Requests keep no memory of their own when they are done; pinned memory belongs to the ring that all
-    of penstock shares (setting ``pinned``)."""
+    """returns: 0.  20 ms after the last request no thread has memory of its own; pinned memory belongs to the ring that
+    all of penstock shares (setting ``pinned``)."""
     _core.wait_for_io()
     return 0
 

@@ -1,5 +1,7 @@
 // Files and memory of a device, on a device that is made of host memory: see fake_cuda.hpp.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -274,4 +276,28 @@ TEST_F(DeviceFile, ClosingAndWaitForIoWaitForRequestsInStreams) {
   wait_for_io();
   EXPECT_TRUE(watched.expired());
   EXPECT_EQ(file_->enqueue_read(from, 1, 0, stream).get().error().code(), ErrorCode::closed);
+}
+
+TEST_F(DeviceFile, AForkedChildIsToldThatItsParentHasTheRequest) {
+  const Stream stream = Stream::create(kDevice).value();
+  DeviceMemory memory(kBytes);
+  std::atomic<bool> go{false};
+  put_work(stream, [&] {
+    while (!go) std::this_thread::sleep_for(1ms);
+  });
+  IoOptions options;
+  options.stream = stream;
+  const IoFuture future = file_->start_read(memory.data(), kBytes, 0, options);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto report = future.get();
+    const bool told = !report && report.error().message().find("forked") != std::string::npos;
+    ::_exit(told ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  go = true;
+  ASSERT_TRUE(future.get());
+  EXPECT_EQ(memory.bytes(), all_);
 }
