@@ -47,6 +47,7 @@ PUBLIC = {
     "raster.hpp": "array",
     "copy.hpp": "array",
     "ops.hpp": "ops",
+    "oct.hpp": "oct",
     "tracto.hpp": "tracto",
     "tractogram.hpp": "tracto",
 }

@@ -60,10 +60,11 @@ class Parser {
   /// "--name", "--name VALUE" or "--name=VALUE"
   Status long_option(const std::string& word) {
     const std::size_t equals = word.find('=');
-    const std::string name = word.substr(0, equals);
+    std::string name = word.substr(0, equals);
+    std::ranges::replace(name, '_', '-');  // --depth_um is --depth-um
     const auto& options = usage_.options();
     const auto option = std::ranges::find(options, name, &Option::name);
-    if (option == options.end()) return unknown(name);
+    if (option == options.end()) return unknown(word.substr(0, equals));
     if (equals == std::string::npos) return set(*option, name, std::nullopt);
     if (option->value.empty()) return mistake(name + " takes no value");
     return set(*option, name, word.substr(equals + 1));
