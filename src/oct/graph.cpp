@@ -43,7 +43,7 @@ class Reconstruction {
   Reconstruction(const StepCall& call, StepDone& done) : call_(call), done_(done), out_(call.path(1)) {}
 
   Status run_all() {
-    PENSTOCK_ASSIGN_IN(const std::shared_ptr<Store> raw, open_store(call_.path(0), StoreMode::read), call_.path(0));
+    PENSTOCK_ASSIGN(const std::shared_ptr<Store> raw, open_store(call_.path(0), StoreMode::read));
     PENSTOCK_ASSIGN(const auto slices, find_tiles(*raw));
     PENSTOCK_TRY(begin());
     for (const auto& [slice, tiles] : slices)

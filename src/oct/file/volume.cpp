@@ -26,8 +26,7 @@ Result<double> in_mm(double length, const std::string& unit) {
   return Error(ErrorCode::unsupported, fmt::format("lengths in {}", unit));
 }
 
-Result<Volume> open_level(const std::string& path, std::size_t rank) {
-  PENSTOCK_ASSIGN(const std::shared_ptr<Store> store, open_store(path, StoreMode::read));
+Result<Volume> open_level(const std::shared_ptr<Store>& store, std::size_t rank) {
   PENSTOCK_ASSIGN(const bool there, store->exists("zarr.json"));
   if (!there) return Error(ErrorCode::not_found, "no OME-NGFF image is there");
   PENSTOCK_ASSIGN(Array array, Array::open(store, "0"));
@@ -53,7 +52,8 @@ Result<Volume> open_level(const std::string& path, std::size_t rank) {
 }  // namespace
 
 Result<Volume> open_volume(const std::string& path, std::size_t rank) {
-  PENSTOCK_ASSIGN_IN(Volume volume, open_level(path, rank), path);
+  PENSTOCK_ASSIGN(const std::shared_ptr<Store> store, open_store(path, StoreMode::read));
+  PENSTOCK_ASSIGN_IN(Volume volume, open_level(store, rank), path);
   return volume;
 }
 

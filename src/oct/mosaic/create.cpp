@@ -45,7 +45,7 @@ Result<std::uint64_t> wanted_slice(const StepCall& call) {
 
 Result<SliceTiles> open_slice(const StepCall& call, std::uint64_t slice) {
   SliceTiles s;
-  PENSTOCK_ASSIGN_IN(s.store, open_store(call.path(0), StoreMode::read), call.path(0));
+  PENSTOCK_ASSIGN(s.store, open_store(call.path(0), StoreMode::read));
   PENSTOCK_ASSIGN(auto all, find_tiles(*s.store));
   if (!all.contains(slice))
     return Error(ErrorCode::not_found, fmt::format("{}: no tiles of slice {}", call.path(0), slice));

@@ -76,7 +76,10 @@ Result<std::optional<Displacement>> displacement(const Volume& made, std::uint64
     return Error(ErrorCode::invalid_metadata, "fewer planes than are to be compared");
   PENSTOCK_ASSIGN(const Planes ours, read_planes(made, first, planes, options));
   PENSTOCK_ASSIGN(const Planes theirs, read_planes(truth, start, end - start, options));
-  // The best of each distance along depth, over the offsets across.
+  // Roughly across first: the mean of many planes hardly changes from plane to plane.
+  const auto rough =
+      find_offset(theirs.mean(static_cast<std::uint64_t>(kPlanes) - before, planes), ours.mean(0, planes), {}, kPixels);
+  if (!rough) return std::optional<Displacement>();
   std::vector<double> scores;
   std::vector<std::int64_t> distances;
   for (std::int64_t d = -kPlanes; d <= kPlanes; ++d) {
@@ -84,7 +87,7 @@ Result<std::optional<Displacement>> displacement(const Volume& made, std::uint64
     if (at < 0 || static_cast<std::uint64_t>(at) + planes > end - start) continue;
     double sum = 0;
     for (std::uint64_t z = 0; z < planes; z += 2) {
-      const auto offset = find_offset(theirs.image(static_cast<std::uint64_t>(at) + z), ours.image(z), {}, kPixels);
+      const auto offset = find_offset(theirs.image(static_cast<std::uint64_t>(at) + z), ours.image(z), *rough, 1);
       if (offset) sum += offset->score;
     }
     scores.push_back(sum);

@@ -187,7 +187,7 @@ Result<StepDone> run(const StepCall& call) {
   PENSTOCK_ASSIGN_IN(Truth truth, parse_truth(as_text(bytes)), path);
   Score score(call, std::move(truth));
   PENSTOCK_TRY(score.measure());
-  done.text = fmt::format("{:<22}{:>10}  {:>6}  {}\n", "quantity", "worst", "mark", "");
+  done.text = fmt::format("{:<22}{:>10}  {:>6}\n", "quantity", "worst", "mark");
   for (const Row& row : score.rows()) {
     done.text += fmt::format("{:<22}{:>10.4g}  {:>6.4g}  {}  {} ({})\n", row.what, row.value, row.mark,
                              row.good() ? "good" : "MISS", row.unit, row.slice);

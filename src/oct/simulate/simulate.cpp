@@ -19,17 +19,6 @@ namespace {
 
 constexpr double kWayBack = 0.55;  // brightness of the galvo's way back
 
-/// A tile as the mosaic has it: (planes, rows, columns).
-std::vector<float> make_tile(const Subject& s, std::uint64_t slice, std::uint64_t i, std::uint64_t j) {
-  const std::uint64_t n = s.size.tile;
-  std::vector<float> tile(s.size.planes * n * n);
-  float* to = tile.data();
-  for (std::uint64_t z = 0; z < s.size.planes; ++z)
-    for (std::uint64_t r = 0; r < n; ++r)
-      for (std::uint64_t c = 0; c < n; ++c) *to++ = s.signal(slice, i, j, z, r, c);
-  return tile;
-}
-
 /// As the microscope writes it: z fastest, then A-lines with the way back among them, then B-scans; both backwards.
 std::vector<float> raw_samples(const Subject& s, std::uint64_t slice, const std::vector<float>& tile) {
   const std::uint64_t n = s.size.tile, lines = n + s.size.n_extra, depth = s.size.planes;
@@ -83,7 +72,7 @@ Status write_slice(const StepCall& call, const Subject& s, std::uint64_t slice, 
     const std::uint64_t at = (i * s.size.cols + j + count - gap % count) % count;
     const bool corner = (i == 0 || i + 1 == s.size.rows) && (j == 0 || j + 1 == s.size.cols);
     if (at < missing && !corner) return {};
-    const std::vector<float> tile = make_tile(s, slice, i, j);
+    const std::vector<float> tile = s.make_tile(slice, i, j);
     PENSTOCK_TRY(write_block(mosaic.array(), region, tile, inner));
     return write_tile(s, call.path(0) + "/raw", slice, i, j, tile);
   };

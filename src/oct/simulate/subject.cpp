@@ -87,7 +87,8 @@ double Subject::reflectivity(double plane, double row, double col) const {
       std::sqrt(square((row - rows) / (0.98 * rows)) + square((col - cols) / (0.98 * cols)) + square(plane / height));
   const double inside = std::clamp((1 - distance) / 0.06, 0.0, 1.0);
   const std::uint64_t coarse = mixed(seed, static_cast<std::uint64_t>(Draw::coarse));
-  const double agarose = kAgarose * (0.85 + 0.3 * smooth_noise(coarse + 1, plane / 7, row / 3, col / 3));
+  const double agarose =
+      inside == 1 ? 0 : kAgarose * (0.85 + 0.3 * smooth_noise(coarse + 1, plane / 7, row / 3, col / 3));
   if (inside == 0) return agarose;
   const double a = smooth_noise(coarse, plane / 16, row / 8, col / 8);
   const double b = smooth_noise(mixed(seed, static_cast<std::uint64_t>(Draw::fine)), plane / 6, row / 3.1, col / 3.1);
@@ -113,24 +114,31 @@ double Subject::flat(double r, double c) const {
   return 1 - kFlatBow * (2 * (u * u + v * v) - 1.0 / 3) + 0.1 * u - 0.06 * v;
 }
 
-float Subject::signal(std::uint64_t slice, std::uint64_t i, std::uint64_t j, std::uint64_t z, std::uint64_t r,
-                      std::uint64_t c) const {
-  const auto row = static_cast<double>(r), col = static_cast<double>(c);
-  const double depth = static_cast<double>(z) - surface(slice, i, j, row, col);  // planes below the surface
-  const double covered = std::clamp(depth + 0.5, 0.0, 1.0);                      // part of the voxel that is tissue
-  double light = kBackground;
-  if (covered > 0) {
-    const SubjectSlice& s = slices[slice];
-    const double below = std::max(depth, 0.0);
-    const double plane = static_cast<double>(slice * size.interval) + below;
-    const double back = reflectivity(plane, s.row + tile_row(slice, i, j) + row, s.col + tile_col(slice, i, j) + col);
-    const double focus = 1 / (square((below - 15) / 60) + 1);
-    light += covered * back * std::exp(-2 * kAttenuation * below) * focus * s.gain;
-  }
-  const std::uint64_t place =
-      (((slice * size.rows + i) * size.cols + j) * size.planes + z) * size.tile * size.tile + r * size.tile + c;
-  const double grain = speckle(mixed(seed, static_cast<std::uint64_t>(Draw::speckle)), place);
-  return static_cast<float>(kIntensity * flat(row, col) * light * grain);
+std::vector<float> Subject::make_tile(std::uint64_t slice, std::uint64_t i, std::uint64_t j) const {
+  const std::uint64_t n = size.tile, grains = mixed(seed, static_cast<std::uint64_t>(Draw::speckle));
+  const std::uint64_t number = (slice * size.rows + i) * size.cols + j;
+  const SubjectSlice& s = slices[slice];
+  std::vector<float> tile(size.planes * n * n);
+  for (std::uint64_t r = 0; r < n; ++r)
+    for (std::uint64_t c = 0; c < n; ++c) {
+      const auto row = static_cast<double>(r), col = static_cast<double>(c);
+      const double top = surface(slice, i, j, row, col), bright = kIntensity * flat(row, col);
+      const double world_row = s.row + tile_row(slice, i, j) + row, world_col = s.col + tile_col(slice, i, j) + col;
+      for (std::uint64_t z = 0; z < size.planes; ++z) {
+        const double depth = static_cast<double>(z) - top;         // planes below the surface
+        const double covered = std::clamp(depth + 0.5, 0.0, 1.0);  // part of the voxel that is tissue
+        double light = kBackground;
+        if (covered > 0) {
+          const double below = std::max(depth, 0.0);
+          const double back = reflectivity(static_cast<double>(slice * size.interval) + below, world_row, world_col);
+          const double focus = 1 / (square((below - 15) / 60) + 1);
+          light += covered * back * std::exp(-2 * kAttenuation * below) * focus * s.gain;
+        }
+        const std::uint64_t place = (z * n + r) * n + c;
+        tile[place] = static_cast<float>(bright * light * speckle(grains, number * tile.size() + place));
+      }
+    }
+  return tile;
 }
 
 Json Subject::truth() const {

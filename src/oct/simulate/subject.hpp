@@ -57,9 +57,8 @@ struct Subject {
   [[nodiscard]] double surface(std::uint64_t slice, std::uint64_t i, std::uint64_t j, double r, double c) const;
   /// Illumination of a pixel of every tile, mean 1.
   [[nodiscard]] double flat(double r, double c) const;
-  /// What the detector gives: one voxel of a tile, with speckle.
-  [[nodiscard]] float signal(std::uint64_t slice, std::uint64_t i, std::uint64_t j, std::uint64_t z, std::uint64_t r,
-                             std::uint64_t c) const;
+  /// What the detector gives: a tile of a slice, (planes, rows, columns), with speckle.
+  [[nodiscard]] std::vector<float> make_tile(std::uint64_t slice, std::uint64_t i, std::uint64_t j) const;
   [[nodiscard]] double extent_rows() const;
   [[nodiscard]] double extent_cols() const;
   /// truth.json
