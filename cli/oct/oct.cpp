@@ -49,14 +49,7 @@ class Oct : public Command {
     usage.flag("--json", json_, "print the metrics as JSON");
     resources_.declare(usage);
     usage.flag("--quiet", resources_.quiet, "print nothing but errors");
-    if (step_.name == "reconstruct") {
-      usage.example("penstock oct simulate subject --size smoke --seed 7", "a subject to try it on");
-      usage.example(
-          "penstock oct reconstruct subject/raw out --axial-resolution-um 10 --slicing-interval-mm 0.24 --depth-um 520 "
-          "--shifts subject/raw/shifts_xy.csv",
-          "its volume, out/3d_volume.ome.zarr");
-      usage.example("penstock oct score out --truth subject/truth.json", "how far it is from the truth");
-    }
+    usage.example(fmt::format("penstock oct {} {}", step_.name, step_.example), step_.summary);
   }
 
   Result<int> run(Session& session) override {

@@ -42,6 +42,7 @@ struct OctStep {
   std::string about;  ///< paragraphs; may be empty
   std::vector<OctArgument> arguments;
   std::vector<OctOption> options;
+  std::string example;  ///< paths and options, as the command line takes them
 };
 
 /// All steps, in the order in which a reconstruction takes them.

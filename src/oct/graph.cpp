@@ -159,6 +159,9 @@ Step reconstruct_step() {
       flag_option("missing_slices", "slices that the shifts name may be missing"),
       flag_option("resume", "keep what a run that was stopped has completed"),
   };
+  step.what.example =
+      "subject/raw out --axial-resolution-um 10 --slicing-interval-mm 0.24 --depth-um 520 --shifts "
+      "subject/raw/shifts_xy.csv";
   step.run = run;
   return step;
 }

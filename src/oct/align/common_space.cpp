@@ -122,6 +122,7 @@ Step common_space_step() {
       text_option("process", "crop", "which slices: what stands before .ome.zarr"),
       flag_option("missing_slices", "slices that the shifts name may be missing"),
   };
+  step.what.example = "slices moved --shifts subject/raw/shifts_xy.csv";
   step.run = run;
   return step;
 }

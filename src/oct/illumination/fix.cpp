@@ -77,6 +77,7 @@ Step fix_illumination_step() {
   step.what.arguments = {{"MOSAIC", "mosaic grid", false}, {"FIXED", "the mosaic grid to write, NAME.ome.zarr", true}};
   step.what.options = {number_option(
       "smoothness", "0.15", "standard deviation of the Gaussian that smooths the field, as part of a tile's side")};
+  step.what.example = "mosaic_grid_z00.ome.zarr mosaic_grid_z00_illum.ome.zarr";
   step.run = run;
   return step;
 }

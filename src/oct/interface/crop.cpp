@@ -71,6 +71,7 @@ Step crop_step() {
       flag_option("pad_after", "add planes of 0 where fewer are there"),
       flag_option("compat", "take the whole plane of the steepest rise, as linumpy does"),
   };
+  step.what.example = "slice_z00_stitch.ome.zarr slice_z00_crop.ome.zarr --depth-um 520";
   step.run = run;
   return step;
 }

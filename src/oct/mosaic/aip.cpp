@@ -49,6 +49,7 @@ Step aip_step() {
   step.what.about = "The mean over depth of each tile; a chunk is a tile.";
   step.what.arguments = {{"MOSAIC", "mosaic grid", false}, {"AIP", "the projection to write, NAME.ome.zarr", true}};
   step.what.options = {count_option("n_levels", "5", "levels of the pyramid, each half of the one before")};
+  step.what.example = "mosaic_grid_z00_illum.ome.zarr mosaic_grid_z00_aip.ome.zarr";
   step.run = run;
   return step;
 }

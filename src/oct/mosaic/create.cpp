@@ -241,6 +241,7 @@ Step mosaic_step() {
           "orientation", {"legacy", "none"},
           "legacy: rows are B-scans and columns A-lines, both backwards; none: rows are A-lines, columns B-scans"),
   };
+  step.what.example = "subject/raw mosaic_grid_z00.ome.zarr --axial-resolution-um 10";
   step.run = run;
   return step;
 }

@@ -207,6 +207,7 @@ Step score_step() {
   step.what.about = "Prints the worst of all slices and its mark; the exit code is 1 where one is missed.";
   step.what.arguments = {{"OUT", "folder of a reconstruction", false}};
   step.what.options = {path_option("truth", "truth.json of `oct simulate`")};
+  step.what.example = "out --truth subject/truth.json";
   step.run = run;
   return step;
 }

@@ -173,6 +173,7 @@ Step simulate_step() {
       count_option("missing_tiles", "0", "tiles of each slice that are not written, at most; corners always are"),
       flag_option("dry_run", "write nothing, say what it would be"),
   };
+  step.what.example = "subject --size smoke --seed 7";
   step.run = run;
   return step;
 }

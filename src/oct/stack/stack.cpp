@@ -135,6 +135,7 @@ Step stack_step() {
       text_option("process", "common", "which slices: what stands before .ome.zarr"),
       count_option("n_levels", "5", "levels of the pyramid, each half of the one before"),
   };
+  step.what.example = "moved 3d_volume.ome.zarr --slicing-interval-mm 0.24";
   step.run = run;
   return step;
 }

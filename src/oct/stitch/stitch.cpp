@@ -125,6 +125,8 @@ Step stitch_step() {
       path_option("transform", "the matrix of `oct estimate-transform`, NAME.npy"),
       choice_option("blending", {"average", "none"}, "average, or none: later tiles cover earlier ones"),
   };
+  step.what.example =
+      "mosaic_grid_z00_illum.ome.zarr slice_z00_stitch.ome.zarr --transform mosaic_grid_z00_transform.npy";
   step.run = run;
   return step;
 }

@@ -165,6 +165,7 @@ Step estimate_transform_step() {
       number_option("max_empty_fraction", "0.9", "overlaps with more below the threshold do not count"),
       flag_option("use_motor_positions", "do not look: steps are those of initial_overlap"),
   };
+  step.what.example = "mosaic_grid_z00_aip.ome.zarr mosaic_grid_z00_transform.npy";
   step.run = run;
   return step;
 }
