@@ -55,6 +55,8 @@ std::span<const CodecCase> codec_cases() {
                     {f4}});
     list.push_back({"quantize", {"numcodecs.quantize", R"({"digits":1,"dtype":"<f8","astype":"<f4"})"}, {f8}});
     list.push_back({"packbits", {"packbits", "{}"}, {mask}});
+    list.push_back({"tiff.lzw", {"tiff.lzw", "{}"}, {u16, labels}});
+    list.push_back({"tiff.predictor", {"tiff.predictor", R"({"predictor":2})"}, {u16}});
     return list;
   }());
   return cases;
@@ -62,7 +64,7 @@ std::span<const CodecCase> codec_cases() {
 
 std::vector<CodecSpec> CodecCase::chain() const {
   const CodecSpec bytes{"bytes", R"({"endian":"little"})"};
-  if (codec.name == "packbits") return {codec};
+  if (codec.name == "packbits" || codec.name == "tiff.predictor") return {codec};
   for (const std::string_view filter : {"delta", "astype", "fixedscaleoffset", "quantize"})
     if (codec.name.ends_with(filter)) return {codec, bytes};
   return {bytes, codec};
