@@ -45,6 +45,7 @@ class Elements {
   }
   [[nodiscard]] Shape shape() const { return part_.empty() ? raster_shape(shape_) : shape_of(part_); }
   [[nodiscard]] const DType& dtype() const { return dtype_; }
+  [[nodiscard]] bool is_stored() const { return std::holds_alternative<Array>(source_); }
   [[nodiscard]] Result<Shape> chunks() const {
     if (const Array* const array = std::get_if<Array>(&source_)) {
       PENSTOCK_ASSIGN(const Shape inner, array->dataset().inner_chunk_shape());
@@ -350,6 +351,7 @@ Result<TileWork> work_of(const Sources& sources, const RasterPlan& plan, const L
   work.source_shape = work.out_shape = image.shape;
   PENSTOCK_ASSIGN(work.source_chunks, sources.image.chunks());
   work.out_objects = {image.shape[0], ladder.unit, ladder.unit};
+  work.decodes = sources.image.is_stored();
   work.makes = false;
   work.needs = [](const Region& tile) { return tile; };
   const std::uint64_t item = image.dtype.size_bytes,
