@@ -16,25 +16,26 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr std::size_t kMinCells = 5;  // of the bar
+
 double fraction(const Progress& state) {
-  if (state.total_bytes == 0) return 1;
-  return std::min(1.0, static_cast<double>(state.done_bytes) / static_cast<double>(state.total_bytes));
+  if (state.total == 0) return 1;
+  return std::min(1.0, static_cast<double>(state.done) / static_cast<double>(state.total));
 }
 
-/// Work that is not counted in bytes.
-std::string_view unit_of(const Progress& state) { return state.what == "track" ? " seeds" : ""; }
+bool in_bytes(const Progress& state) { return state.unit == "B"; }
 
 std::string amount(const Progress& state, std::uint64_t n) {
-  const std::string_view unit = unit_of(state);
-  return unit.empty() ? format_bytes(n) : format_count(n) + std::string(unit);
+  return in_bytes(state) ? format_bytes(n) : fmt::format("{} {}", format_count(n), state.unit);
 }
 
 std::string rate(const Progress& state, double seconds) {
-  const std::string_view unit = unit_of(state);
-  if (unit.empty()) return format_rate(state.done_bytes, seconds);
-  const double per_second = seconds > 0 ? static_cast<double>(state.done_bytes) / seconds : 0;
-  return fmt::format("{}{}/s", format_count(static_cast<std::uint64_t>(per_second)), unit);
+  if (in_bytes(state)) return format_rate(state.done, seconds);
+  const double per_second = seconds > 0 ? static_cast<double>(state.done) / seconds : 0;
+  return fmt::format("{} {}/s", format_count(static_cast<std::uint64_t>(per_second)), state.unit);
 }
+
+std::string more(const Progress& state) { return state.more.empty() ? "" : fmt::format(", {}", state.more); }
 
 double seconds_between(ProgressView::Clock::time_point a, ProgressView::Clock::time_point b) {
   return std::chrono::duration<double>(b - a).count();
@@ -45,24 +46,27 @@ double seconds_between(ProgressView::Clock::time_point a, ProgressView::Clock::t
 std::string ProgressView::update(const Progress& state, Clock::time_point now) {
   const double seconds = seconds_between(start_, now);
   if (style_.terminal) {
-    if (now - start_ < 1s || (drawn_ && now - last_ < 100ms && state.done_bytes < state.total_bytes)) return {};
+    if (now - start_ < 1s || (drawn_ && now - last_ < 100ms && state.done < state.total)) return {};
     last_ = now;
     drawn_ = true;
     return "\r" + bar(state, seconds) + "\x1b[K";
   }
   if (now - last_ < 5s) return {};
   last_ = now;
-  return fmt::format("{}: {} of {} ({:.0f}%), {}\n", state.what, amount(state, state.done_bytes),
-                     amount(state, state.total_bytes), 100 * fraction(state), rate(state, seconds));
+  return fmt::format("{}: {} of {} ({:.0f}%), {}{}\n", state.what, amount(state, state.done),
+                     amount(state, state.total), 100 * fraction(state), rate(state, seconds), more(state));
 }
 
 std::string ProgressView::bar(const Progress& state, double seconds) const {
   const double done = fraction(state);
-  const std::string left = fmt::format("{:<8} {:>9}  ", state.what, amount(state, state.done_bytes));
+  const std::string left = fmt::format("{:<8} {:>9}  ", state.what, amount(state, state.done));
+  const std::string what_else = more(state);
   std::string right = fmt::format("  {:>3.0f}%  {}", 100 * done, rate(state, seconds));
-  if (done > 0 && done < 1) right += fmt::format("  {} left", format_seconds(seconds * (1 - done) / done));
+  std::string end = done > 0 && done < 1 ? fmt::format("  {} left", format_seconds(seconds * (1 - done) / done)) : "";
+  if (left.size() + right.size() + what_else.size() + end.size() + kMinCells < style_.width) right += what_else;
+  right += end;
   const std::size_t taken = left.size() + right.size() + 1;
-  const std::size_t cells = std::clamp<std::size_t>(style_.width > taken ? style_.width - taken : 0, 5, 40);
+  const std::size_t cells = std::clamp<std::size_t>(style_.width > taken ? style_.width - taken : 0, kMinCells, 40);
   const auto full = static_cast<std::size_t>(done * static_cast<double>(cells));
   std::string drawn;
   for (std::size_t i = 0; i < cells; ++i) {

@@ -66,7 +66,7 @@ Result<Report> read_in_slices(const Array& array, const Region& region, Device d
   std::uint64_t done = 0;
   if (options.progress)
     each.progress = [&](const Progress& p) {
-      options.progress({p.what, done + p.done_bytes, std::max(total, done + p.total_bytes)});
+      options.progress({p.what, done + p.done, std::max(total, done + p.total), p.unit, p.more});
     };
   Slices slices(region, dataset);
   PENSTOCK_ASSIGN(const std::uint64_t wanted, slice_bytes(slices, dataset, options.threads));

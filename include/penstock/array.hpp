@@ -63,7 +63,7 @@ class PENSTOCK_API Array {
   static Result<Array> prepare(std::shared_ptr<Store> store, std::string_view path, Dataset dataset,
                                IfExists if_exists);
   /// Writes the metadata of a prepared array.  `cancel` ends the wait for others who write there, here and below.
-  [[nodiscard]] Status commit(const CancelToken& cancel = {});
+  [[nodiscard]] Status commit(const CancelToken& cancel = CancelToken::never());
 
   /// The metadata as it is now (`resize` of any copy changes it).
   [[nodiscard]] Dataset dataset() const;
@@ -97,8 +97,9 @@ class PENSTOCK_API Array {
   /// Decodes every chunk; what is wrong is listed in Report::problems.
   [[nodiscard]] Result<Report> verify(const Options& options) const;
   /// Changes the shape in the metadata (chunks outside are removed).
-  [[nodiscard]] Status resize(const Shape& shape, const CancelToken& cancel = {});
-  [[nodiscard]] Status set_attributes(std::string_view attributes_json, const CancelToken& cancel = {});
+  [[nodiscard]] Status resize(const Shape& shape, const CancelToken& cancel = CancelToken::never());
+  [[nodiscard]] Status set_attributes(std::string_view attributes_json,
+                                      const CancelToken& cancel = CancelToken::never());
 
   struct State;  ///< the inside, for the stages of array/
 
@@ -149,7 +150,8 @@ class PENSTOCK_API Group {
   /// What is wrong with these images by the rules of OME-NGFF, a line for each problem: axes, scales, arrays that are
   /// missing or do not fit together.  Empty: nothing, or no image.
   [[nodiscard]] Result<std::vector<std::string>> image_problems() const;
-  [[nodiscard]] Status set_attributes(std::string_view attributes_json, const CancelToken& cancel = {});
+  [[nodiscard]] Status set_attributes(std::string_view attributes_json,
+                                      const CancelToken& cancel = CancelToken::never());
   /// Collects the metadata of everything below and writes them as consolidated metadata of this group.
   [[nodiscard]] Status consolidate() const;
 

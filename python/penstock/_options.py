@@ -24,7 +24,7 @@ Durable: TypeAlias = Literal["none", "metadata", "all"]
 Links: TypeAlias = Literal["follow", "inside"]
 """Symbolic links in a directory store: every one, or none that leads out of it; None: the setting ``links``."""
 Progress: TypeAlias = Callable[[str, int, int], object]
-"""Called with (operation, bytes done, bytes in all), at most every 50 ms and once at the end."""
+"""Called with (operation, done, total) in bytes, of `track` in seeds; at most every 50 ms and once at the end."""
 
 
 def options(

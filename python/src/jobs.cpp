@@ -42,7 +42,7 @@ ProgressFn progress_function(const nb::object& callback, const CancelToken& canc
   return [target = callback.ptr(), cancel, &failed](const Progress& p) {
     nb::gil_scoped_acquire gil;
     try {
-      nb::borrow(target)(std::string(p.what), p.done_bytes, p.total_bytes);
+      nb::borrow(target)(std::string(p.what), p.done, p.total);
     } catch (...) {
       cancel.cancel();
       std::lock_guard lock(failed.mutex);

@@ -30,7 +30,7 @@ class CallGuard {
 /// Options as Python gives them; keeps an exception that the progress callback raised.
 struct JobOptions {
   Options options;
-  nb::object progress;  ///< callable(what, done_bytes, total_bytes) or None
+  nb::object progress;  ///< callable(what, done, total) or None
   Watch watch = Watch::none;
 };
 

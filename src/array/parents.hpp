@@ -12,6 +12,7 @@ namespace penstock {
 Status check_not_below_array(const Store& store, const std::string& path);
 /// Groups above `path` are written where they are missing; an array above it is an error.
 /// `cancel` ends the wait for others who write there.
-Status make_parents(Store& store, const std::string& path, int zarr_format, const CancelToken& cancel = {});
+Status make_parents(Store& store, const std::string& path, int zarr_format,
+                    const CancelToken& cancel = CancelToken::never());
 
 }  // namespace penstock

@@ -27,7 +27,8 @@ Result<NodeInfo> read_node(const Store& store, std::string_view path, std::span<
 /// Writes the metadata documents of a node; consolidated metadata of groups above it are made anew.  `cancel` ends the
 /// wait for others who write there.  Errors: unsupported (a format that is only read), invalid_metadata (by member),
 /// cancelled, those of the store.
-Status write_node(Store& store, std::string_view path, const NodeInfo& node, const CancelToken& cancel = {});
+Status write_node(Store& store, std::string_view path, const NodeInfo& node,
+                  const CancelToken& cancel = CancelToken::never());
 /// What write_node would say of the node itself; nothing is written.
 Status check_node(const NodeInfo& node);
 /// Errors: unsupported (a format that is only read).

@@ -14,7 +14,8 @@ FetchAnswer fetch_in_place(const Store& store, const FetchRequest& request, Byte
                            const std::function<Status(std::uint64_t bytes)>& fits, const CancelToken& cancel);
 /// The same, always in `into`.
 FetchAnswer fetch_one(const Store& store, const FetchRequest& request, Bytes& into,
-                      const std::function<Status(std::uint64_t bytes)>& fits = nullptr, const CancelToken& cancel = {});
+                      const std::function<Status(std::uint64_t bytes)>& fits = nullptr,
+                      const CancelToken& cancel = CancelToken::never());
 /// No bytes: whether the object is there, its version, and its size where the store tells.
 FetchAnswer probe(const Store& store, std::string_view key);
 

@@ -89,7 +89,7 @@ TEST(Copy, ABrokenCopyIsNoArrayAndCanBeResumed) {
   Options options = threads(1);
   options.budget_bytes = 20000;  // many blocks
   options.progress = [&](const Progress& p) {
-    if (p.done_bytes > p.total_bytes / 2) options.cancel.cancel();
+    if (p.done > p.total / 2) options.cancel.cancel();
   };
   const auto broken = copy(s.array, to, "to", changes, Array::IfExists::fail, Resume::no, options);
   ASSERT_FALSE(broken);

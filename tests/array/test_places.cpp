@@ -102,7 +102,7 @@ TEST(Places, CopiesToOnePlaceDoNotMix) {
       bool begun = false;
       Options options = threads(1);
       options.progress = [&](const Progress& p) {
-        if (begun || p.done_bytes == 0) return;
+        if (begun || p.done == 0) return;
         begun = true;
         const auto other = copy(Node(twos), url, path, force, threads(1));
         EXPECT_TRUE(other) << other.error().message();

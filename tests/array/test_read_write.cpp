@@ -175,9 +175,9 @@ TEST(Array, ProgressEndsAtTheTotal) {
   Options options = threads(2);
   std::uint64_t last = 0, total = 0;
   options.progress = [&](const Progress& p) {
-    EXPECT_GE(p.done_bytes, last);
-    last = p.done_bytes;
-    total = p.total_bytes;
+    EXPECT_GE(p.done, last);
+    last = p.done;
+    total = p.total;
   };
   ASSERT_TRUE(test::read(array, whole(d.shape), options));
   EXPECT_EQ(total, 64u * 64 * 2);

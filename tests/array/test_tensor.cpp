@@ -179,7 +179,7 @@ TEST(DeadlineOption, PassesWhileTheWorkGoesOn) {
   options.deadline = std::chrono::steady_clock::now() + 100ms;
   std::uint64_t done = 0;
   options.progress = [&](const Progress& p) {
-    done = p.done_bytes;
+    done = p.done;
     std::this_thread::sleep_until(*options.deadline);
   };
   const auto got = f.array.read(whole(f.d.shape), options);

@@ -62,6 +62,17 @@ TEST(Progress, ALineEveryFiveSecondsInALog) {
   EXPECT_EQ(view.finish(), "");
 }
 
+TEST(Progress, CountsWhatIsNotBytesAndSaysWhatElseCameOfIt) {
+  const Progress state{"track", 500, 1000, "seeds", "1,234 streamlines"};
+  ProgressView log({.terminal = false, .color = false}, at(0ms));
+  EXPECT_EQ(log.update(state, at(5000ms)), "track: 500 seeds of 1,000 seeds (50%), 100 seeds/s, 1,234 streamlines\n");
+  for (const std::size_t width : {40u, 60u, 80u, 120u}) {
+    ProgressView view({.terminal = true, .width = width}, at(0ms));
+    const std::string bar = view.update(state, at(2000ms));
+    EXPECT_EQ(bar.find("streamlines") != std::string::npos, width >= 80) << bar;
+  }
+}
+
 TEST(Progress, NoTotalIsNoDivision) {
   ProgressView view({.terminal = true}, at(0ms));
   EXPECT_NE(view.update({"read", 0, 0}, at(2000ms)).find("100%"), std::string::npos);

@@ -37,8 +37,9 @@ ENDS_IN_A_LIBRARY = {
     # A JSON value compared with a text is noexcept, and makes a JSON value of the text.
     "operator==<char const*": "nlohmann::json",
     "operator!=<char const*": "nlohmann::json",
-    # Its steps through a directory are noexcept, and make a path.
+    # Its steps through a directory are noexcept, and make a path; those of remove_all() below it too.
     "std::filesystem::__cxx11::directory_iterator": "libstdc++",
+    "std::filesystem::__cxx11::recursive_directory_iterator": "libstdc++",
     # The C library ends the process where it cannot note that a thread's variable is to be destroyed.
     "__cxa_thread_atexit_impl": "glibc",
 }

@@ -176,8 +176,8 @@ TEST_F(Track, CancelledItKeepsWhatWasTrackedWhereAsked) {
     how.keep_partial = keep;
     Options options;
     options.progress = [&](const Progress& state) {
-      EXPECT_EQ(state.total_bytes, 300u);  // seeds
-      if (state.done_bytes >= 60) options.cancel.cancel();
+      EXPECT_EQ(state.total, 300u);  // seeds
+      if (state.done >= 60) options.cancel.cancel();
     };
     const std::string out = at(keep ? "kept.trx" : "none.trx");
     const auto result = track(at("dwi.nii"), out, how, {}, options);

@@ -149,7 +149,7 @@ Result<Report> copy_elements(const Array& from, const Region& region, Array& to,
     Options inner = blocks.options;
     if (options.progress)
       inner.progress = [&](const Progress& p) {  // half the way when the block is read, the other half when written
-        const std::uint64_t half = p.done_bytes / 2 + (p.what == "write" ? bytes / 2 : 0);
+        const std::uint64_t half = p.done / 2 + (p.what == "write" ? bytes / 2 : 0);
         options.progress({"copy", std::min(done + half, blocks.total_bytes), blocks.total_bytes});
       };
     PENSTOCK_TRY(block.resize_discard(bytes));

@@ -230,7 +230,7 @@ class TreeCopy {
       Options inner = options_;
       if (options_.progress)
         inner.progress = [&](const Progress& p) {
-          options_.progress({"copy", done_bytes_ + p.done_bytes, total_bytes_});
+          options_.progress({"copy", done_bytes_ + p.done, total_bytes_});
         };
       const Resume resume = go_on_ ? Resume::yes : Resume::no;
       auto copied = copy_elements(*node.from, node.region, to, resume, inner);

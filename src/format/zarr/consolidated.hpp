@@ -14,18 +14,19 @@ namespace penstock {
 /// locks of several nodes if it took those of the deeper ones first.
 /// `cancel` ends the wait for it.
 Result<std::unique_ptr<ObjectLock>> lock_metadata(const Store& store, std::string_view path,
-                                                  const CancelToken& cancel = {});
+                                                  const CancelToken& cancel = CancelToken::never());
 
 /// The consolidated metadata of a node and of all groups above it, taken away while something changes there: a writer
 /// that is killed half way leaves none, never one that says something else than what stands.
 class Consolidated {
  public:
   /// Takes them away, also from the directories above the root of a store of files.
-  static Result<Consolidated> drop(Store& store, std::string_view path, const CancelToken& cancel = {});
+  static Result<Consolidated> drop(Store& store, std::string_view path,
+                                   const CancelToken& cancel = CancelToken::never());
   /// Takes away those of the directories above one.
   Status drop_above(const std::string& directory, const StoreOptions& options, const CancelToken& cancel);
   /// Makes those anew that were there.  A group below which something cannot be read stays without.
-  Status renew(const CancelToken& cancel = {});
+  Status renew(const CancelToken& cancel = CancelToken::never());
   /// Both, with `write` between them, the groups above locked: what others write beside it is in the new ones, by who
   /// comes last.
   static Status around(Store& store, std::string_view path, const std::function<Status()>& write,

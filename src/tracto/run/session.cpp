@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "core/units.hpp"
 #include "tracto/run/place_seeds.hpp"
 #include "tracto/run/source.hpp"
 
@@ -88,6 +89,12 @@ std::vector<float> count_chunk(Session& session, const Streamlines& chunk, std::
   summary.points += chunk.points.size();
   summary.too_short += chunk.too_short;
   return lengths_mm;
+}
+
+void tell_progress(const Session& session, std::uint64_t done_seeds, const Options& options) {
+  if (!options.progress) return;
+  const std::string streamlines = format_count(session.summary.streamlines) + " streamlines";
+  options.progress({"track", done_seeds, session.seeds, "seeds", streamlines});
 }
 
 void finish_summary(Session& session, double track_seconds) {

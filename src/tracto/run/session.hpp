@@ -25,6 +25,8 @@ Result<std::unique_ptr<Session>> begin_session(const std::string& dwi, const Tra
                                                const std::vector<Device>& devices, const Options& options);
 /// Counts a chunk in the summary; the lengths of its streamlines.
 std::vector<float> count_chunk(Session& session, const Streamlines& chunk, std::uint64_t seeds);
+/// Tells who watches that so many seeds are done, and what came of them.
+void tell_progress(const Session& session, std::uint64_t done_seeds, const Options& options);
 /// Adds the last stages and totals.  `track_seconds`: of tracking.
 void finish_summary(Session& session, double track_seconds);
 

@@ -18,7 +18,7 @@ Status track_all(Job& job, Session& session, const Options& options, TractogramW
   const auto take = [&](const Streamlines& chunk, std::uint64_t seeds) -> Status {
     const std::vector<float> lengths_mm = count_chunk(session, chunk, seeds);
     PENSTOCK_TRY(write_chunk(file, chunk, lengths_mm));
-    if (options.progress) options.progress({"track", session.summary.seeds, session.seeds});
+    tell_progress(session, session.summary.seeds, options);
     return {};
   };
   Status status = pump(job, session.trackers, {how.first_seed, session.seeds, how.chunk_seeds}, take);

@@ -88,7 +88,7 @@ Result<TrackedStreamlines> Tracking::rest(const Options& options) {
     const auto take = [&](const Streamlines& chunk, std::uint64_t seeds) -> Status {
       append(session, chunk, count_chunk(session, chunk, seeds), out);
       state_->done += seeds;
-      if (options.progress) options.progress({"track", state_->done, session.seeds});
+      tell_progress(session, state_->done, options);
       return {};
     };
     const SeedRange seeds{session.how.first_seed + state_->done, session.seeds - state_->done, session.how.chunk_seeds};
