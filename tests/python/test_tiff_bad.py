@@ -193,7 +193,9 @@ def test_tiles_may_be_shared_but_not_without_bound(tmp_path: pathlib.Path, monke
     ):
         with pytest.raises(penstock.BudgetError, match=r"max_decoded allows 64\.0 MiB"):
             call()
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["x.tif"]
+    assert not (tmp_path / "y.tif").exists()
+    with pytest.raises(FileNotFoundError):
+        penstock.open(tmp_path / "x.zarr")
     command = [sys.executable, "-m", "penstock", "verify", str(path)]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert done.returncode != 0 and "max_decoded" in done.stderr
