@@ -1,4 +1,4 @@
-// What the fits of one voxel share: what they are told, the tables they multiply with, the memory that a team has.  Fits
+// What the fits of one voxel share: what they are told, the tables they multiply with, the memory that a team has. Fits
 // are written once for all executors, in double precision; no device has other bits.
 #pragma once
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace penstock::tracto {
 
-inline constexpr std::uint32_t kSmallFit = 45;        ///< coefficients of order 8
-inline constexpr std::uint32_t kLargestFit = 91;      ///< of order 12
+inline constexpr std::uint32_t kSmallFit = 45;         ///< coefficients of order 8
+inline constexpr std::uint32_t kLargestFit = 91;       ///< of order 12
 inline constexpr std::uint32_t kMaxConstrained = 192;  ///< directions in which a deconvolution is held down
 
 /// What coefficients are made of signals by.

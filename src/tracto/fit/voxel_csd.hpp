@@ -1,5 +1,5 @@
-// Constrained spherical deconvolution of one voxel, over a Team: least squares, in which the rows of the constraint whose
-// amplitude is small are held down, again and again until they are the same rows.
+// Constrained spherical deconvolution of one voxel, over a Team: least squares, in which the rows of the constraint
+// whose amplitude is small are held down, again and again until they are the same rows.
 #pragma once
 #include "tracto/fit/voxel.hpp"
 
