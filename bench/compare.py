@@ -34,11 +34,22 @@ def pages(results: dict[str, dict]) -> dict[Path, str]:
     fuzzed = [line for r in results.values() if r["benchmark"] == "fuzz" for line in tables.section(r)]
     return {
         ROOT / "README.md": between_marks(ROOT / "README.md", headline.readme_table(rows)),
-        ROOT / "docs/benchmarks.md": between_marks(ROOT / "docs/benchmarks.md", headline.table(rows)),
+        ROOT / "docs/benchmarks.md": between_marks(
+            ROOT / "docs/benchmarks.md", [*headline.table(rows), *operators(results)]
+        ),
         ROOT / "docs/benchmarks.svg": headline.picture(rows),
         RESULTS / "README.md": between_marks(RESULTS / "README.md", measured),
         ROOT / "docs/fuzzing.md": between_marks(ROOT / "docs/fuzzing.md", fuzzed),
     }
+
+
+def operators(results: dict[str, dict]) -> list[str]:
+    """The tables of image operators, for docs/benchmarks.md."""
+    measured = [r for r in results.values() if r["benchmark"] in ("ndimage", "ndimage-gpu")]
+    lines = ["", "## Image operators"] if measured else []
+    for result in measured:
+        lines += ["", *tables.operator_table(result)]
+    return lines
 
 
 def main() -> int:

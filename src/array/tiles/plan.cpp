@@ -117,8 +117,8 @@ TilePlan::Box TilePlan::box(const TileWork& work, std::uint64_t i) const {
 Result<TilePlan> TilePlan::make(const TileWork& work, const Options& options) {
   PENSTOCK_ASSIGN(const BudgetPlan allowed, plan_budget(options, 0));
   const std::uint64_t io_bytes = saturating_mul(work.min_read_bytes, work.writes ? 2 : 1);
-  const std::uint64_t most =
-      std::min(allowed.budget_bytes / 2, allowed.budget_bytes - std::min(io_bytes, allowed.budget_bytes));
+  const std::uint64_t most = std::min(
+      {allowed.budget_bytes / 2, work.most_bytes, allowed.budget_bytes - std::min(io_bytes, allowed.budget_bytes)});
   const std::uint64_t item = std::max(work.in_dtype.size_bytes, work.out_dtype.size_bytes);
   std::uint64_t elements = std::max<std::uint64_t>(most / item / 2, 1);
   std::optional<TilePlan> best;
