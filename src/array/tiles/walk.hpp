@@ -23,6 +23,7 @@ struct TileWork {
   Shape out_objects;                 ///< tiles are whole ones of these
   std::uint64_t min_read_bytes = 0;  ///< the least budget that reading works with (`min_read_bytes`)
   std::uint64_t most_bytes = ~std::uint64_t{0};  ///< held at most, though the budget be larger
+  bool decodes = true;                           ///< the source is stored; false: it lies in memory
   bool writes = true;                            ///< tiles are written
   bool makes = true;  ///< false: a tile is the box that was read (copies), or nothing is made of it (sums)
   /// Box of the source that a tile is made of.
