@@ -2,6 +2,8 @@
 
 import statistics
 
+import tables_track
+
 
 def rate(row: dict) -> float:
     """GB/s of the median run."""
@@ -171,6 +173,8 @@ def rates(result: dict) -> list[str]:
 TABLES = {
     "info": time_table,
     "track": time_table,
+    "track-peers": tables_track.beside_peers,
+    "track-rates": tables_track.rates,
     "fuzz": input_table,
     "durable": durable_table,
     "latency": latency_table,
