@@ -9,12 +9,15 @@ threads.  group: a group of 200 arrays behind 50 ms, not consolidated.  Both fro
 counts requests.
 
 Each reading is a process of its own on the first `cores` cores, which opens first and is measured from then on; the
-server has the others where there are any.  Readings are interleaved, and every result is compared with what was written.
+server has the others where there are any.  Huge pages are off for all of them: in a virtual machine the first touch of
+one costs from 0.1 to 2 s of CPU time a GiB, by what the host has done with it before, and small pages 0.45 s always
+(measured here).  Readings are interleaved, and every result is compared with what was written.
 obstore brings bytes and no array: what it need not do counts for it.  --save writes bench/results/cloud-N-cores.json.
 """
 
 import argparse
 import asyncio
+import ctypes
 import json
 import os
 import statistics
@@ -139,9 +142,16 @@ READERS = {
 }
 
 
+def no_huge_pages() -> None:
+    pr_set_thp_disable = 41
+    if ctypes.CDLL(None, use_errno=True).prctl(pr_set_thp_disable, 1, 0, 0, 0) != 0:
+        sys.exit("huge pages cannot be switched off")
+
+
 def worker(peer: str, case: str, endpoint: str, cores: int) -> None:
     """Prints seconds, CPU seconds and largest memory; with CHECK set compares instead."""
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
+    no_huge_pages()
     read = READERS[peer](case, endpoint)
     begin, cpu = time.perf_counter(), time.process_time()
     got = read()
