@@ -1,11 +1,13 @@
 // Stores behind HTTP against a server that misbehaves: each fault of a network is a test.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <chrono>
 #include <fstream>
 #include <thread>
 
 #include "collect.hpp"
+#include "in_child.hpp"
 #include "penstock/store.hpp"
 #include "servers/server.hpp"
 #include "store_kinds.hpp"
@@ -400,6 +402,28 @@ TEST_F(Remote, CancellingEndsAWaitSoon) {
   ASSERT_TRUE(sink.wait(1));
   EXPECT_LT(Clock::now() - start, std::chrono::seconds(1));
   EXPECT_EQ(sink.text(0), "cancelled");
+}
+
+TEST_F(Remote, WithoutDescriptorsRequestsFailAndLaterOnesDoNot) {
+  put("k", "value");
+  // A child has a client of its own: first there is none for want of descriptors, then no connection.
+  const std::string said = test::in_child([&] {
+    rlimit before{};
+    if (::getrlimit(RLIMIT_NOFILE, &before) != 0) return std::string("no limits");
+    const auto limited = [&](const Store& store) {
+      const rlimit few{3, before.rlim_max};
+      (void)::setrlimit(RLIMIT_NOFILE, &few);
+      const std::string text = fetch_text(store, {"k", {}});
+      (void)::setrlimit(RLIMIT_NOFILE, &before);
+      return text + ", ";
+    };
+    const StoreOptions options =
+        test::s3_options_of("http://localhost" + server_.url().substr(server_.url().rfind(':')));
+    const auto other = open_store("s3://bucket/vol.zarr", StoreMode::read, options).value();
+    std::string all = limited(*store_) + fetch_text(*store_, {"k", {}}) + ", ";
+    return all + limited(*other) + fetch_text(*other, {"k", {}});
+  });
+  EXPECT_EQ(said, "io_error, value, io_error, value");
 }
 
 TEST_F(Remote, ManySmallObjectsAreUnderWayTogether) {
