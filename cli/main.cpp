@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <deque>
 #include <new>
 #include <system_error>
 
@@ -14,12 +15,23 @@
 #include "cli/kit/command.hpp"
 #include "cli/kit/help.hpp"
 #include "cli/kit/signals.hpp"
+#include "cli/oct/oct.hpp"
 #include "core/suggest.hpp"
 
 namespace penstock::cli {
 
-std::span<const CommandEntry> commands() {
-  static constexpr CommandEntry list[] = {
+namespace {
+
+/// Steps of the reconstruction of serial OCT, from the library's own list.
+void add_oct(std::vector<CommandEntry>& list) {
+  static std::deque<std::string> names;  // the entries refer to them
+  for (const OctStep& step : oct_steps())
+    list.push_back(
+        {"serial OCT", names.emplace_back("oct " + step.name), step.summary, [&step] { return make_oct(step); }});
+}
+
+std::vector<CommandEntry> all_commands() {
+  std::vector<CommandEntry> list = {
       {"look", "info", "what arrays, groups and images are", make_info},
       {"look", "tree", "the arrays and groups below a node", make_tree},
       {"look", "cat", "the elements of a region, to a file or to standard output", make_cat},
@@ -40,6 +52,9 @@ std::span<const CommandEntry> commands() {
       {"diffusion", "tracks convert", "streamlines in another format", make_tracks_convert},
       {"diffusion", "tracks density", "an image of how many streamlines pass each voxel", make_tracks_density},
       {"diffusion", "tracks picture", "a picture of the same", make_tracks_picture},
+  };
+  add_oct(list);
+  const std::initializer_list<CommandEntry> rest = {
       {"check", "verify", "decode every chunk and list the bad ones", make_verify},
       {"measure", "bench", "time reading and writing, with every byte checked", make_bench},
       {"measure", "bench codecs", "time every decoder, for the table by which reads choose one", make_bench_codecs},
@@ -50,6 +65,14 @@ std::span<const CommandEntry> commands() {
       {"", "--array_path", "all elements of an array, as the Zarr conformance tests want them", make_array_path},
       {"", "--complete", "what a path into a store can go on with, for completion scripts", make_complete},
   };
+  list.insert(list.end(), rest);
+  return list;
+}
+
+}  // namespace
+
+std::span<const CommandEntry> commands() {
+  static const std::vector<CommandEntry> list = all_commands();
   return list;
 }
 

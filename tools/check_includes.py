@@ -48,6 +48,7 @@ PUBLIC = {
     "copy.hpp": "array",
     "members.hpp": "array",
     "ops.hpp": "ops",
+    "oct.hpp": "oct",
     "tracto.hpp": "tracto",
     "tractogram.hpp": "tracto",
 }

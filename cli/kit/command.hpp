@@ -1,5 +1,6 @@
 // What every command of `penstock` is.
 #pragma once
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -26,7 +27,7 @@ struct CommandEntry {
   std::string_view group;  ///< "look", "change", ...: its heading in `penstock help`; empty: not listed
   std::string_view name;
   std::string_view summary;  ///< one line
-  std::unique_ptr<Command> (*make)();
+  std::function<std::unique_ptr<Command>()> make;
 };
 
 /// All commands, in the order of `penstock help`; those of a group stand together.

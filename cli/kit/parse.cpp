@@ -14,6 +14,12 @@ Error mistake(std::string message) {
   return Error(ErrorCode::invalid_argument, std::move(message)).set_hint("see --help");
 }
 
+/// --depth_um is --depth-um
+std::string hyphenated(std::string name) {
+  std::ranges::replace(name, '_', '-');
+  return name;
+}
+
 class Parser {
  public:
   Parser(const Usage& usage, std::span<const std::string> words) : usage_(usage), words_(words) {}
@@ -60,10 +66,10 @@ class Parser {
   /// "--name", "--name VALUE" or "--name=VALUE"
   Status long_option(const std::string& word) {
     const std::size_t equals = word.find('=');
-    const std::string name = word.substr(0, equals);
+    const std::string name = hyphenated(word.substr(0, equals));
     const auto& options = usage_.options();
     const auto option = std::ranges::find(options, name, &Option::name);
-    if (option == options.end()) return unknown(name);
+    if (option == options.end()) return unknown(word.substr(0, equals));
     if (equals == std::string::npos) return set(*option, name, std::nullopt);
     if (option->value.empty()) return mistake(name + " takes no value");
     return set(*option, name, word.substr(equals + 1));
@@ -113,9 +119,9 @@ class Parser {
   /// Whether a word is an option of this command.  "-1,3" and "-" are not: a value may look like that.
   [[nodiscard]] bool is_option(const std::string& word) const {
     if (word == "--") return true;
+    const std::string name = hyphenated(word.substr(0, word.find('=')));
     return std::ranges::any_of(usage_.options(), [&](const Option& o) {
-      return word == o.name || word.starts_with(o.name + "=") ||
-             (o.letter != 0 && word.size() == 2 && word[0] == '-' && word[1] == o.letter);
+      return name == o.name || (o.letter != 0 && word.size() == 2 && word[0] == '-' && word[1] == o.letter);
     });
   }
 

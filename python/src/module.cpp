@@ -8,6 +8,7 @@
 #include "errors.hpp"
 #include "file.hpp"
 #include "jobs.hpp"
+#include "oct.hpp"
 #include "ops.hpp"
 #include "raster.hpp"
 #include "tensor.hpp"
@@ -35,6 +36,7 @@ NB_MODULE(_core, m) {
   penstock::python::bind_transfer(m);
   penstock::python::bind_ops(m);
   penstock::python::bind_track(m);
+  penstock::python::bind_oct(m);
   penstock::python::bind_codecs(m);
   penstock::python::bind_zarr_store(m);
   penstock::python::bind_zarr_batch(m);

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <thread>
 
 #include "store/blocking_store.hpp"
 #include "store/condition.hpp"
@@ -48,6 +50,25 @@ Result<struct stat> look_at(int fd, FileName file) {
   if (!S_ISREG(info.st_mode)) return Error(ErrorCode::unsupported, file.text() + ": not a regular file");
   return info;
 }
+
+/// How long a directory that others take away again and again is made anew: a number of attempts would be over in no
+/// time beside one who is quick.
+class Patience {
+ public:
+  /// Whether to try (once more).
+  bool lasts() {
+    using namespace std::chrono_literals;
+    if (++attempts_ <= 8) return true;
+    if (std::chrono::steady_clock::now() - begun_ > 2s) return false;
+    std::this_thread::sleep_for(100us);
+    return true;
+  }
+
+ private:
+  int attempts_ = 0;
+  std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+};
+
 std::uint64_t size_of(const struct stat& info) { return static_cast<std::uint64_t>(info.st_size); }
 
 /// Fingerprint of a file's content by inode, times and size; 0: not known.  A file that changed a moment ago has none:
@@ -222,8 +243,7 @@ class FileStore final : public BlockingStore {
     const std::string name(key);
     const std::size_t slash = name.rfind('/');
     const std::string parent = slash == std::string::npos ? "." : name.substr(0, slash);
-    constexpr int kAttempts = 64;
-    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    for (Patience patience; patience.lasts();) {
       FileDescriptor directory = open_below(root(), parent.c_str(), O_RDONLY | O_DIRECTORY);
       if (!directory && errno == EACCES)  // may be written to, not listed
         return lock_in_process(identity() + "/" + name, check);
@@ -296,9 +316,8 @@ class FileStore final : public BlockingStore {
   /// another process') takes away under a write is made again.
   template <class Make>
   Status with_parents(const std::string& key, const Make& make) const {
-    constexpr int kAttempts = 64;
     int why = 0;
-    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    for (Patience patience; patience.lasts();) {
       PENSTOCK_ASSIGN(why, make());
       if (why == 0) return {};
       if (why != ENOENT) break;

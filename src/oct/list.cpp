@@ -1,0 +1,42 @@
+#include "oct/list.hpp"
+
+#include <algorithm>
+
+#include "oct/align/common_space.hpp"
+#include "oct/graph.hpp"
+#include "oct/illumination/fix.hpp"
+#include "oct/interface/crop.hpp"
+#include "oct/mosaic/aip.hpp"
+#include "oct/mosaic/create.hpp"
+#include "oct/score/score.hpp"
+#include "oct/simulate/simulate.hpp"
+#include "oct/stack/stack.hpp"
+#include "oct/stitch/stitch.hpp"
+#include "oct/transform/estimate.hpp"
+
+namespace penstock::oct {
+
+std::span<const Step> steps() {
+  static const std::vector<Step> list = {
+      simulate_step(),            //
+      reconstruct_step(),         //
+      mosaic_step(),              //
+      fix_illumination_step(),    //
+      aip_step(),                 //
+      estimate_transform_step(),  //
+      stitch_step(),              //
+      crop_step(),                //
+      common_space_step(),        //
+      stack_step(),               //
+      score_step(),               //
+  };
+  return list;
+}
+
+const Step* find_step(std::string_view name) {
+  const auto all = steps();
+  const auto it = std::ranges::find_if(all, [&](const Step& step) { return step.what.name == name; });
+  return it == all.end() ? nullptr : &*it;
+}
+
+}  // namespace penstock::oct

@@ -1,0 +1,249 @@
+#include "oct/mosaic/create.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/checked.hpp"
+#include "oct/file/names.hpp"
+#include "oct/file/volume.hpp"
+#include "oct/raw/galvo.hpp"
+#include "oct/raw/tiles.hpp"
+#include "penstock/ops.hpp"
+
+namespace penstock::oct {
+namespace {
+
+constexpr std::uint64_t kSamples = 5;  // tiles that the galvo's way back is looked for in
+constexpr double kLeastMean = 20;      // of a tile for it to be one of them
+
+/// The tiles of one slice, and what is the same for all of them.
+struct SliceTiles {
+  std::shared_ptr<Store> store;
+  std::vector<RawTile> tiles;
+  TileInfo info;
+  std::uint64_t first_x = 0, first_y = 0, rows = 0, cols = 0;
+  Orientation orientation = Orientation::legacy;
+  std::uint64_t galvo_shift = 0;
+  Shape native;                    ///< (depth, rows, columns) of an oriented tile
+  Shape tile;                      ///< the same at the wanted resolution
+  std::vector<double> spacing_mm;  ///< of it
+  [[nodiscard]] const RawTile* at(std::uint64_t x, std::uint64_t y) const {
+    const auto it =
+        std::ranges::find_if(tiles, [&](const RawTile& t) { return t.x == first_x + x && t.y == first_y + y; });
+    return it == tiles.end() ? nullptr : &*it;
+  }
+};
+
+Result<std::uint64_t> wanted_slice(const StepCall& call) {
+  if (call.given("slice")) return call.count("slice");
+  if (const auto slice = slice_of(call.path(1))) return *slice;
+  return Error(ErrorCode::invalid_argument, fmt::format("{}: which slice? Its name has no _zNN", call.path(1)))
+      .set_hint("--slice says it.");
+}
+
+Result<SliceTiles> open_slice(const StepCall& call, std::uint64_t slice) {
+  SliceTiles s;
+  PENSTOCK_ASSIGN(s.store, open_store(call.path(0), StoreMode::read));
+  PENSTOCK_ASSIGN(auto all, find_tiles(*s.store));
+  if (!all.contains(slice))
+    return Error(ErrorCode::not_found, fmt::format("{}: no tiles of slice {}", call.path(0), slice));
+  s.tiles = std::move(all[slice]);
+  std::uint64_t last_x = 0, last_y = 0;
+  s.first_x = s.first_y = ~std::uint64_t{0};
+  for (const RawTile& t : s.tiles) {
+    s.first_x = std::min(s.first_x, t.x), last_x = std::max(last_x, t.x);
+    s.first_y = std::min(s.first_y, t.y), last_y = std::max(last_y, t.y);
+    PENSTOCK_ASSIGN_IN(const TileInfo info, read_info(*s.store, t), call.path(0));
+    if (&t == &s.tiles.front()) s.info = info;
+    if (info != s.info)
+      return Error(ErrorCode::invalid_metadata,
+                   fmt::format("{}: {} is of another size than {}", call.path(0), t.prefix, s.tiles.front().prefix));
+  }
+  s.rows = last_x - s.first_x + 1, s.cols = last_y - s.first_y + 1;
+  return s;
+}
+
+/// Shape and spacing of tiles at the wanted resolution.
+Status choose_spacing(const StepCall& call, SliceTiles& s) {
+  s.orientation = call.text("orientation") == "legacy" ? Orientation::legacy : Orientation::none;
+  s.native = oriented_shape(s.info, s.orientation);
+  const double x_mm = s.info.width_um / static_cast<double>(s.info.nx) / 1000;
+  const double y_mm = s.info.height_um / static_cast<double>(s.info.ny) / 1000;
+  const double z_mm = call.number("axial_resolution_um") / 1000;
+  const bool legacy = s.orientation == Orientation::legacy;
+  s.spacing_mm = {z_mm, legacy ? y_mm : x_mm, legacy ? x_mm : y_mm};
+  s.tile = s.native;
+  const double target_mm = call.given("resolution_um") ? call.number("resolution_um") / 1000 : 0;
+  if (!(z_mm > 0) || target_mm < 0)
+    return Error(ErrorCode::invalid_argument, "resolution_um and axial_resolution_um must be above 0");
+  for (std::size_t d = 0; d < 3 && target_mm > 0; ++d) {
+    const double extent = static_cast<double>(s.native[d]);
+    const double wanted = std::max(std::nearbyint(extent * s.spacing_mm[d] / target_mm), 1.0);
+    if (wanted > 8 * extent)
+      return Error(ErrorCode::invalid_argument,
+                   fmt::format("resolution_um {}: the tiles' is {} um", target_mm * 1000, s.spacing_mm[d] * 1000));
+    s.tile[d] = static_cast<std::uint64_t>(wanted);
+    s.spacing_mm[d] *= extent / wanted;  // what it truly is: whole pixels are not always those of the target
+  }
+  return {};
+}
+
+/// Mean over the depth of each A-line, B-scan by B-scan, and over the B-scans.
+struct Projection {
+  std::vector<float> lines;
+  std::vector<double> profile;
+  double mean = 0;
+};
+Projection project(const RawSamples& samples) {
+  Projection p{std::vector<float>(samples.scans * samples.lines), std::vector<double>(samples.lines), 0};
+  for (std::uint64_t y = 0; y < samples.scans; ++y)
+    for (std::uint64_t x = 0; x < samples.lines; ++x) {
+      const float* const line = samples.line(y, x);
+      double sum = 0;
+      for (std::uint64_t z = 0; z < samples.depth; ++z) sum += line[z];
+      sum /= static_cast<double>(samples.depth);
+      p.lines[y * samples.lines + x] = static_cast<float>(sum);
+      p.profile[x] += sum / static_cast<double>(samples.scans);
+    }
+  for (const double v : p.profile) p.mean += v / static_cast<double>(samples.lines);
+  return p;
+}
+
+/// Looks for the galvo's way back in some tiles of the middle of the list; one shift for all.
+Result<GalvoShift> slice_galvo_shift(const SliceTiles& s) {
+  const std::uint64_t n = s.tiles.size(), first = n / 5, last = std::max(first + 1, n - n / 5);
+  std::vector<GalvoShift> found;
+  const std::uint64_t count = std::min(kSamples, last - first);
+  for (std::uint64_t k = 0; k < count; ++k) {
+    const RawTile& tile = s.tiles[first + k * (last - first) / count];
+    PENSTOCK_ASSIGN(const RawSamples samples, read_samples(*s.store, tile, s.info));
+    const Projection p = project(samples);
+    if (p.mean >= kLeastMean) found.push_back(find_galvo_shift(p.profile, p.lines, s.info.n_extra));
+  }
+  if (found.empty()) return GalvoShift{};
+  GalvoShift best = *std::ranges::max_element(found, {}, &GalvoShift::confidence);
+  const std::uint64_t near = std::max<std::uint64_t>(s.info.n_extra / 4, 5);
+  const auto agree = std::ranges::count_if(found, [&](const GalvoShift& g) {
+    const std::uint64_t d = g.shift > best.shift ? g.shift - best.shift : best.shift - g.shift;
+    return std::min(d, s.info.lines() - d) <= near;
+  });
+  best.confidence *= std::sqrt(static_cast<double>(agree) / static_cast<double>(found.size()));
+  return best;
+}
+
+/// One tile into its place in a block.
+Status put_tile(const SliceTiles& s, const RawTile& tile, Device device, float* to, std::uint64_t row_stride,
+                std::uint64_t plane_stride, const Options& options) {
+  PENSTOCK_ASSIGN(const RawSamples samples, read_samples(*s.store, tile, s.info));
+  if (s.tile == s.native) {
+    place_tile(samples, s.info, s.galvo_shift, s.orientation, to, row_stride, plane_stride);
+    return {};
+  }
+  PENSTOCK_ASSIGN(const std::uint64_t count, element_count(s.native));
+  std::vector<float> native(count);
+  place_tile(samples, s.info, s.galvo_shift, s.orientation, native.data(), s.native[2], s.native[1] * s.native[2]);
+  Stream stream;
+  if (device.type != Device::Type::cpu) {
+    PENSTOCK_ASSIGN(stream, Stream::create(device));
+  }
+  PENSTOCK_ASSIGN(const TensorView view, TensorView::packed(native.data(), DType::float32(), s.native));
+  PENSTOCK_ASSIGN(const Tensor there, Tensor::share(nullptr, view).to(stream));
+  const OpCall resize{"resize", fmt::format(R"({{"output_shape":[{},{},{}]}})", s.tile[0], s.tile[1], s.tile[2])};
+  PENSTOCK_ASSIGN(const Tensor made, apply_operators(std::span(&resize, 1), there.view(), options));
+  TensorView place;
+  place.data = to;
+  place.dtype = DType::float32();
+  place.shape = s.tile;
+  place.strides_bytes = {static_cast<std::int64_t>(plane_stride * 4), static_cast<std::int64_t>(row_stride * 4), 4};
+  return copy_elements(made.view(), place);
+}
+
+/// All tiles of a block of the mosaic.
+Status make_block(const SliceTiles& s, const Region& region, Device device, Array& array, const Options& options) {
+  std::vector<float> block(region[0].count * region[1].count * region[2].count);
+  bool any = false;
+  for (std::uint64_t r = 0; r < region[1].count; r += s.tile[1])
+    for (std::uint64_t c = 0; c < region[2].count; c += s.tile[2]) {
+      const RawTile* const tile = s.at((region[1].start + r) / s.tile[1], (region[2].start + c) / s.tile[2]);
+      if (tile == nullptr) continue;
+      any = true;
+      PENSTOCK_TRY(put_tile(s, *tile, device, block.data() + r * region[2].count + c, region[2].count,
+                            region[1].count * region[2].count, options));
+    }
+  return any ? write_block(array, region, block, options) : Status();
+}
+
+Result<StepDone> run(const StepCall& call) {
+  StepDone done;
+  PENSTOCK_ASSIGN(const std::uint64_t slice, wanted_slice(call));
+  PENSTOCK_ASSIGN(SliceTiles s, open_slice(call, slice));
+  PENSTOCK_TRY(choose_spacing(call, s));
+  GalvoShift galvo;
+  if (!call.flag("keep_galvo_shift") && s.info.n_extra > 0) {
+    PENSTOCK_ASSIGN_IN(galvo, slice_galvo_shift(s), call.path(0));
+    if (galvo.confidence >= call.number("galvo_threshold"))
+      s.galvo_shift = galvo.shift;
+    else
+      done.metrics.warn(fmt::format("the galvo's way back was not found (confidence {:.2f}); lines are not rolled",
+                                    galvo.confidence));
+  }
+  VolumeSpec spec;
+  spec.chunks = s.tile;
+  spec.shape = {s.tile[0], s.rows * s.tile[1], s.cols * s.tile[2]};
+  spec.sharding_factor = std::max<std::uint64_t>(call.count("sharding_factor"), 1);
+  spec.spacing_mm = s.spacing_mm;
+  PENSTOCK_ASSIGN(NewVolume mosaic, NewVolume::create(call.path(1), spec, call.force));
+  std::uint64_t block_bytes = 3 * 4 * s.info.depth() * s.info.lines() * s.info.ny;
+  block_bytes = saturating_add(block_bytes, 4 * s.tile[0] * mosaic.objects()[1] * mosaic.objects()[2]);
+  PENSTOCK_TRY_IN(for_each_object(spec.shape, mosaic.objects(), block_bytes, "oct mosaic", call.options,
+                                  [&](const Region& region, const Options& inner) {
+                                    return make_block(s, region, call.device, mosaic.array(), inner);
+                                  }),
+                  call.path(0));
+  PENSTOCK_TRY(mosaic.finish(call.device, call.options));
+  const std::uint64_t missing = s.rows * s.cols - s.tiles.size();
+  if (missing > 0) done.metrics.warn(fmt::format("{} of {} tiles are missing; they are 0", missing, s.rows * s.cols));
+  done.metrics.add("tiles", s.tiles.size(), "tiles", "tiles that are there");
+  done.metrics.add("missing_tiles", missing, "tiles", "tiles that are not there");
+  done.metrics.add("galvo_shift", s.galvo_shift, "A-lines", "lines that each tile was rolled by");
+  done.metrics.add("galvo_confidence", galvo.confidence, "", "how sure the shift is, 0 to 1");
+  done.metrics.note("tile_shape", s.tile, "pixels of a tile: depth, rows, columns");
+  done.metrics.note("spacing_mm", s.spacing_mm, "voxel size: depth, rows, columns");
+  done.text =
+      fmt::format("{}: slice {}, {} x {} tiles of {} x {} x {}, galvo shift {} (confidence {:.2f})\n", call.path(1),
+                  slice, s.rows, s.cols, s.tile[0], s.tile[1], s.tile[2], s.galvo_shift, galvo.confidence);
+  return done;
+}
+
+}  // namespace
+
+Step mosaic_step() {
+  Step step;
+  step.what.name = "mosaic";
+  step.what.summary = "raw tiles of a slice to a mosaic grid";
+  step.what.about =
+      "RAW holds a folder tile_xXX_yYY_zZZ for each tile, in it or in folders of it, each with info.txt and "
+      "image_*.bin. "
+      "In the mosaic grid the tiles of one slice lie side by side without overlap, x along rows and y along columns; "
+      "each chunk is one tile at full depth. The galvo's way back is looked for in five tiles and cut off.";
+  step.what.arguments = {{"RAW", "folder of raw tiles", false},
+                         {"MOSAIC", "the mosaic grid to write, NAME_zNN.ome.zarr", true}};
+  step.what.options = {
+      count_option("slice", "", "the slice ZZ; default the number behind _z in MOSAIC"),
+      number_option("resolution_um", "", "voxel size to resample to; default that of the tiles"),
+      number_option("axial_resolution_um", "3.5", "distance of depth samples in RAW, which no file says"),
+      count_option("sharding_factor", "1", "tiles along each side of a shard; 1: no shards"),
+      flag_option("keep_galvo_shift", "do not look for the galvo's way back"),
+      number_option("galvo_threshold", "0.6", "least confidence for lines to be rolled"),
+      choice_option(
+          "orientation", {"legacy", "none"},
+          "legacy: rows are B-scans and columns A-lines, both backwards; none: rows are A-lines, columns B-scans"),
+  };
+  step.what.example = "subject/raw mosaic_grid_z00.ome.zarr --axial-resolution-um 10";
+  step.run = run;
+  return step;
+}
+
+}  // namespace penstock::oct

@@ -1,0 +1,49 @@
+#include "oct/run.hpp"
+
+#include <fmt/format.h>
+
+#include "core/guard.hpp"
+#include "core/suggest.hpp"
+#include "oct/file/names.hpp"
+#include "oct/file/small_file.hpp"
+#include "oct/list.hpp"
+
+namespace penstock {
+namespace oct {
+
+Result<StepRun> run_step(const Step& step, const OctCall& call, const Options& options) {
+  PENSTOCK_ASSIGN(const StepCall read, StepCall::make(step.what, call, options));
+  PENSTOCK_ASSIGN(StepDone done, step.run(read));
+  std::string json = dump_json(done.metrics.document(step.what.name), 2) + "\n";
+  for (std::size_t i = 0; i < step.what.arguments.size(); ++i)
+    if (step.what.arguments[i].output && done.wrote)
+      PENSTOCK_TRY(write_small(metrics_path(read.path(i), step.what.name), as_bytes(json)));
+  return StepRun{std::move(done), std::move(json)};
+}
+
+}  // namespace oct
+
+const std::vector<OctStep>& oct_steps() {
+  static const std::vector<OctStep> list = [] {
+    std::vector<OctStep> made;
+    for (const oct::Step& step : oct::steps()) made.push_back(step.what);
+    return made;
+  }();
+  return list;
+}
+
+Result<OctResult> run_oct(const OctCall& call, const Options& options) {
+  return guarded([&]() -> Result<OctResult> {
+    const oct::Step* step = oct::find_step(call.step);
+    if (step == nullptr) {
+      std::vector<std::string> known;
+      for (const OctStep& each : oct_steps()) known.push_back(each.name);
+      return Error(ErrorCode::invalid_argument,
+                   fmt::format("no step '{}'.{}", call.step, did_you_mean(call.step, known)));
+    }
+    PENSTOCK_ASSIGN(oct::StepRun run, oct::run_step(*step, call, options));
+    return OctResult{std::move(run.done.text), std::move(run.json), run.done.good};
+  });
+}
+
+}  // namespace penstock

@@ -1,0 +1,181 @@
+#include "oct/simulate/simulate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/units.hpp"
+#include "oct/file/names.hpp"
+#include "oct/file/npy.hpp"
+#include "oct/file/shifts.hpp"
+#include "oct/file/small_file.hpp"
+#include "oct/file/volume.hpp"
+#include "oct/simulate/noise.hpp"
+#include "oct/simulate/subject.hpp"
+
+namespace penstock::oct {
+namespace {
+
+constexpr double kWayBack = 0.55;  // brightness of the galvo's way back
+
+/// As the microscope writes it: z fastest, then A-lines with the way back among them, then B-scans; both backwards.
+std::vector<float> raw_samples(const Subject& s, std::uint64_t slice, const std::vector<float>& tile) {
+  const std::uint64_t n = s.size.tile, lines = n + s.size.n_extra, depth = s.size.planes;
+  std::vector<float> raw(depth * lines * n);
+  for (std::uint64_t y = 0; y < n; ++y)
+    for (std::uint64_t x = 0; x < lines; ++x) {
+      // The way back runs through the sweep from its end to its beginning, faster and darker.
+      const bool back = x >= n;
+      const std::uint64_t from = back ? (lines - 1 - x) * (n - 1) / std::max<std::uint64_t>(s.size.n_extra - 1, 1) : x;
+      const std::uint64_t line = (x + lines - s.slices[slice].galvo_shift) % lines;  // rolled back by the shift
+      for (std::uint64_t z = 0; z < depth; ++z) {
+        const float v = tile[(z * n + (n - 1 - y)) * n + (n - 1 - from)];
+        raw[(y * lines + line) * depth + z] = back ? static_cast<float>(kWayBack) * v : v;
+      }
+    }
+  return raw;
+}
+
+std::string info_text(const Subject& s, std::uint64_t i, std::uint64_t j) {
+  const double um = kResolutionMm * 1000 * static_cast<double>(s.size.tile);
+  return fmt::format(
+      "nx: {0}\nny: {0}\nn_repeat: 1\nwidth: {1}\nheight: {1}\nn_extra: {2}\ntop_z: 1\nbottom_z: {3}\n"
+      "stage_x_pos_mm: {4}\nstage_y_pos_mm: {5}\n",
+      s.size.tile, um, s.size.n_extra, s.size.planes, s.tiles.row(i, j) * kResolutionMm,
+      s.tiles.col(i, j) * kResolutionMm);
+}
+
+Status write_tile(const Subject& s, const std::string& raw_folder, std::uint64_t slice, std::uint64_t i,
+                  std::uint64_t j, const std::vector<float>& tile) {
+  const std::string folder = fmt::format("{}/z{:02}/tile_x{:02}_y{:02}_z{:02}", raw_folder, slice, i, j, slice);
+  const std::vector<float> raw = raw_samples(s, slice, tile);
+  const std::size_t half = s.size.tile / 2 * (s.size.tile + s.size.n_extra) * s.size.planes;
+  PENSTOCK_TRY(write_small(folder + "/info.txt", as_bytes(info_text(s, i, j))));
+  PENSTOCK_TRY(write_small(folder + "/image_00000.bin", std::as_bytes(std::span(raw).first(half))));
+  return write_small(folder + "/image_00001.bin", std::as_bytes(std::span(raw).subspan(half)));
+}
+
+/// Raw tiles of a slice, and its mosaic as it must come out.
+Status write_slice(const StepCall& call, const Subject& s, std::uint64_t slice, std::uint64_t missing) {
+  const std::uint64_t n = s.size.tile;
+  VolumeSpec spec;
+  spec.shape = {s.size.planes, s.size.rows * n, s.size.cols * n};
+  spec.chunks = {s.size.planes, n, n};
+  spec.spacing_mm = {kResolutionMm, kResolutionMm, kResolutionMm};
+  const std::string path = fmt::format("{}/truth/{}{}", call.path(0), slice_name("mosaic_grid", slice), kVolumeEnding);
+  PENSTOCK_ASSIGN(NewVolume mosaic, NewVolume::create(path, spec, call.force));
+  const std::uint64_t tile_bytes = 4 * n * n * s.size.planes;
+  const std::uint64_t gap = mixed(s.seed, 77, slice);  // the first of the missing tiles; never the grid's corners
+  const auto make_one = [&](const Region& region, const Options& inner) -> Status {
+    const std::uint64_t i = region[1].start / n, j = region[2].start / n, count = s.size.rows * s.size.cols;
+    const std::uint64_t at = (i * s.size.cols + j + count - gap % count) % count;
+    const bool corner = (i == 0 || i + 1 == s.size.rows) && (j == 0 || j + 1 == s.size.cols);
+    if (at < missing && !corner) return {};
+    const std::vector<float> tile = s.make_tile(slice, i, j);
+    PENSTOCK_TRY(write_block(mosaic.array(), region, tile, inner));
+    return write_tile(s, call.path(0) + "/raw", slice, i, j, tile);
+  };
+  PENSTOCK_TRY(for_each_object(spec.shape, mosaic.objects(), 4 * tile_bytes, "oct simulate", call.options, make_one));
+  return mosaic.finish({}, call.options);
+}
+
+/// The whole world without microscope, on the image that the slices share.
+Status write_volume(const StepCall& call, const Subject& s) {
+  double top = s.slices[0].row, left = s.slices[0].col, bottom = top, right = left;
+  for (const SubjectSlice& slice : s.slices) {
+    top = std::min(top, slice.row), left = std::min(left, slice.col);
+    bottom = std::max(bottom, slice.row), right = std::max(right, slice.col);
+  }
+  VolumeSpec spec;
+  spec.shape = {s.size.interval * (s.size.slices - 1) + s.size.planes,
+                static_cast<std::uint64_t>(std::ceil(bottom - top + s.extent_rows())),
+                static_cast<std::uint64_t>(std::ceil(right - left + s.extent_cols()))};
+  spec.chunks = {100, 100, 100};
+  spec.spacing_mm = {kResolutionMm, kResolutionMm, kResolutionMm};
+  spec.offset_mm = {0, (top - s.slices[0].row) * kResolutionMm, (left - s.slices[0].col) * kResolutionMm};
+  PENSTOCK_ASSIGN(NewVolume out, NewVolume::create(call.path(0) + "/truth/3d_volume.ome.zarr", spec, call.force));
+  PENSTOCK_TRY(for_each_object(
+      spec.shape, out.objects(), 8 * 1000000, "oct simulate", call.options,
+      [&](const Region& box, const Options& inner) -> Status {
+        std::vector<float> values;
+        for (std::uint64_t z = 0; z < box[0].count; ++z)
+          for (std::uint64_t r = 0; r < box[1].count; ++r)
+            for (std::uint64_t c = 0; c < box[2].count; ++c)
+              values.push_back(static_cast<float>(s.reflectivity(static_cast<double>(box[0].start + z),
+                                                                 top + static_cast<double>(box[1].start + r),
+                                                                 left + static_cast<double>(box[2].start + c))));
+        return write_block(out.array(), box, values, inner);
+      }));
+  return out.finish({}, call.options);
+}
+
+Status write_shifts(const StepCall& call, const Subject& s) {
+  std::vector<Shift> shifts;
+  for (std::uint64_t k = 1; k < s.slices.size(); ++k)
+    shifts.push_back({k - 1, k, (s.slices[k].col - s.slices[k - 1].col) * kResolutionMm,
+                      (s.slices[k].row - s.slices[k - 1].row) * kResolutionMm});
+  return write_small(call.path(0) + "/raw/shifts_xy.csv", as_bytes(shifts_text(shifts, kResolutionMm)));
+}
+
+Status write_flat(const StepCall& call, const Subject& s) {
+  std::vector<double> flat;
+  for (std::uint64_t r = 0; r < s.size.tile; ++r)
+    for (std::uint64_t c = 0; c < s.size.tile; ++c)
+      flat.push_back(s.flat(static_cast<double>(r), static_cast<double>(c)));
+  return write_npy(call.path(0) + "/truth/flatfield.npy", Shape{s.size.tile, s.size.tile}, flat);
+}
+
+Result<StepDone> run(const StepCall& call) {
+  StepDone done;
+  const SubjectSize& size = *find_size(call.text("size"));
+  const Subject s = Subject::make(size, call.count("seed"));
+  const std::uint64_t lines = size.tile + size.n_extra;
+  const std::uint64_t raw_bytes = 4 * size.slices * size.rows * size.cols * size.tile * lines * size.planes;
+  done.text =
+      fmt::format("{}: {} slices of {} x {} tiles of {} x {} pixels and {} planes, {} of raw tiles\n", call.path(0),
+                  size.slices, size.rows, size.cols, size.tile, size.tile, size.planes, format_bytes(raw_bytes));
+  done.metrics.add("raw_bytes", raw_bytes, "bytes", "size of the raw tiles");
+  done.metrics.note("truth", s.truth(), "what is true of the subject");
+  done.wrote = !call.flag("dry_run");
+  if (!done.wrote) return done;
+  const std::string truth = call.path(0) + "/truth.json";
+  PENSTOCK_ASSIGN(const bool there, small_exists(truth));
+  if (there && !call.force)
+    return Error(ErrorCode::already_exists, truth + ": already exists").set_hint("--force replaces the subject.");
+  for (std::uint64_t k = 0; k < size.slices; ++k) PENSTOCK_TRY(write_slice(call, s, k, call.count("missing_tiles")));
+  PENSTOCK_TRY(write_shifts(call, s));
+  PENSTOCK_TRY(write_flat(call, s));
+  PENSTOCK_TRY(write_volume(call, s));
+  PENSTOCK_TRY(write_small(truth, as_bytes(dump_json(s.truth(), 2) + "\n")));
+  return done;
+}
+
+}  // namespace
+
+Step simulate_step() {
+  Step step;
+  step.what.name = "simulate";
+  step.what.summary = "a made subject with its truth, to try a reconstruction on";
+  step.what.about =
+      "SUBJECT gets raw/ (tiles and shifts_xy.csv), truth.json, and truth/ (the mosaics, the flat field, and the "
+      "volume without "
+      "microscope). Tissue in agarose, cut into slices; each slice lies askew and elsewhere, tiles lie on steps of "
+      "their own "
+      "with a jitter, and have a flat field, a curved focus, attenuation, speckle and the galvo's way back.";
+  step.what.arguments = {{"SUBJECT", "folder for the subject", true}};
+  step.what.options = {
+      choice_option(
+          "size", {"smoke", "small", "medium", "real"},
+          "smoke: 4 slices of 3 x 3 tiles of 64 pixels; small: 5 x 5 of 128; medium: 8 x 8 of 256; real: 40 slices of "
+          "20 x 15 of 400"),
+      count_option("seed", "0", "another number gives another subject"),
+      count_option("missing_tiles", "0", "tiles of each slice that are not written, at most; corners always are"),
+      flag_option("dry_run", "write nothing, say what it would be"),
+  };
+  step.what.example = "subject --size smoke --seed 7";
+  step.run = run;
+  return step;
+}
+
+}  // namespace penstock::oct

@@ -1,0 +1,76 @@
+// A step of the reconstruction: what it takes, and the function that does it.
+#pragma once
+#include <map>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "oct/file/metrics.hpp"
+#include "penstock/oct.hpp"
+
+namespace penstock::oct {
+
+/// A call with every value read and checked: what the step declares as required or with a default is there.
+class StepCall {
+ public:
+  /// Errors: invalid_argument (an option or path that the step does not have, lacks, or cannot read).
+  static Result<StepCall> make(const OctStep& step, const OctCall& call, const Options& options);
+
+  [[nodiscard]] const std::string& path(std::size_t i) const { return paths_[i]; }
+  [[nodiscard]] bool given(std::string_view name) const { return values_.contains(name); }
+  [[nodiscard]] double number(std::string_view name) const;
+  [[nodiscard]] std::uint64_t count(std::string_view name) const;
+  [[nodiscard]] const std::string& text(std::string_view name) const;
+  [[nodiscard]] bool flag(std::string_view name) const { return given(name); }
+
+  Device device;
+  bool force = false;
+  Options options;
+
+ private:
+  using Value = std::variant<bool, double, std::uint64_t, std::string>;
+  std::vector<std::string> paths_;
+  std::map<std::string, Value, std::less<>> values_;
+};
+
+/// What a step gives: metrics, and a text for people where there is more to say than "done".
+struct StepDone {
+  Metrics metrics;
+  std::string text = {};
+  bool good = true;
+  bool wrote = true;  ///< false: nothing was written, metrics are not either
+};
+
+/// A row of the list.
+struct Step {
+  OctStep what;
+  Result<StepDone> (*run)(const StepCall& call) = nullptr;
+};
+
+/// Makers of options, for the declarations of steps.
+inline OctOption number_option(std::string name, std::string fallback, std::string help) {
+  return {std::move(name), OctOption::Kind::number, std::move(fallback), std::move(help), false, {}};
+}
+inline OctOption count_option(std::string name, std::string fallback, std::string help) {
+  return {std::move(name), OctOption::Kind::count, std::move(fallback), std::move(help), false, {}};
+}
+inline OctOption text_option(std::string name, std::string fallback, std::string help) {
+  return {std::move(name), OctOption::Kind::text, std::move(fallback), std::move(help), false, {}};
+}
+inline OctOption path_option(std::string name, std::string help) {
+  return {std::move(name), OctOption::Kind::path, "", std::move(help), true, {}};
+}
+inline OctOption flag_option(std::string name, std::string help) {
+  return {std::move(name), OctOption::Kind::flag, "", std::move(help), false, {}};
+}
+inline OctOption choice_option(std::string name, std::vector<std::string> choices, std::string help) {
+  std::string first = choices.front();
+  return {std::move(name), OctOption::Kind::text, std::move(first), std::move(help), false, std::move(choices)};
+}
+inline OctOption required(OctOption option) {
+  option.required = true;
+  return option;
+}
+
+}  // namespace penstock::oct
