@@ -162,7 +162,8 @@ def worker(peer: str, case: str, endpoint: str, cores: int) -> None:
         assert np.array_equal(np.asarray(got), values(case)), "other bytes"
     # Not ru_maxrss, which begins with what the parent had.
     peak_kib = record.first("/proc/self/status", "VmHWM").split()[0]
-    print(json.dumps([took, cpu, int(peak_kib) / 1024]))
+    print(json.dumps([took, cpu, int(peak_kib) / 1024]), flush=True)
+    os._exit(0)  # not every peer's threads survive the end of the interpreter
 
 
 def measured(peer: str, case: str, endpoint: str, cores: int, check: bool = False) -> list[float]:
@@ -171,7 +172,7 @@ def measured(peer: str, case: str, endpoint: str, cores: int, check: bool = Fals
         command, capture_output=True, text=True, check=False, env={**os.environ, **({"CHECK": "1"} if check else {})}
     )
     if done.returncode != 0:
-        sys.exit(f"{peer}, {case}: {done.stderr[-2000:]}")
+        sys.exit(f"{peer}, {case}: ended with {done.returncode}: {done.stderr[-2000:]}")
     result: list[float] = json.loads(done.stdout)
     return result
 
