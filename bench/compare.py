@@ -29,7 +29,8 @@ def between_marks(text: str, lines: list[str], what: str = "") -> str:
 
 
 def benchmarks(rows: list, results: dict[str, dict]) -> str:
-    text = between_marks((ROOT / "docs/benchmarks.md").read_text(), [*headline.table(rows), *operators(results)])
+    drawn = [*headline.table(rows), *headline.cloud_table(results.get("cloud-2-cores")), *operators(results)]
+    text = between_marks((ROOT / "docs/benchmarks.md").read_text(), drawn)
     tracking = [line for r in results.values() for line in tables_track.pages(r)]
     return between_marks(text, tracking, ", tracking")
 
