@@ -29,6 +29,6 @@ for package in java.lang java.io java.nio java.nio.file.spi java.net java.util j
   opens="$opens --add-opens=java.base/$package=ALL-UNNAMED"
 done
 # Nothing is looked up or loaded besides what is here.
-export NXF_OFFLINE=true NXF_PLUGINS_DEFAULT=false NXF_DISABLE_CHECK_LATEST=true NXF_ANSI_LOG=${NXF_ANSI_LOG:-false}
+export NXF_OFFLINE=true NXF_PLUGINS_DEFAULT=false NXF_DISABLE_CHECK_LATEST=true NXF_ANSI_LOG="${NXF_ANSI_LOG:-false}"
 # shellcheck disable=SC2086
 exec java $opens -cp "$home/lib/*" nextflow.cli.Launcher "$@"
