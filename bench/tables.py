@@ -115,6 +115,24 @@ def latency_table(result: dict) -> list[str]:
     return lines
 
 
+def cloud_table(result: dict) -> list[str]:
+    """Seconds, CPU seconds of the client, memory and requests of each reading."""
+    lines = ["| case | reader | seconds | CPU seconds | MiB | requests |", "|---|---|---|---|---|---|"]
+    for row in result["results"]:
+        s = row["seconds"]
+        took = f"{statistics.median(s):.3f} ({s[0]:.3f} to {s[-1]:.3f})"
+        numbers = (f"{row['cpu_seconds']:.3f}", row["memory_mib"], row.get("requests", ""))
+        lines.append(f"| {row['case']} | {row['reader']} | {took} | " + " | ".join(map(str, numbers)) + " |")
+    return lines
+
+
+def io_table(result: dict) -> list[str]:
+    """GB/s of each way, in the order of the figures."""
+    lines = ["| what | by | GB/s |", "|---|---|---|"]
+    lines += [f"| {row['what']} | {row['by']} | {cell(row)} |" for row in result["results"]]
+    return lines
+
+
 def rates(result: dict) -> list[str]:
     measured = rate_table(result)
     head = ["GB/s of decoded data, median (slowest to fastest):", ""] if measured else []
@@ -127,6 +145,8 @@ TABLES = {
     "fuzz": input_table,
     "durable": durable_table,
     "latency": latency_table,
+    "cloud": cloud_table,
+    "io": io_table,
 }
 
 

@@ -46,6 +46,7 @@ PUBLIC = {
     "pyramid.hpp": "array",
     "raster.hpp": "array",
     "copy.hpp": "array",
+    "members.hpp": "array",
     "ops.hpp": "ops",
     "oct.hpp": "oct",
     "tracto.hpp": "tracto",

@@ -23,7 +23,7 @@ Result<double> parse_number(const std::string& text) {
 
 class CogCreate : public Command {
   std::string from_, to_;
-  std::optional<std::string> codec_, level_, predictor_, block_, method_, overviews_, nodata_, crs_, transform_;
+  std::optional<std::string> codec_, level_, predictor_, block_, method_, overviews_, nodata_, crs_, transform_, mask_;
   bool big_ = false, force_ = false, json_ = false;
   StoreWords words_;
   Resources resources_;
@@ -50,6 +50,10 @@ class CogCreate : public Command {
     method.choices = {"nearest", "average", "mode"};
     usage.option("--overviews", "N", overviews_, "how many; default until no side is longer than a tile");
     usage.option("--nodata", "V", nodata_, "the value of elements that were not measured; default as FROM says");
+    usage
+        .option("--mask", "ARRAY", mask_,
+                "(y, x) of uint8 or bool, 0 where there is nothing to see; default as FROM says")
+        .kind = ValueKind::path;
     usage.option("--crs", "EPSG", crs_, "an EPSG code, as EPSG:32633; default as FROM says");
     usage.option("--transform", "T", transform_, "a,b,c,d,e,f in the order of rasterio; default as FROM says");
     usage.flag("--bigtiff", big_, "a BigTIFF, also where the file is small enough for a classic one");
@@ -71,6 +75,9 @@ class CogCreate : public Command {
     PENSTOCK_ASSIGN(const Array from, open_array(from_, reading));
     PENSTOCK_ASSIGN(CogInput input, cog_input(from));
     PENSTOCK_TRY(put_words(from.dataset(), input));
+    if (mask_) {
+      PENSTOCK_ASSIGN(input.mask, open_array(*mask_, reading));
+    }
     PENSTOCK_ASSIGN(const CogOptions cog, cog_options());
     const auto if_exists = force_ ? Array::IfExists::overwrite : Array::IfExists::fail;
     PENSTOCK_ASSIGN(const Report report, write_cog(input, to_, writing, cog, if_exists, options));

@@ -88,6 +88,7 @@ Result<Json> raster_json(const Raster& raster) {
   out["gcps"] = gcps_json(info);
   out["tags"] = tags_json(info.tags);
   out["other_images"] = info.other_images;
+  out["sidecars"] = info.sidecars;
   return out;
 }
 
@@ -142,7 +143,8 @@ Result<std::string> raster_text(const Raster& raster) {
                            band.unit, band.description.empty() ? "" : ", ", band.description)});
   }
   for (const auto& [name, value] : info.tags) table.row({name, value});
-  if (info.other_images > 0) table.row({"other images", fmt::format("{}, not read", info.other_images)});
+  for (const std::string& image : info.other_images) table.row({"not read", image});
+  for (const std::string& file : info.sidecars) table.row({"not read", file});
   return table.text();
 }
 

@@ -55,6 +55,8 @@ std::span<const CodecCase> codec_cases() {
                     {f4}});
     list.push_back({"quantize", {"numcodecs.quantize", R"({"digits":1,"dtype":"<f8","astype":"<f4"})"}, {f8}});
     list.push_back({"packbits", {"packbits", "{}"}, {mask}});
+    list.push_back({"tiff.lzw", {"tiff.lzw", "{}"}, {u16, labels}});
+    list.push_back({"tiff.predictor", {"tiff.predictor", R"({"predictor":2})"}, {u16}});
     return list;
   }());
   return cases;
@@ -62,10 +64,17 @@ std::span<const CodecCase> codec_cases() {
 
 std::vector<CodecSpec> CodecCase::chain() const {
   const CodecSpec bytes{"bytes", R"({"endian":"little"})"};
-  if (codec.name == "packbits") return {codec};
+  if (codec.name == "packbits" || codec.name == "tiff.predictor") return {codec};
   for (const std::string_view filter : {"delta", "astype", "fixedscaleoffset", "quantize"})
     if (codec.name.ends_with(filter)) return {codec, bytes};
   return {bytes, codec};
+}
+
+Shape CodecCase::shape(std::uint64_t elements) const {
+  // A predictor works along rows, which are those of a tile; every other codec sees no shape.
+  constexpr std::uint64_t kRow = 256;
+  if (codec.name == "tiff.predictor" && elements % kRow == 0) return {elements / kRow, kRow};
+  return {elements};
 }
 
 /// Some chunks of one size, before and after encoding.
@@ -164,7 +173,8 @@ Result<std::vector<CostRow>> CodecTimes::measure(const CodecCase& codec) {
     for (const std::uint64_t bytes : kChunkBytes) {
       if (options_.cancel.cancelled()) return Error(ErrorCode::cancelled, "stopped");
       const DType dtype = sample_dtype(sample);
-      PENSTOCK_ASSIGN(const CodecChain chain, CodecChain::make(codec.chain(), {{bytes / dtype.size_bytes}, dtype, {}}));
+      PENSTOCK_ASSIGN(const CodecChain chain,
+                      CodecChain::make(codec.chain(), {codec.shape(bytes / dtype.size_bytes), dtype, {}}));
       Chunks chunks{bytes, &raw(sample, bytes), std::vector<Bytes>(kVariety)};
       ScratchBuffers scratch;
       for (unsigned i = 0; i < kVariety; ++i) PENSTOCK_TRY(chain.encode((*chunks.raw)[i], chunks.encoded[i], scratch));

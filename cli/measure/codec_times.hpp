@@ -12,6 +12,7 @@
 #include "codec/device_chain.hpp"
 #include "penstock/control.hpp"
 #include "penstock/device.hpp"
+#include "penstock/region.hpp"
 
 namespace penstock::cli {
 
@@ -21,6 +22,8 @@ struct CodecCase {
   CodecSpec codec;
   std::vector<Sample> samples;
   [[nodiscard]] std::vector<CodecSpec> chain() const;
+  /// Of a chunk of so many elements.
+  [[nodiscard]] Shape shape(std::uint64_t elements) const;
 };
 /// One for each name that a DeviceDecoder in a chain can have.
 std::span<const CodecCase> codec_cases();

@@ -14,7 +14,8 @@
 
 namespace penstock {
 
-/// What is written.  Shapes (band, y, x) or (y, x), in a store or in host memory; views must outlive the call.
+/// What is written.  Shapes (band, y, x) or (y, x), in a store or in the memory of any device, from where it is copied
+/// box by box in the order of the view's stream; views must outlive the call.
 struct CogInput {
   std::variant<Array, TensorView> image;
   /// uint8 or bool, (1, y, x) or (y, x); 0: nothing is to be seen there.

@@ -114,6 +114,14 @@ class PENSTOCK_API File {
   [[nodiscard]] IoFuture start_write(const void* from, std::uint64_t bytes, std::uint64_t offset,
                                      const IoOptions& options = {}) const;
 
+  /// The same in the order of a device's stream: the request begins when the work that is in the stream now is done,
+  /// and later work of the stream waits for it.  These calls do not, but for pinned memory when all of it is in use.
+  /// `IoOptions::stream` is not looked at.  Where the request fails the future says so, and the stream goes on.
+  [[nodiscard]] IoFuture enqueue_read(void* to, std::uint64_t bytes, std::uint64_t offset, const Stream& stream,
+                                      const IoOptions& options = {}) const;
+  [[nodiscard]] IoFuture enqueue_write(const void* from, std::uint64_t bytes, std::uint64_t offset,
+                                       const Stream& stream, const IoOptions& options = {}) const;
+
   /// Forces what was written to the disk.
   [[nodiscard]] Status flush() const;
   /// Waits for requests under way, then closes; a second call does nothing.  Errors: what the system says on closing.

@@ -58,9 +58,12 @@ struct RasterInfo {
   bool pixel_is_point = false;  ///< the file gives places of pixels' middles; `transform` is of corners anyway
   std::optional<Crs> crs;       ///< nullopt: not said
   std::vector<GroundControlPoint> gcps;
-  Tags tags;                       ///< of the whole file
-  std::vector<BandInfo> bands;     ///< one each
-  std::uint64_t other_images = 0;  ///< in the same file, that are neither a level nor a mask; not read
+  Tags tags;                    ///< of the whole file
+  std::vector<BandInfo> bands;  ///< one each
+  /// Images in the same file that are neither a level nor a mask, and are not read: "IFD at byte 4711: 3 x 100 x 200".
+  std::vector<std::string> other_images;
+  /// Files beside it that other programs read with it, and that are not read here: "dem.tif.ovr".
+  std::vector<std::string> sidecars;
 };
 
 }  // namespace penstock

@@ -46,8 +46,8 @@ def write_cog(
 ) -> Raster:
     """Writes an array as a Cloud Optimized GeoTIFF and opens it.
 
-    source: (band, y, x) or (y, x): a penstock Array or Raster, read piece by piece, or anything in host memory that
-        ``penstock.asarray`` takes.  Whole numbers of 8 to 64 bits, floats of 16 to 64, complex of 64 and 128.
+    source: (band, y, x) or (y, x): a penstock Array or Raster, read piece by piece, or anything that
+        ``penstock.asarray`` takes, on a CUDA device too: then it is copied to the host box by box.  Whole numbers of 8 to 64 bits, floats of 16 to 64, complex of 64 and 128.
     url: a file that ends in .tif or .tiff; its directory must be there.
     crs, transform, nodata, mask, scales, offsets, tags: as a Raster has them; what is not given is taken from the source,
         as far as it says: all of a Raster, ``proj:code`` and ``spatial:transform`` (GeoZarr) of another Array.

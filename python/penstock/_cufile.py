@@ -88,23 +88,26 @@ class CuFile:
     ) -> IOFutureStream:
         """As ``raw_read`` in the order of ``stream`` (a cudaStream_t or an object of CuPy, torch, ...).
 
-        After the work that is in the stream now; later work in the stream finds the bytes.  The call returns when they
-        are there: the stream runs on meanwhile, the calling thread does not.
+        It begins when the work that is in the stream now is done, and later work of the stream finds the bytes.  The
+        call waits for neither, only for pinned memory when all of it is in use.  Of a request that fails
+        ``check_bytes_done`` tells; the stream goes on.
         """
         return self._in_stream(True, buf, stream, size, file_offset, dev_offset)
 
     def raw_write_async(
         self, buf: Any, stream: Any, size: int | None = None, file_offset: int = 0, dev_offset: int = 0
     ) -> IOFutureStream:
-        """As ``raw_write`` in the order of ``stream``; returns when ``buf`` may be changed again."""
+        """As ``raw_write`` in the order of ``stream``: later work of it may change ``buf``; as ``raw_read_async``."""
         return self._in_stream(False, buf, stream, size, file_offset, dev_offset)
 
     def _in_stream(
         self, reading: bool, buf: Any, stream: Any, size: int | None, file_offset: int, dev_offset: int
     ) -> IOFutureStream:
-        future = self._start(reading, buf, size, file_offset, dev_offset, None, device_only=True, stream=stream)
-        future.exception()  # told by check_bytes_done
-        return IOFutureStream(future)
+        return IOFutureStream(
+            self._start(
+                reading, buf, size, file_offset, dev_offset, None, device_only=True, stream=stream, in_stream=True
+            )
+        )
 
     def _start(
         self,
@@ -117,6 +120,7 @@ class CuFile:
         *,
         device_only: bool = False,
         stream: Any = None,
+        in_stream: bool = False,
     ) -> IOFuture:
         for name, value in (("size", size), ("file_offset", file_offset), ("dev_offset", begin)):
             if value is not None and value < 0:
@@ -127,7 +131,7 @@ class CuFile:
         if device is not None:
             address, nbytes, queue, keep = device
             core = self._core.start_device(
-                reading, address, nbytes, size, file_offset, begin, threads, piece, queue, keep
+                reading, address, nbytes, size, file_offset, begin, threads, piece, queue, keep, in_stream
             )
         elif device_only:
             raise ValueError("Non-CUDA buffers not supported: raw_read and raw_write take CUDA memory only")
@@ -280,8 +284,8 @@ def stream_deregister(stream: int) -> None:
 
 
 def bounce_buffer_free() -> int:
-    """returns: 0.  Requests keep no memory of their own when they are done; pinned memory belongs to the ring that all
-    of penstock shares (setting ``pinned``)."""
+    """returns: 0.  20 ms after the last request no thread has memory of its own; pinned memory belongs to the ring that
+    all of penstock shares (setting ``pinned``)."""
     _core.wait_for_io()
     return 0
 

@@ -109,10 +109,20 @@ class Group(Node[_core.Group]):
         return [name for name, _ in self._core.members()]
 
     def items(self) -> list[tuple[str, Array | Group | Image]]:
-        return [(name, self[name]) for name in self.keys()]
+        """Names and members, sorted; where the store is far away, all are asked for together.  errors: of ``open``."""
+        return [(name, wrap(node)) for name, node in self._core.open_members()]
 
     def values(self) -> list[Array | Group | Image]:
-        return [self[name] for name in self.keys()]
+        """The members of ``items``."""
+        return [member for _, member in self.items()]
+
+    def _open_together(self, paths: Sequence[str]) -> list[Array | Group | Image]:
+        """The members at these paths.  errors: as of ``self[path]``."""
+        try:
+            nodes = _core.open_nodes(self._core.store, [self._join(path) for path in paths])
+        except FileNotFoundError as error:
+            raise KeyError(str(error)) from None
+        return [wrap(node) for node in nodes]
 
     @property
     def zarr_format(self) -> int:
@@ -169,7 +179,7 @@ class Image(Group):
     @property
     def levels(self) -> list[Array]:
         """All levels, finest first."""
-        return [self[i] for i in range(len(self._image.levels))]
+        return self._open_together([level.path for level in self._image.levels])  # type: ignore[return-value]
 
     @property
     def axes(self) -> list[_core.Axis]:
@@ -209,13 +219,8 @@ class Image(Group):
             return {}
         attributes = json.loads(group.attributes)
         names: Sequence[str] = attributes.get("ome", attributes).get("labels", [])
-        labels = Group(group)
-        found: dict[str, Image] = {}
-        for name in names:
-            node = labels[name]
-            if isinstance(node, Image):
-                found[name] = node
-        return found
+        nodes = Group(group)._open_together(names)
+        return {name: node for name, node in zip(names, nodes, strict=True) if isinstance(node, Image)}
 
     def __repr__(self) -> str:
         axes = "".join(axis.name for axis in self._image.axes)

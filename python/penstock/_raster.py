@@ -196,6 +196,16 @@ class Raster(Array):
         """Texts of the file and GDAL's metadata of the default domain.  (rasterio: ``dataset.tags()``)"""
         return dict(self._raster.info.tags)
 
+    @property
+    def other_images(self) -> tuple[str, ...]:
+        """Images of the file that are neither a level nor a mask, and are not read: "IFD at byte 4711: 3 x 100 x 200"."""
+        return tuple(self._raster.info.other_images)
+
+    @property
+    def sidecars(self) -> tuple[str, ...]:
+        """Files beside it that GDAL reads with it (overviews, masks, metadata), and that are not read: "dem.tif.ovr"."""
+        return tuple(self._raster.info.sidecars)
+
     def window(self, left: float, bottom: float, right: float, top: float) -> tuple[slice, slice, slice]:
         """The selection (band, y, x) of all pixels of this level that touch a rectangle on the ground:
         ``raster[raster.window(*bounds)]``.  What lies outside is cut off.

@@ -21,6 +21,7 @@
 #include "errors.hpp"
 #include "jobs.hpp"
 #include "penstock/array.hpp"
+#include "penstock/members.hpp"
 #include "penstock/ngff.hpp"
 #include "penstock/zarr.hpp"
 #include "store.hpp"
@@ -215,6 +216,16 @@ void bind_group_class(nb::module_& m) {
             return out;
           },
           "(name, is an array) of the direct members.")
+      .def(
+          "open_members",
+          [](const Group& g) {
+            auto members =
+                unwrap(without_gil(Threads::none, [&] { return open_members(g); }), place(*g.store_ptr(), g.path()));
+            std::vector<std::pair<std::string, Node>> out;
+            for (auto& member : members) out.emplace_back(std::move(member.name), std::move(member.node));
+            return out;
+          },
+          "(name, node) of the direct members.")
       .def("image_problems",
            [](const Group& g) {
              return unwrap(without_gil(Threads::none, [&] { return g.image_problems(); }),
@@ -259,6 +270,12 @@ void bind_functions(nb::module_& m) {
         return unwrap(without_gil(Threads::none, [&] { return open(s.store, path); }), place(*s.store, path));
       },
       nb::arg("store"), nb::arg("path"), "The array or group at a path of a store.");
+  m.def(
+      "open_nodes",
+      [](const PyStore& s, const std::vector<std::string>& paths) {
+        return unwrap(without_gil(Threads::none, [&] { return open_nodes(s.store, paths); }), s.store->url());
+      },
+      nb::arg("store"), nb::arg("paths"), "The arrays and groups at several paths, asked for together.");
 }
 
 }  // namespace

@@ -66,10 +66,12 @@ std::uint64_t part_of(std::uint64_t all, std::optional<std::uint64_t> bytes, std
 struct PyFile {
   File file;
 
-  [[nodiscard]] IoFuture start(bool reading, void* memory, std::uint64_t bytes, std::uint64_t offset,
-                               IoOptions options) const {
+  [[nodiscard]] IoFuture start(bool reading, void* memory, std::uint64_t bytes, std::uint64_t offset, IoOptions options,
+                               bool in_stream = false) const {
     return without_gil(CallGuard::Threads::starts, [&, kept = std::move(options)]() mutable {
       const IoOptions given = std::move(kept);
+      if (in_stream && reading) return file.enqueue_read(memory, bytes, offset, *given.stream, given);
+      if (in_stream) return file.enqueue_write(memory, bytes, offset, *given.stream, given);
       return reading ? file.start_read(memory, bytes, offset, given) : file.start_write(memory, bytes, offset, given);
     });
   }
@@ -96,10 +98,11 @@ IoFuture start_host(const PyFile& self, bool reading, nb::handle buffer, std::op
 
 IoFuture start_device(const PyFile& self, bool reading, std::uintptr_t address, std::uint64_t all,
                       std::optional<std::uint64_t> bytes, std::uint64_t offset, std::uint64_t begin,
-                      std::uint64_t threads, std::uint64_t piece_bytes, const Stream& stream, nb::object keep) {
+                      std::uint64_t threads, std::uint64_t piece_bytes, const Stream& stream, nb::object keep,
+                      bool in_stream) {
   const std::uint64_t wanted = part_of(all, bytes, begin);
   return self.start(reading, reinterpret_cast<std::byte*>(address) + begin, wanted, offset,
-                    options_of(threads, piece_bytes, stream, held(std::move(keep))));
+                    options_of(threads, piece_bytes, stream, held(std::move(keep))), in_stream);
 }
 
 /// Waits without the GIL; a signal handler that raises ends the waiting, not the request.
@@ -177,7 +180,8 @@ void bind_file(nb::module_& m) {
            "Into or out of a contiguous buffer from its byte `begin` on.")
       .def("start_device", &start_device, nb::arg("reading"), nb::arg("address"), nb::arg("all"),
            nb::arg("bytes").none(), nb::arg("offset"), nb::arg("begin"), nb::arg("threads"), nb::arg("piece_bytes"),
-           nb::arg("stream"), nb::arg("keep"), "The same for `all` bytes of device memory at `address`.")
+           nb::arg("stream"), nb::arg("keep"), nb::arg("in_stream"),
+           "The same for `all` bytes of device memory at `address`, after the work of `stream` or in its order.")
       .def("close",
            [](const PyFile& f) { unwrap(without_gil(CallGuard::Threads::none, [&] { return f.file.close(); })); })
       .def("flush",

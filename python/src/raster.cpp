@@ -54,7 +54,8 @@ void bind_info(nb::module_& m) {
       .def_ro("gcps", &RasterInfo::gcps)
       .def_ro("tags", &RasterInfo::tags)
       .def_ro("bands", &RasterInfo::bands)
-      .def_ro("other_images", &RasterInfo::other_images);
+      .def_ro("other_images", &RasterInfo::other_images)
+      .def_ro("sidecars", &RasterInfo::sidecars);
 }
 
 }  // namespace

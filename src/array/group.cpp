@@ -12,6 +12,7 @@
 #include "format/node.hpp"
 #include "format/zarr/consolidated.hpp"
 #include "penstock/array.hpp"
+#include "penstock/members.hpp"
 
 namespace penstock {
 
@@ -138,14 +139,60 @@ Result<Node> open(const std::string& url, StoreMode mode, const StoreOptions& op
   return redacted(node.error());
 }
 
+namespace {
+
+/// The node at `path`, whose metadata `documents` may have in memory.
+Result<Node> open_in(const Store& documents, std::shared_ptr<Store> store, const std::string& path) {
+  PENSTOCK_ASSIGN(NodeInfo node, read_node(documents, path));
+  if (auto* group = std::get_if<GroupInfo>(&node))
+    return Node(Group::with_metadata(std::move(store), path, std::move(*group)));
+  PENSTOCK_ASSIGN(Array array, Array::with_metadata(std::move(store), path, std::get<Dataset>(std::move(node))));
+  return Node(std::move(array));
+}
+
+}  // namespace
+
 Result<Node> open(std::shared_ptr<Store> store, std::string_view path) {
   const std::string where = trimmed(path);
   store = seen_through_gzip(std::move(store), where);
-  PENSTOCK_ASSIGN(NodeInfo node, read_node(*store, where));
-  if (auto* group = std::get_if<GroupInfo>(&node))
-    return Node(Group::with_metadata(std::move(store), where, std::move(*group)));
-  PENSTOCK_ASSIGN(Array array, Array::with_metadata(std::move(store), where, std::get<Dataset>(std::move(node))));
-  return Node(std::move(array));
+  const Store& documents = *store;
+  return open_in(documents, std::move(store), where);
+}
+
+Result<std::vector<Node>> open_nodes(std::shared_ptr<Store> store, std::span<const std::string> paths) {
+  std::vector<std::string> where;
+  for (const std::string& path : paths) where.push_back(trimmed(path));
+  const Documents documents(*store, where);
+  std::vector<Node> nodes;
+  for (const std::string& path : where) {
+    PENSTOCK_ASSIGN(Node node, open_in(documents, store, path));
+    nodes.push_back(std::move(node));
+  }
+  return nodes;
+}
+
+Result<std::vector<NamedNode>> open_members(const Group& group) {
+  const std::shared_ptr<Store> store = group.store_ptr();
+  std::vector<NamedNode> members;
+  const auto listed = store->list_dir(group.path());
+  if (!listed && listed.error().code() != ErrorCode::unsupported) return listed.error();
+  if (!listed) {  // consolidated metadata know the names
+    PENSTOCK_ASSIGN(const auto known, group.members());
+    std::vector<std::string> paths;
+    for (const Group::Member& member : known) paths.push_back(joined(group.path(), member.name));
+    PENSTOCK_ASSIGN(std::vector<Node> nodes, open_nodes(store, paths));
+    for (std::size_t i = 0; i < nodes.size(); ++i) members.push_back({known[i].name, std::move(nodes[i])});
+    return members;
+  }
+  const std::vector<std::string> paths = below_paths(group.path(), *listed);
+  const Documents documents(*store, paths);
+  for (const std::string& path : paths) {
+    auto node = open_in(documents, store, path);
+    if (!node && node.error().code() == ErrorCode::not_found) continue;
+    if (!node) return node.error();
+    members.push_back({path.substr(path.rfind('/') + 1), *std::move(node)});
+  }
+  return members;
 }
 
 }  // namespace penstock

@@ -4,6 +4,7 @@
 
 #include "array/device/read.hpp"
 #include "array/run_plan.hpp"
+#include "core/checked.hpp"
 #include "core/guard.hpp"
 
 namespace penstock {
@@ -55,9 +56,12 @@ class Sorter {
   Result<Report> run(const Options& options) {
     JoinedReport report;
     if (groups_.empty()) groups_[Key{false, ReadWay::host, 0, ""}];
+    std::uint64_t decoded = 0;
     for (auto& [key, together] : groups_) {
       PENSTOCK_ASSIGN(const ReadPlan plan,
                       make_plan(std::move(together.regions), std::get<1>(key), together.device, options));
+      decoded = saturating_add(decoded, plan.decoded_bytes);
+      PENSTOCK_TRY(check_decoded(decoded));
       PENSTOCK_ASSIGN(const Report part, run_plan(plan, together.streams, options));
       report.add(part);
     }
@@ -77,6 +81,7 @@ Result<Report> verify_all(const Array& array, const Options& options) {
   std::vector<BoundRegion> regions;
   regions.push_back(std::move(region));
   PENSTOCK_ASSIGN(ReadPlan plan, make_plan(std::move(regions), ReadWay::host, {}, options));
+  PENSTOCK_TRY(check_decoded(plan.decoded_bytes));
   plan.operation = "verify";
   plan.on_error = OnError::fill;
   return run_plan(plan, {}, options);

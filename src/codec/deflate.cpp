@@ -8,7 +8,6 @@
 #include <memory>
 
 #include "codec/deflate/device.hpp"
-#include "codec/stream.hpp"
 #include "codec/support.hpp"
 
 namespace penstock {
@@ -81,10 +80,14 @@ class Inflater final : public StreamDecoder {
 
 class DeflateCodec final : public BytesToBytes {
  public:
-  DeflateCodec(DeflateContainer container, int level) : container_(container), level_(level) {}
+  DeflateCodec(DeflateContainer container, int level, StreamEnd end)
+      : container_(container), level_(level), end_(end) {}
 
   [[nodiscard]] CodecSpec spec() const override {
-    return {container_ == DeflateContainer::gzip ? "gzip" : "numcodecs.zlib", fmt::format(R"({{"level":{}}})", level_)};
+    const char* const name = end_ == StreamEnd::full_output         ? "tiff.deflate"
+                             : container_ == DeflateContainer::gzip ? "gzip"
+                                                                    : "numcodecs.zlib";
+    return {name, fmt::format(R"({{"level":{}}})", level_)};
   }
   [[nodiscard]] std::unique_ptr<DeviceDecoder> device_decoder() const override {
     return deflate::make_device_decoder(container_ == DeflateContainer::gzip ? deflate::Container::gzip
@@ -94,7 +97,8 @@ class DeflateCodec final : public BytesToBytes {
     return std::nullopt;
   }
   [[nodiscard]] std::uint64_t max_encoded_size(std::uint64_t decoded) const override {
-    return decoded + decoded / 1024 + 1024;
+    // Strips are stored as if they were whole, and bytes may follow them.
+    return end_ == StreamEnd::full_output ? 2 * decoded + 65536 : decoded + decoded / 1024 + 1024;
   }
 
   [[nodiscard]] Status encode(ByteView in, Bytes& out) const override {
@@ -118,21 +122,23 @@ class DeflateCodec final : public BytesToBytes {
       std::size_t used = 0;
       std::size_t made = 0;
       const libdeflate_result rc = decompress(decompressor, in.data(), in.size(), to.data(), to.size(), &used, &made);
-      if (rc == LIBDEFLATE_SUCCESS && used == in.size()) return out.finish(made);
+      const bool at_end = end_ == StreamEnd::full_output ? made == to.size() : used == in.size();
+      if (rc == LIBDEFLATE_SUCCESS && at_end) return out.finish(made);
     }
     Inflater inflater(container_);
-    return decode_stream(inflater, in, out);
+    return decode_stream(inflater, in, out, end_);
   }
 
  private:
   DeflateContainer container_;
   int level_;
+  StreamEnd end_;
 };
 
 }  // namespace
 
-std::unique_ptr<BytesToBytes> make_deflate(DeflateContainer container, int level) {
-  return std::make_unique<DeflateCodec>(container, level);
+std::unique_ptr<BytesToBytes> make_deflate(DeflateContainer container, int level, StreamEnd end) {
+  return std::make_unique<DeflateCodec>(container, level, end);
 }
 
 }  // namespace penstock

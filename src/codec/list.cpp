@@ -27,11 +27,13 @@
 #include "codec/shuffle/shuffle.hpp"
 #include "codec/support.hpp"
 #include "codec/tiff_bits/tiff_bits.hpp"
+#include "codec/tiff_deflate/tiff_deflate.hpp"
 #include "codec/tiff_fill_order/tiff_fill_order.hpp"
 #include "codec/tiff_jpeg/tiff_jpeg.hpp"
 #include "codec/tiff_lzw/tiff_lzw.hpp"
 #include "codec/tiff_packbits/tiff_packbits.hpp"
 #include "codec/tiff_predictor/tiff_predictor.hpp"
+#include "codec/tiff_zstd/tiff_zstd.hpp"
 #include "codec/transpose/transpose.hpp"
 #include "codec/vlen_bytes/vlen.hpp"
 #include "codec/zfp/zfp.hpp"
@@ -84,7 +86,8 @@ std::span<const CodecEntry> codec_list() {
 
 std::span<const CodecEntry> file_codec_list() {
   static const CodecEntry list[] = {
-      kTiffPredictorCodec, kTiffBitsCodec, kTiffJpegCodec, kTiffLzwCodec, kTiffPackbitsCodec, kTiffFillOrderCodec,
+      kTiffPredictorCodec, kTiffBitsCodec, kTiffJpegCodec,     kTiffLzwCodec,
+      kTiffDeflateCodec,   kTiffZstdCodec, kTiffPackbitsCodec, kTiffFillOrderCodec,
   };
   return list;
 }

@@ -24,13 +24,18 @@ std::size_t leading_zeros(ByteView bytes) {
   return static_cast<std::size_t>(end - bytes.begin());
 }
 
-Status decode_stream(StreamDecoder& decoder, ByteView in, Sink& out) {
+Status decode_stream(StreamDecoder& decoder, ByteView in, Sink& out, StreamEnd end) {
   if (in.empty()) return corrupt("no data");
   PENSTOCK_ASSIGN(ByteSpan to, out.reserve_up_to(out.expected().value_or(first_guess(in))));
   std::array<std::byte, 1> spare{};  // a full output: shows whether there is more
   std::size_t at = 0;
   std::size_t made = 0;
   for (;;) {
+    if (end == StreamEnd::full_output && made == out.expected()) {
+      const auto rest = decoder.step(in.subspan(at), to.subspan(made));  // only a checksum
+      if (!rest) return corrupt_at(rest.error().message(), at);
+      return out.finish(made);
+    }
     if (made == to.size() && made < out.limit()) {
       PENSTOCK_ASSIGN(to, out.grow_further(made));
     }
@@ -44,6 +49,7 @@ Status decode_stream(StreamDecoder& decoder, ByteView in, Sink& out) {
     if (full && step->made > 0) return too_much(out.limit());
     made += step->made;
     if (step->end) {
+      if (end == StreamEnd::full_output && made == out.expected()) return out.finish(made);
       at += decoder.padding(in.subspan(at));
       if (at == in.size()) return out.finish(made);
       if (!decoder.begins_member(in.subspan(at))) return corrupt_at("bytes follow the end of the stream", at);

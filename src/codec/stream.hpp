@@ -26,7 +26,13 @@ class StreamDecoder {
 /// Number of zero bytes that `bytes` begins with.
 std::size_t leading_zeros(ByteView bytes);
 
-/// Decodes all of `in`, growing `out` as far as it may.  Errors: corrupt_data with the byte position.
-Status decode_stream(StreamDecoder& decoder, ByteView in, Sink& out);
+/// What ends the decoding of a stream.
+enum class StreamEnd : std::uint8_t {
+  of_input,     ///< all of the input is looked at, and the streams in it end with it
+  full_output,  ///< the output that is expected is there; what follows is not looked at but for a checksum: TIFF files
+};
+
+/// Decodes `in`, growing `out` as far as it may.  Errors: corrupt_data with the byte position.
+Status decode_stream(StreamDecoder& decoder, ByteView in, Sink& out, StreamEnd end = StreamEnd::of_input);
 
 }  // namespace penstock

@@ -69,6 +69,7 @@ std::uint64_t usable_cpus() {
 }
 
 std::uint64_t built_in_budget() { return recent<free_memory>() / 4; }
+std::uint64_t no_bound() { return UINT64_MAX; }
 std::uint64_t built_in_pinned() { return std::uint64_t{512} << 20; }
 
 constexpr std::string_view kCodecPlaces[] = {"auto", "cpu", "device", "nvcomp"};  // as in CodecPlace
@@ -89,6 +90,10 @@ template <std::size_t count>
 Result<std::uint64_t> parse_place(std::string_view text) {
   return parse_word(text, std::span(kCodecPlaces, count));
 }
+Result<std::uint64_t> parse_bound(std::string_view text) {
+  if (text == "unlimited") return no_bound();
+  return parse_bytes(text);
+}
 Result<std::uint64_t> parse_zstd_search(std::string_view text) { return parse_word(text, kZstdSearches); }
 Result<std::uint64_t> parse_durable_word(std::string_view text) { return parse_word(text, kDurables); }
 Result<std::uint64_t> parse_links_word(std::string_view text) { return parse_word(text, kLinks); }
@@ -97,6 +102,7 @@ std::string format_place(std::uint64_t place) { return std::string(kCodecPlaces[
 std::string format_zstd_search(std::uint64_t search) { return std::string(kZstdSearches[search]); }
 std::string format_durable(std::uint64_t durable) { return std::string(kDurables[durable]); }
 std::string format_links(std::uint64_t links) { return std::string(kLinks[links]); }
+std::string format_bound(std::uint64_t bytes) { return bytes == no_bound() ? "unlimited" : format_bytes(bytes); }
 std::string format_plain(std::uint64_t number) { return std::to_string(number); }
 
 /// One setting: how its text is read, and what it is when nobody says.
@@ -110,13 +116,15 @@ struct Row {
   std::string (*format)(std::uint64_t);
 };
 
-enum : std::size_t { kBudget, kThreads, kPinned, kDecode, kEncode, kZstdSearch, kDurable, kLinksRow };
+enum : std::size_t { kBudget, kThreads, kPinned, kMaxDecoded, kDecode, kEncode, kZstdSearch, kDurable, kLinksRow };
 constexpr Row kRows[] = {
     {"budget", "PENSTOCK_BUDGET", "working memory of one operation beyond its output", 1, UINT64_MAX, parse_bytes,
      built_in_budget, format_bytes},
     {"threads", "PENSTOCK_THREADS", "threads of one operation", 1, 4096, parse_count, usable_cpus, format_plain},
     {"pinned", "PENSTOCK_PINNED", "staging memory between storage and a device, shared by all operations", 1,
      UINT64_MAX, parse_bytes, built_in_pinned, format_bytes},
+    {"max_decoded", "PENSTOCK_MAX_DECODED", "decoded bytes that one call may make: a size, or unlimited", 0, UINT64_MAX,
+     parse_bound, no_bound, format_bound},
     {"decode", "PENSTOCK_DECODE", "where chunks for a device are decoded: auto, cpu, device or nvcomp", 0, UINT64_MAX,
      parse_place<4>, first_word, format_place},
     {"encode", "PENSTOCK_ENCODE", "where chunks from a device are encoded: auto, cpu or device", 0, UINT64_MAX,
@@ -235,6 +243,8 @@ Result<std::uint64_t> default_waiting_threads() {
   if (!threads) return threads.error();
   return threads->origin == "built in" ? std::max(threads->number, kMinWaiting) : threads->number;
 }
+
+Result<std::uint64_t> default_max_decoded_bytes() { return number_of(kRows[kMaxDecoded]); }
 
 Result<std::uint64_t> default_pinned_bytes() { return number_of(kRows[kPinned]); }
 

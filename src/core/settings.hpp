@@ -29,6 +29,8 @@ PENSTOCK_API Result<std::uint64_t> default_budget_bytes();
 PENSTOCK_API Result<std::uint64_t> default_threads();
 /// The same for an operation whose threads wait for the disk most of the time: threads, else at least 8.
 PENSTOCK_API Result<std::uint64_t> default_waiting_threads();
+/// Decoded bytes that one call may make of what a store holds: max_decoded, else UINT64_MAX, no bound.
+PENSTOCK_API Result<std::uint64_t> default_max_decoded_bytes();
 /// Staging memory between storage and a device, shared by all operations: pinned, else 512 MiB.
 PENSTOCK_API Result<std::uint64_t> default_pinned_bytes();
 /// Where chunks for a device are decoded, and those from a device encoded, when it could do it: decode = auto, cpu,

@@ -28,6 +28,9 @@ class Backend {
   [[nodiscard]] virtual Status wait_event(int index, void* stream, void* event) = 0;
   [[nodiscard]] virtual Status synchronize_event(void* event) = 0;
   [[nodiscard]] virtual Result<bool> event_done(void* event) = 0;
+  /// Calls `call(argument)` when the work that is in the stream now is done; later work waits for it.  It must neither
+  /// call a backend nor wait for work of a device.
+  [[nodiscard]] virtual Status call_host(int index, void* stream, void (*call)(void*), void* argument) = 0;
 
   [[nodiscard]] virtual Result<std::shared_ptr<Memory>> create_memory(int index, std::uint64_t cap_bytes) = 0;
   [[nodiscard]] virtual Status copy_async(void* to, const void* from, std::uint64_t bytes, int index, void* stream) = 0;

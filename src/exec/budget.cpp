@@ -46,6 +46,14 @@ Result<BudgetPlan> plan_budget(const Options& options, std::uint64_t bytes_per_w
   return a;
 }
 
+Status check_decoded(std::uint64_t bytes) {
+  PENSTOCK_ASSIGN(const std::uint64_t allowed, default_max_decoded_bytes());
+  if (bytes <= allowed) return {};
+  return Error(ErrorCode::budget_too_small, fmt::format("{} of decoded data are asked for, max_decoded allows {}",
+                                                        format_bytes(bytes), format_bytes(allowed)))
+      .set_hint("Ask for less, or allow more: PENSTOCK_MAX_DECODED, or max_decoded in the configuration file.");
+}
+
 Result<std::shared_ptr<Memory>> working_memory(Device device, const Options& options) {
   if (!options.memory) return staging_memory(device);
   if (options.memory->device() != device)

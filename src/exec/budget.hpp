@@ -19,6 +19,10 @@ struct BudgetPlan {
 /// invalid_argument (settings).
 Result<BudgetPlan> plan_budget(const Options& options, std::uint64_t bytes_per_worker);
 
+/// Whether one call may make so many decoded bytes of what is stored (the setting max_decoded): a small file can say
+/// that it holds any number of them.  Errors: budget_too_small; those of the settings.
+Status check_decoded(std::uint64_t bytes);
+
 /// What an operation holds on `device` comes from here: options.memory, else the pool of the process.
 /// Errors: invalid_argument (options.memory is of another device), no_device, device_error.
 Result<std::shared_ptr<Memory>> working_memory(Device device, const Options& options);

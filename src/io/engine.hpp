@@ -11,6 +11,9 @@
 
 namespace penstock::io {
 
+/// Most bytes of a piece that goes through memory of our own.
+inline constexpr std::uint64_t kMaxStagedBytes = std::uint64_t{4} << 20;
+
 enum class Direction : std::uint8_t { read, write };
 
 /// "For this file: yes, or why not", and what memory it takes there.
@@ -28,6 +31,8 @@ struct Engine {
   std::string_view name;
   /// The least number of pieces worth having under way: those that wait for the disk use no core.
   std::uint64_t min_pieces;
+  /// The largest pieces on the way to or from a device.
+  std::uint64_t device_piece_bytes;
   /// Why `automatic` leaves it to who asks for it by name; empty: it does not.
   std::string (*unasked)(const OpenFile& file);
   Offer (*offer)(OpenFile& file);

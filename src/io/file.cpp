@@ -10,6 +10,7 @@
 #include "core/settings.hpp"
 #include "device/backend.hpp"
 #include "io/choose.hpp"
+#include "io/in_stream.hpp"
 #include "io/page_cache.hpp"
 #include "io/pool.hpp"
 #include "penstock/io.hpp"
@@ -21,8 +22,6 @@ using io::Direction;
 using io::Order;
 using io::Request;
 
-/// A request that one core is done with in the time that it takes to wake another.
-constexpr std::uint64_t kSmallBytes = std::uint64_t{1} << 18;
 constexpr std::uint64_t kMaxHostPieceBytes = std::uint64_t{1} << 30;
 
 struct Asked {
@@ -57,22 +56,23 @@ Status check(const io::OpenFile& file, Direction direction, const Asked& asked) 
 
 /// Pieces so large that a copy takes far longer than it takes to start, and so many that every thread has some.
 Status cut(Order& order, const IoOptions& options) {
-  std::uint64_t threads = options.threads;
-  if (threads == 0) {
-    PENSTOCK_ASSIGN(threads, default_threads());
-    threads = std::max(threads, order.choice.engine->min_pieces);
+  order.threads = options.threads;
+  if (order.threads == 0) {
+    PENSTOCK_ASSIGN(order.threads, default_threads());
+    order.threads = std::max(order.threads, order.choice.engine->min_pieces);
   }
-  order.at_once = threads;
   const bool on_device = order.device.type != Device::Type::cpu;
-  const bool is_staged = on_device || order.choice.offer.offset_align > 1;
-  std::uint64_t most = is_staged ? io::kMaxStagedBytes : kMaxHostPieceBytes;
-  if (on_device) {
-    PENSTOCK_ASSIGN(most, io::staged_piece_bytes(order.device.type, threads));
-  }
+  const std::uint64_t usual = on_device ? order.choice.engine->device_piece_bytes : io::kMaxStagedBytes;
   order.piece_bytes = options.piece_bytes;
   if (order.piece_bytes == 0)
-    order.piece_bytes = std::clamp(order.bytes / (2 * threads) / 4096 * 4096, kSmallBytes, io::kMaxStagedBytes);
-  order.piece_bytes = std::min(order.piece_bytes, most);
+    order.piece_bytes = std::clamp(order.bytes / (2 * order.threads) / 4096 * 4096, io::kSmallBytes, usual);
+  const bool is_staged = on_device || order.choice.offer.offset_align > 1;
+  order.piece_bytes = std::min(order.piece_bytes, is_staged ? io::kMaxStagedBytes : kMaxHostPieceBytes);
+  if (!on_device) return {};
+  PENSTOCK_ASSIGN(const std::uint64_t share, io::slot_share(order.device.type, order.threads));
+  order.piece_bytes = std::min(order.piece_bytes, share - io::kSlackBytes);
+  // Small requests share a slot.
+  order.slot_bytes = std::max(io::slot_bytes_of(order.piece_bytes), std::min(share, io::kBatchBytes));
   return {};
 }
 
@@ -116,10 +116,38 @@ std::shared_ptr<Request> start(const std::shared_ptr<io::OpenFile>& file, Direct
   const bool is_host = made.device.type == Device::Type::cpu;
   if (made.bytes == 0)
     request->conclude();
-  else if (is_host && wait == Wait::yes && (request->pieces() == 1 || made.at_once == 1))
+  else if (is_host && wait == Wait::yes && (request->pieces() == 1 || made.threads == 1))
     io::Pool::run_here(request);
   else
-    io::Pool::get().submit(request);
+    io::Pool::of(made.device).submit(request);
+  return request;
+}
+
+std::shared_ptr<Request> start_in_stream(const std::shared_ptr<io::OpenFile>& file, Direction direction, Asked asked,
+                                         const Stream& stream) {
+  if (stream.device().type == Device::Type::cpu) return start(file, direction, asked, Wait::yes);
+  if (!file->begin()) return Request::failed(Error(ErrorCode::closed, file->path + ": the file is closed"));
+  Order part;
+  auto order = guarded([&]() -> Result<Order> {
+    IoOptions options = asked.options;
+    options.stream = stream;
+    PENSTOCK_ASSIGN(Order all, order_of(file, direction, {asked.memory, asked.bytes, asked.offset, options}));
+    all.after.reset();
+    part = all;
+    part.device = {};
+    part.bytes = std::min(all.bytes, io::kStreamPartBytes);
+    part.keep.reset();
+    PENSTOCK_TRY(cut(part, options));
+    all.piece_bytes = all.bytes;
+    return all;
+  });
+  if (!order) {
+    file->end();
+    return Request::failed(std::move(order).error());
+  }
+  if (asked.bytes > 0) return io::enqueue(*std::move(order), std::move(part), stream);
+  auto request = std::make_shared<Request>(*std::move(order));
+  request->conclude();
   return request;
 }
 
@@ -148,6 +176,16 @@ IoFuture File::start_write(const void* from, std::uint64_t bytes, std::uint64_t 
                            const IoOptions& options) const {
   // A write does not write through the pointer; the request is shared with reading.
   return IoFuture(start(file_, Direction::write, {const_cast<void*>(from), bytes, offset, options}, Wait::no));
+}
+
+IoFuture File::enqueue_read(void* to, std::uint64_t bytes, std::uint64_t offset, const Stream& stream,
+                            const IoOptions& options) const {
+  return IoFuture(start_in_stream(file_, Direction::read, {to, bytes, offset, options}, stream));
+}
+
+IoFuture File::enqueue_write(const void* from, std::uint64_t bytes, std::uint64_t offset, const Stream& stream,
+                             const IoOptions& options) const {
+  return IoFuture(start_in_stream(file_, Direction::write, {const_cast<void*>(from), bytes, offset, options}, stream));
 }
 
 Result<Report> File::read(void* to, std::uint64_t bytes, std::uint64_t offset, const IoOptions& options) const {
@@ -219,6 +257,9 @@ Status File::drop_page_cache(std::uint64_t offset, std::uint64_t bytes) const {
   return while_open(*file_, [&] { return io::drop_pages(*file_, offset, bytes); });
 }
 
-void wait_for_io() { io::Pool::get().wait_idle(); }
+void wait_for_io() {
+  io::wait_for_streams();
+  for (const Device::Type type : {Device::Type::cpu, Device::Type::cuda}) io::Pool::of({type, 0}).wait_idle();
+}
 
 }  // namespace penstock

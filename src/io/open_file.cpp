@@ -147,6 +147,11 @@ bool OpenFile::begin() {
   return true;
 }
 
+void OpenFile::add() {
+  const std::scoped_lock lock(mutex);
+  ++under_way;
+}
+
 void OpenFile::end() {
   const std::scoped_lock lock(mutex);
   if (--under_way == 0) idle.notify_all();

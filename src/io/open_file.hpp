@@ -40,6 +40,8 @@ struct OpenFile {
 
   /// Counts a request; false: closed.  Every `begin` that gave true has its `end`.
   bool begin();
+  /// Counts a part of a request that is counted; also while the file is being closed.
+  void add();
   void end();
   Status close();
 

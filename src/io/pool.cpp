@@ -3,8 +3,10 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
-#include <system_error>
+#include <chrono>
+#include <exception>
 #include <thread>
 
 namespace penstock::io {
@@ -12,29 +14,38 @@ namespace {
 
 constexpr std::uint64_t kMaxThreads = 256;
 
-std::atomic<Pool*>& of_process() {
-  static std::atomic<Pool*> pool{nullptr};
-  return pool;
+std::array<std::atomic<Pool*>, 2> of_process{};  // host, devices
+
+bool is_small_read(const Order& order) {
+  return order.direction == Direction::read && order.bytes <= kSmallBytes && order.in_one_piece();
+}
+
+/// Whether a thread that has a piece of `first` may take all of `more` as well.
+bool joins(const Order& first, const Order& more) {
+  return is_small_read(first) && is_small_read(more) && first.device == more.device;
 }
 
 }  // namespace
 
-Pool& Pool::get() {
+Pool& Pool::of(Device device) {
   // Never destroyed: its threads live as long as the process.  A child has none of them, and its parent's locks may be
   // held by threads that are not here.
-  static const int watched = ::pthread_atfork(nullptr, nullptr, [] { of_process().store(nullptr); });
+  static const int watched = ::pthread_atfork(nullptr, nullptr, [] {
+    for (auto& pool : of_process) pool.store(nullptr);
+  });
   (void)watched;
-  Pool* pool = of_process().load(std::memory_order_acquire);
+  std::atomic<Pool*>& mine = of_process[device.type == Device::Type::cpu ? 0 : 1];
+  Pool* pool = mine.load(std::memory_order_acquire);
   if (pool != nullptr) return *pool;
   auto made = std::unique_ptr<Pool>(new Pool);
-  if (of_process().compare_exchange_strong(pool, made.get())) return *made.release();
+  if (mine.compare_exchange_strong(pool, made.get())) return *made.release();
   return *pool;
 }
 
 bool Pool::start_thread() {
   try {
-    std::thread([this] { work(); }).detach();
-  } catch (const std::system_error&) {  // the system has no more: those that there are do it all
+    std::thread([this, worker = std::make_unique<Worker>()] { work(*worker); }).detach();
+  } catch (const std::exception&) {  // the system has no more: those that there are do it all
     return false;
   }
   ++threads_;
@@ -42,12 +53,12 @@ bool Pool::start_thread() {
 }
 
 void Pool::submit(const std::shared_ptr<Request>& request) {
-  const std::uint64_t wanted = std::min({request->pieces(), request->order().at_once, kMaxThreads});
+  const std::uint64_t wanted = std::min({request->pieces(), request->order().threads, kMaxThreads});
   bool here = false;
   {
     const std::scoped_lock lock(mutex_);
     ++requests_;
-    const std::uint64_t most = std::min(kMaxThreads, request->order().at_once);
+    const std::uint64_t most = std::min(kMaxThreads, request->order().threads);
     for (std::uint64_t ready = waiting_; ready < wanted && threads_ < most && start_thread(); ++ready) {
     }
     here = threads_ == 0;
@@ -68,8 +79,14 @@ void Pool::submit(const std::shared_ptr<Request>& request) {
 void Pool::run_here(const std::shared_ptr<Request>& request) {
   Worker worker;
   bool last = false;
-  const auto tell = [&](Ended ended) { last = request->ended(std::move(ended.status), ended.seconds); };
-  while (request->has_more()) worker.run(request->claim(request), tell);
+  const auto tell = [&](std::span<Ended> some) {
+    for (Ended& ended : some) last = request->ended(std::move(ended.status), ended.seconds);
+  };
+  while (request->has_more()) {
+    Piece piece = request->claim(request);
+    worker.run({&piece, 1}, tell);
+    request->let_go();
+  }
   while (worker.settle(tell)) {
   }
   if (last) request->conclude();
@@ -80,53 +97,79 @@ void Pool::wait_idle() {
   idle_.wait(lock, [&] { return requests_ == 0; });
 }
 
-std::optional<Piece> Pool::take(std::unique_lock<std::mutex>& lock, Worker& worker) {
+void Pool::take(std::unique_lock<std::mutex>& lock, Worker& worker, std::vector<Piece>& pieces) {
+  // Memory that may be needed again at once is kept for so long.
+  constexpr std::chrono::milliseconds kKeep{20};
   while (queue_.empty()) {
     lock.unlock();
-    const bool settled = worker.settle([&](Ended ended) { tell(std::move(ended)); });
-    if (!settled) worker.release();
+    const bool settled = worker.settle([&](std::span<Ended> ended) { tell(ended); });
     lock.lock();
     if (settled || !queue_.empty()) continue;
     ++waiting_;
-    changed_.wait(lock, [&] { return !queue_.empty(); });
+    if (!changed_.wait_for(lock, kKeep, [&] { return !queue_.empty(); })) {
+      lock.unlock();
+      worker.release();
+      lock.lock();
+      changed_.wait(lock, [&] { return !queue_.empty(); });
+    }
     --waiting_;
   }
-  const std::shared_ptr<Request> request = queue_.front();
-  Piece piece = request->claim(request);
-  // One that is full comes back when one of its pieces has ended.
-  if (!request->has_more() || request->active() >= request->order().at_once) queue_.pop_front();
-  return piece;
+  // Of many small requests a thread takes so few that others find some too.
+  const std::size_t most = std::min<std::size_t>(kMaxBatch, 1 + queue_.size() / (2 * threads_));
+  const std::shared_ptr<Request> first = queue_.front();
+  std::uint64_t room = first->order().slot_bytes > 0 ? first->order().slot_bytes : kBatchBytes;
+  do {
+    const std::shared_ptr<Request> request = queue_.front();
+    pieces.push_back(request->claim(request));
+    room -= std::min(room, slot_bytes_of(pieces.back().bytes));
+    // One that is full comes back when a thread is done with one of its pieces.
+    if (!request->has_room()) queue_.pop_front();
+  } while (pieces.size() < most && !queue_.empty() && joins(first->order(), queue_.front()->order()) &&
+           slot_bytes_of(queue_.front()->order().bytes) <= room);
 }
 
-void Pool::work() {
-  Worker worker;
+void Pool::work(Worker& worker) {
+  std::vector<Piece> pieces;
+  pieces.reserve(kMaxBatch);
   std::unique_lock lock(mutex_);
   for (;;) {
-    std::optional<Piece> piece = take(lock, worker);
+    take(lock, worker, pieces);
     lock.unlock();
-    worker.run(*std::move(piece), [&](Ended ended) { tell(std::move(ended)); });
+    const std::shared_ptr<Request> first = pieces.front().request;  // small ones have only one piece
+    worker.run(pieces, [&](std::span<Ended> ended) { tell(ended); });
+    pieces.clear();
     lock.lock();
+    let_go(first);
   }
 }
 
-void Pool::tell(Ended ended) {
-  const std::shared_ptr<Request> request = std::move(ended.piece.request);
-  bool last = false;
+void Pool::let_go(const std::shared_ptr<Request>& request) {
+  const bool was_queued = request->has_room();
+  request->let_go();
+  if (!was_queued && request->has_room()) queue_.push_front(request);  // this thread takes the next piece
+}
+
+void Pool::tell(std::span<Ended> all) {
+  std::uint64_t over = 0;
   {
     const std::scoped_lock lock(mutex_);
-    const bool had_more = request->has_more();
-    const bool is_queued = had_more && request->active() < request->order().at_once;
-    last = request->ended(std::move(ended.status), ended.seconds);
-    if (had_more && !is_queued && request->has_more()) {
-      queue_.push_front(request);
-      changed_.notify_one();
+    for (Ended& one : all) {
+      const std::shared_ptr<Request>& request = one.piece.request;
+      const bool was_queued = request->has_room();
+      const bool last = request->ended(std::move(one.status), one.seconds);
+      if (was_queued && !request->has_room()) queue_.erase(std::find(queue_.begin(), queue_.end(), request));
+      if (last)
+        ++over;
+      else
+        one.piece.request.reset();
     }
-    if (is_queued && !request->has_more()) queue_.erase(std::find(queue_.begin(), queue_.end(), request));
   }
-  if (!last) return;
-  request->conclude();
+  if (over == 0) return;
+  for (Ended& one : all)
+    if (one.piece.request) one.piece.request->conclude();
   const std::scoped_lock lock(mutex_);
-  if (--requests_ == 0) idle_.notify_all();
+  requests_ -= over;
+  if (requests_ == 0) idle_.notify_all();
 }
 
 }  // namespace penstock::io

@@ -19,6 +19,7 @@ std::shared_ptr<Request> Request::failed(Error error) {
 }
 
 std::uint64_t Request::pieces() const {
+  if (order_.in_one_piece()) return 1;
   const std::uint64_t first = order_.offset / order_.piece_bytes;
   return (order_.offset + std::max<std::uint64_t>(order_.bytes, 1) - 1) / order_.piece_bytes - first + 1;
 }
@@ -26,9 +27,10 @@ std::uint64_t Request::pieces() const {
 Piece Request::claim(const std::shared_ptr<Request>& self) {
   Piece piece{self, next_, 0};
   const std::uint64_t in_piece = piece.offset() % order_.piece_bytes;
-  piece.bytes = std::min(order_.piece_bytes - in_piece, order_.bytes - next_);
+  piece.bytes = order_.in_one_piece() ? order_.bytes : std::min(order_.piece_bytes - in_piece, order_.bytes - next_);
   next_ += piece.bytes;
   ++active_;
+  ++held_;
   ++claimed_;
   return piece;
 }
@@ -61,7 +63,7 @@ Report Request::report() const {
   report.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   report.decoded_bytes = report.stored_bytes = order_.bytes;
   report.requests = claimed_;
-  report.threads = std::min(order_.at_once, claimed_);
+  report.threads = std::min(order_.threads, claimed_);
   StageReport stage;
   stage.stage = reading ? "fetch" : "store";
   stage.path = std::string("file, ") + std::string(order_.choice.engine->name) + ", " + order_.device.name();

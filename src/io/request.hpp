@@ -36,7 +36,10 @@ struct Order {
   CancelToken stop;
   Choice choice;
   std::uint64_t piece_bytes = 0;
-  std::uint64_t at_once = 1;
+  std::uint64_t slot_bytes = 0;  ///< of pinned memory for a piece, or for several small ones; on a device
+  std::uint64_t threads = 1;     ///< that are at it at a time
+  /// What fits into a piece is one, wherever it lies in the file.
+  [[nodiscard]] bool in_one_piece() const { return bytes <= piece_bytes; }
 };
 
 class Request {
@@ -55,8 +58,11 @@ class Request {
   /// The next piece; not called once has_more is false.  After a piece has failed there is none.  The caller sees to it
   /// that one thread at a time calls these (Pool: its mutex).
   [[nodiscard]] bool has_more() const { return next_ < order_.bytes && !error_; }
-  [[nodiscard]] std::uint64_t active() const { return active_; }
+  /// Whether another thread may take a piece now.
+  [[nodiscard]] bool has_room() const { return has_more() && held_ < order_.threads; }
   Piece claim(const std::shared_ptr<Request>& self);
+  /// The thread is done with a piece that it claimed, which may still be on the bus.
+  void let_go() { --held_; }
   /// A piece has ended; true: it was the last, and `conclude` is to be called.
   bool ended(Status status, double seconds);
   /// Ends the request, outside of any lock.
@@ -72,7 +78,7 @@ class Request {
 
   Order order_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  std::uint64_t next_ = 0, active_ = 0, claimed_ = 0;
+  std::uint64_t next_ = 0, active_ = 0, held_ = 0, claimed_ = 0;
   double seconds_ = 0;
   std::optional<Error> error_;
 

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -61,6 +62,16 @@ class SlowStore final : public Store {
   std::vector<std::string> take_log() {
     const std::scoped_lock lock(mutex_);
     return std::exchange(log_, {});
+  }
+  /// From now on answers whose bytes were wanted within `memory` are counted.
+  void watch(ByteView memory) {
+    const std::scoped_lock lock(mutex_);
+    watched_ = memory;
+    in_place_ = 0;
+  }
+  std::size_t in_place() const {
+    const std::scoped_lock lock(mutex_);
+    return in_place_;
   }
   std::size_t most_under_way() const {
     const std::scoped_lock lock(mutex_);
@@ -121,6 +132,13 @@ class SlowStore final : public Store {
     }
     auto room = question.sink->room(question.number, count);
     if (!room) return fail(std::move(room).error());
+    {
+      const std::scoped_lock lock(mutex_);
+      const std::less_equal<> before;
+      const bool inside = before(watched_.data(), room->data()) &&
+                          before(room->data() + room->size(), watched_.data() + watched_.size());
+      if (inside && !room->empty()) ++in_place_;
+    }
     if (Status read = (*object)->read(answer.offset_bytes, *room); !read) return fail(std::move(read).error());
     answer.bytes = *room;
     return answer;
@@ -133,7 +151,8 @@ class SlowStore final : public Store {
   mutable std::condition_variable changed_;
   mutable std::deque<Waiting> waiting_;
   mutable std::vector<std::string> log_;
-  mutable std::size_t most_ = 0, answering_ = 0;
+  mutable std::size_t most_ = 0, answering_ = 0, in_place_ = 0;
+  ByteView watched_;
   std::uint64_t version_ = 1;
   bool stop_ = false;
   std::thread answers_;  // last: it begins when all else is there

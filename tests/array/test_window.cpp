@@ -67,6 +67,32 @@ TEST(Window, IndexesOfManyShardsAreReadTogether) {
   EXPECT_EQ(s.store->take_log().size(), 100u) << "the indexes are known";
 }
 
+TEST(Window, UncompressedChunksArriveInTheirPlace) {
+  const auto in_place = [](Slow& s, const Region& region) {
+    const Array array = s.open();
+    const std::vector<std::byte> want = s.model.read(region);
+    std::vector<std::byte> out(want.size());
+    s.store->watch(out);
+    const ReadItem item{&array, region, {out.data(), {}, {}, {}}};
+    EXPECT_TRUE(read_many({&item, 1}, test::threads(2)));
+    EXPECT_EQ(out, want);
+    return s.store->in_place();
+  };
+  const auto raw = [](const char* inner) {
+    return test::sharding(inner, "end", R"([{"name":"bytes","configuration":{"endian":"little"}}])");
+  };
+  Slow chunks(dataset({20, 64}, {1, 64}, {test::bytes_codec()}), milliseconds(1), 16);
+  EXPECT_EQ(in_place(chunks, whole(chunks.d.shape)), 20u);
+  EXPECT_EQ(in_place(chunks, {{0, 20, 1}, {0, 32, 1}}), 0u) << "parts of chunks";
+  EXPECT_EQ(in_place(chunks, {{3, 5, 2}, {0, 64, 1}}), 5u);
+  Slow shards(dataset({64, 32}, {32, 32}, {raw("[1,32]")}), milliseconds(1), 16);
+  shards.store->set_merge_gap(4096);
+  EXPECT_EQ(in_place(shards, {{4, 8, 1}, {0, 32, 1}}), 1u) << "a run of chunks side by side is one request";
+  Slow tiles(dataset({64, 32}, {32, 32}, {raw("[8,8]")}), milliseconds(1), 16);
+  tiles.store->set_merge_gap(4096);
+  EXPECT_EQ(in_place(tiles, {{0, 8, 1}, {0, 32, 1}}), 0u) << "side by side in the object, not in the array";
+}
+
 TEST(Window, AShardOfWhichHalfIsWantedIsOneRequest) {
   Slow s(dataset({64, 32}, {32, 32}, {test::sharding("[8,8]")}), milliseconds(1), 16);
   s.store->set_merge_gap(4096);

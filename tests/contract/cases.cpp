@@ -154,8 +154,14 @@ std::vector<std::byte> sample(const ChunkSpec& chunk) {
     };
     switch (chunk.dtype.kind) {
       case Kind::boolean: *p = static_cast<std::byte>(value % 5 == 0); break;
-      case Kind::floating: item == 4 ? real(0.0F, p) : real(0.0, p); break;
-      case Kind::complex: real(0.0, p), real(0.0, p + item / 2); break;
+      case Kind::floating:
+        if (item >= 4) item == 4 ? real(0.0F, p) : real(0.0, p);
+        if (item < 4) std::memcpy(p, &value, item);  // bits of a small number
+        break;
+      case Kind::complex:
+        item == 8 ? real(0.0F, p) : real(0.0, p);
+        item == 8 ? real(0.0F, p + 4) : real(0.0, p + item / 2);
+        break;
       case Kind::vlen_utf8:
       case Kind::vlen_bytes: {
         static constexpr std::string_view kTexts[] = {"", "a", "Cortex", "\u00b5-scope", "0123456789"};

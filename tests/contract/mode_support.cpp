@@ -11,6 +11,7 @@
 #include "contract/checks.hpp"
 #include "contract/modes.hpp"
 #include "contract/operators.hpp"
+#include "contract/tiff.hpp"
 
 namespace penstock::contract {
 namespace {
@@ -111,6 +112,7 @@ std::string support_text(bool& ok) {
                         it == found.end() ? "no case in the harness" : cpu_text(it->second),
                         it == found.end() ? "" : device_text(it->second));
   }
+  text += tiff_text(ok);
   text += operators_text(ok);
   return text;
 }

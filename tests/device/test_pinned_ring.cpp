@@ -35,6 +35,10 @@ class FakeBackend final : public Backend {
   Status wait_event(int, void*, void*) override { return {}; }
   Status synchronize_event(void*) override { return {}; }
   Result<bool> event_done(void*) override { return true; }
+  Status call_host(int, void*, void (*call)(void*), void* argument) override {
+    call(argument);
+    return {};
+  }
   Result<std::shared_ptr<Memory>> create_memory(int index, std::uint64_t cap) override {
     return cpu_backend().create_memory(index, cap);
   }

@@ -33,12 +33,46 @@ Decoded decode(const Team& team, const Data& in, std::size_t size, LzwVariant va
   return result;
 }
 
+/// By as many teams as there are segments, in any order; `found` says what the first passes made of it.
+template <class Team>
+Decoded decode_in_segments(const Team& team, const Data& in, std::size_t size, std::uint32_t seed,
+                           LzwTile* found = nullptr) {
+  Decoded result{{}, Data(size, std::byte{0xEE})};
+  const auto shared = std::make_unique<LzwShared>();
+  const DecodeTask task{in.data(), in.size(), result.out.data(), size};
+  std::vector<LzwSegment> segments(lzw_slots(size));
+  LzwTile tile;
+  find_lzw_segments(team, task, static_cast<std::uint32_t>(segments.size()), tile, segments.data());
+  std::vector<std::uint32_t> order(segments.size());
+  for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::mt19937 random(seed);
+  std::shuffle(order.begin(), order.end(), random);
+  for (const std::uint32_t slot : order) measure_lzw_segment(team, task, tile, segments.data(), slot, *shared);
+  std::shuffle(order.begin(), order.end(), random);
+  for (const std::uint32_t slot : order)
+    decode_lzw_segment(team, task, tile, segments.data(), slot, *shared, result.status);
+  if (found != nullptr) *found = tile;
+  return result;
+}
+
+void expect_segments_as_one(const Data& in, std::size_t size, const Decoded& one, std::uint32_t seed) {
+  for (const Decoded& got :
+       {decode_in_segments(HostTeam<>(), in, size, seed), decode_in_segments(PermTeam<>(seed), in, size, seed)}) {
+    ASSERT_EQ(got.status.status, one.status.status);
+    ASSERT_EQ(got.status.position, one.status.position);
+    ASSERT_EQ(got.status.output_bytes, one.status.output_bytes);
+    const auto made = static_cast<std::ptrdiff_t>(one.status.output_bytes);
+    ASSERT_TRUE(std::equal(got.out.begin(), got.out.begin() + made, one.out.begin()));
+  }
+}
+
 void expect_as_cpu(const Data& in, std::size_t size, LzwVariant variant, std::uint32_t seed) {
   const Decoded host = decode(HostTeam<>(), in, size, variant), perm = decode(PermTeam<>(seed), in, size, variant);
   ASSERT_EQ(host.status.status, perm.status.status);
   ASSERT_EQ(host.status.position, perm.status.position);
   ASSERT_EQ(host.status.output_bytes, perm.status.output_bytes);
   ASSERT_EQ(host.out, perm.out);
+  if (variant == LzwVariant::standard) expect_segments_as_one(in, size, host, seed);
   Data out(size);
   const Status cpu = decode_lzw(in, out, variant);
   ASSERT_EQ(host.status.status == DecodeStatus::ok, cpu.has_value())
@@ -138,6 +172,55 @@ TEST(TiffLzwDecode, AllExecutorsGiveTheData) {
     EXPECT_EQ(status.status, DecodeStatus::ok);
     EXPECT_EQ(out, data);
   }
+}
+
+TEST(TiffLzwDecode, SegmentsAreSharedByTeams) {
+  FiberWarp<> warp;
+  for (const Data& data : samples()) {
+    const Data packed = encoded(data);
+    LzwTile tile;
+    const Decoded got = decode_in_segments(PermTeam<>(3), packed, data.size(), 3, &tile);
+    ASSERT_EQ(got.status.status, DecodeStatus::ok);
+    ASSERT_EQ(got.out, data);
+    EXPECT_EQ(tile.alone, 0U);
+    if (data.size() >= 100000 && packed.size() > 30000) EXPECT_GT(tile.segments, 5U);
+    if (data.size() != 5000) continue;  // fibres are slow
+    Data out(data.size(), std::byte{0xEE});
+    const auto shared = std::make_unique<LzwShared>();
+    std::vector<LzwSegment> segments(lzw_slots(out.size()));
+    ChunkStatus status;
+    EXPECT_EQ(warp.run([&](FiberWarp<>& w) {
+      const FiberTeam<> team(w);
+      const DecodeTask task{packed.data(), packed.size(), out.data(), out.size()};
+      find_lzw_segments(team, task, static_cast<std::uint32_t>(segments.size()), tile, segments.data());
+      for (std::uint32_t slot = 0; slot < segments.size(); ++slot)
+        measure_lzw_segment(team, task, tile, segments.data(), slot, *shared);
+      for (std::uint32_t slot = 0; slot < segments.size(); ++slot)
+        decode_lzw_segment(team, task, tile, segments.data(), slot, *shared, status);
+    }),
+              "");
+    EXPECT_EQ(status.status, DecodeStatus::ok);
+    EXPECT_EQ(out, data);
+  }
+}
+
+/// A stream whose Clears stand where they are not expected, with one where it would be: the first guess is wrong.
+TEST(TiffLzwDecode, WrongGuessesAreLeftToOneTeam) {
+  std::mt19937 random(11);
+  int alone = 0;
+  for (int round = 0; round < 60; ++round) {
+    Data in = random_codes(LzwVariant::standard, random, 9000, 4, 700 + static_cast<std::uint32_t>(random() % 3000));
+    const std::uint32_t bit = 9 + lzw_bits_before(kLzwFullSegment, 0);
+    for (std::uint32_t b = 0; b < 12; ++b) {  // a Clear of 12 bits
+      const std::byte mask{static_cast<std::uint8_t>(0x80 >> (bit + b) % 8)};
+      in[(bit + b) / 8] = (in[(bit + b) / 8] & ~mask) | (b == 3 ? mask : std::byte{0});
+    }
+    expect_as_cpu(in, 100000, LzwVariant::standard, static_cast<std::uint32_t>(round));
+    LzwTile tile;
+    decode_in_segments(HostTeam<>(), in, 100000, 1, &tile);
+    alone += tile.alone != 0;
+  }
+  EXPECT_GT(alone, 20);
 }
 
 TEST(TiffLzwDecode, AnyCodesAsTheCpu) {

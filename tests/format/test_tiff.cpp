@@ -7,89 +7,18 @@
 #include <cstring>
 #include <limits>
 
+#include "array/index/table_index.hpp"
 #include "core/json.hpp"
 #include "format/format.hpp"
 #include "format/tiff/tiff.hpp"
+#include "format/tiff_maker.hpp"
 
 using namespace penstock;
 
 namespace {
 
-/// A file in memory.
-class Source final : public tiff::ByteSource {
- public:
-  explicit Source(ByteView bytes) : bytes_(bytes) {}
-  [[nodiscard]] std::uint64_t size() const override { return bytes_.size(); }
-  Result<ByteView> get(std::uint64_t offset, std::uint64_t count) override {
-    if (offset > bytes_.size() || count > bytes_.size() - offset)
-      return Error(ErrorCode::corrupt_data, "the file ends at byte " + std::to_string(bytes_.size()));
-    return bytes_.subspan(offset, count);
-  }
-
- private:
-  ByteView bytes_;
-};
-
-/// A classic or BigTIFF file of one directory, whose fields hold one or more numbers.
-class Made {
- public:
-  explicit Made(std::endian order = std::endian::little, bool big = false) : order_(order), big_(big) {
-    set(256, 3, {5}).set(257, 3, {3}).set(258, 3, {8}).set(259, 3, {1}).set(273, 4, {200}).set(278, 3, {2});
-    set(279, 4, {10});
-    set(273, 4, {200, 210}).set(279, 4, {10, 5});
-  }
-  Made& set(std::uint16_t tag, std::uint16_t type, std::vector<std::uint64_t> values) {
-    fields_[tag] = {type, std::move(values)};
-    return *this;
-  }
-  Made& erase(std::uint16_t tag) {
-    fields_.erase(tag);
-    return *this;
-  }
-  std::uint64_t next = 0;
-  std::vector<std::byte> bytes(std::size_t size = 1024) const {
-    std::vector<std::byte> out(size);
-    out[0] = out[1] = order_ == std::endian::little ? std::byte{'I'} : std::byte{'M'};
-    const std::uint64_t at = big_ ? 16 : 8;
-    put(out, 2, big_ ? 43 : 42, 2);
-    if (big_) put(out, 4, 8, 2);
-    put(out, big_ ? 8 : 4, at, word());
-    put(out, at, fields_.size(), big_ ? 8 : 2);
-    std::uint64_t field = at + (big_ ? 8 : 2), far = 512;
-    for (const auto& [tag, value] : fields_) {
-      const auto& [type, numbers] = value;
-      const std::uint64_t each = tiff::type_bytes(type), all = each * numbers.size();
-      put(out, field, tag, 2);
-      put(out, field + 2, type, 2);
-      put(out, field + 4, numbers.size(), word());
-      std::uint64_t to = field + 4 + word();
-      if (all > word()) {
-        put(out, to, far, word());
-        to = far;
-        far += all;
-      }
-      for (const std::uint64_t number : numbers) {
-        put(out, to, number, each);
-        to += each;
-      }
-      field += 4 + 2 * word();
-    }
-    put(out, field, next, word());
-    return out;
-  }
-
- private:
-  [[nodiscard]] std::uint64_t word() const { return big_ ? 8 : 4; }
-  void put(std::vector<std::byte>& out, std::uint64_t at, std::uint64_t value, std::uint64_t size) const {
-    for (std::uint64_t i = 0; i < size; ++i) {
-      const std::uint64_t shift = 8 * (order_ == std::endian::little ? i : size - 1 - i);
-      out.at(at + i) = static_cast<std::byte>(value >> shift);
-    }
-  }
-  std::endian order_;
-  bool big_;
-  std::map<std::uint16_t, std::pair<std::uint16_t, std::vector<std::uint64_t>>> fields_;
-};
+using Source = test::TiffSource;
+using Made = test::MadeTiff;
 
 Result<Dataset> parsed(const std::vector<std::byte>& bytes) {
   Source source(bytes);
@@ -252,6 +181,124 @@ TEST(Tiff, BitsInTheOtherOrderAndJpegAreCodecs) {
   made.set(262, 3, {6});
   EXPECT_EQ(error_of(made.bytes()), "IFD at byte 8: tag 262: YCbCr other than three samples a pixel in JPEG");
   EXPECT_EQ(error_of(Made().set(266, 3, {3}).bytes()), "IFD at byte 8: tag 266: is 3");
+}
+
+TEST(Tiff, HeadersThatCannotBe) {
+  auto bytes = Made(std::endian::little, true).bytes();
+  bytes[4] = std::byte{4};
+  EXPECT_EQ(error_of(bytes), "header: a BigTIFF whose offsets have not 8 bytes");
+  bytes = Made().bytes();
+  bytes[2] = std::byte{44};
+  EXPECT_EQ(error_of(bytes), "header: no TIFF header");
+  bytes = Made().bytes();
+  bytes[4] = std::byte{0};  // the first IFD
+  EXPECT_EQ(error_of(bytes), "header: there is no IFD");
+  bytes[5] = std::byte{0x40};
+  EXPECT_EQ(error_of(bytes), "IFD at byte 16384: the file ends at byte 1024");
+  for (const char* text : {"", "I", "II", "II*", "MM", "PK"})
+    EXPECT_NE(error_of({reinterpret_cast<const std::byte*>(text),
+                        reinterpret_cast<const std::byte*>(text) + std::strlen(text)}),
+              "none");
+}
+
+TEST(Tiff, OfATagThatStandsTwiceTheFirstCounts) {
+  auto bytes = Made().bytes();
+  const std::uint16_t width = 256;
+  std::memcpy(bytes.data() + 10 + 12 * 5, &width, 2);  // the field of tag 278: a second width, of 2
+  const auto dataset = parsed(bytes);
+  ASSERT_TRUE(dataset) << dataset.error().message();
+  EXPECT_EQ(dataset->shape, (Shape{1, 3, 5}));
+}
+
+/// 4,000 directories of 60,000 fields each, all of them the same bytes: 0.8 MB that would become gigabytes.
+TEST(Tiff, DirectoriesInEachOtherAreBounded) {
+  constexpr std::size_t kFields = 60000, kDirectories = 4000, kField = 12;
+  const auto put = [](std::vector<std::byte>& out, std::size_t at, std::uint64_t value, std::size_t size) {
+    for (std::size_t i = 0; i < size; ++i) out.at(at + i) = static_cast<std::byte>(value >> 8 * i);
+  };
+  std::vector<std::byte> bytes(20 + kField * (kFields + kDirectories) + 8);
+  bytes[0] = bytes[1] = std::byte{'I'};
+  put(bytes, 2, 42, 2);
+  put(bytes, 4, 18, 4);
+  for (std::size_t at = 20; at + kField <= bytes.size(); at += kField) {
+    put(bytes, at, 65000, 2);  // a private tag
+    put(bytes, at + 2, 1, 2);  // a byte
+    put(bytes, at + 4, 1, 4);
+    put(bytes, at + 10, kFields, 2);  // which is the number of fields of the next directory
+  }
+  put(bytes, 18, kFields, 2);
+  for (std::size_t i = 0; i < kDirectories; ++i) {  // where a directory ends, the tag and type of a field are the next
+    const std::size_t next = 20 + kField * (i + 1) - 2, end = 20 + kField * (i + kFields);
+    if (end + 4 <= bytes.size()) put(bytes, end, next, 4);
+  }
+  EXPECT_NE(error_of(bytes).find("fields in all IFDs"), std::string::npos) << error_of(bytes);
+}
+
+TEST(Tiff, SizesThatNoImageNeedsAreRefused) {
+  const auto message = [](const Made& made) {
+    const auto dataset = parsed(made.bytes());
+    if (!dataset) return dataset.error().message();
+    const auto& table = std::get<ChunkTable>(dataset->placement);
+    const auto index = TableIndex::make(table, dataset->shape, dataset->chunk_shape, dataset->dtype.size_bytes);
+    return index ? "none" : index.error().message();
+  };
+  Made tile;
+  tile.set(322, 4, {65520}).set(323, 4, {65520}).set(324, 4, {200}).set(325, 4, {15});
+  EXPECT_EQ(message(tile),
+            "x.tif: the table of chunks is of chunks [1, 65520, 65520] of 4292870400 bytes; they may have 67108864");
+  Made strip;  // 2^31 rows of 2^31, in one strip
+  strip.set(256, 4, {0x80000000}).set(257, 4, {0x80000000}).set(278, 4, {0x80000000}).set(277, 3, {65535});
+  EXPECT_NE(message(strip), "none");
+  EXPECT_EQ(message(Made()), "none");
+}
+
+TEST(Tiff, AValueThatWasNotMeasuredIsOneOfTheType) {
+  const auto nodata = [](Made made, const std::string& text) -> std::optional<std::string> {
+    std::vector<std::uint64_t> characters(text.begin(), text.end());
+    characters.push_back(0);
+    const auto dataset = parsed(made.set(42113, 2, characters).bytes());
+    if (!dataset || !dataset->nodata) return std::nullopt;
+    return fill_to_json(dataset->dtype, *dataset->nodata).value();
+  };
+  EXPECT_EQ(nodata(Made(), " 7 "), "7");
+  EXPECT_EQ(nodata(Made(), "7.0"), "7");
+  for (const char* text : {"", "abc", "7,5", "7.5", "-1", "256", "1e400", "nan", "7 8", "0x7"})
+    EXPECT_FALSE(nodata(Made(), text)) << text;
+  Made real;
+  real.set(258, 3, {32}).set(339, 3, {3});
+  EXPECT_EQ(nodata(real, "nan"), "\"NaN\"");
+  EXPECT_EQ(nodata(real, "-1.5e3"), "-1500.0");
+  EXPECT_EQ(nodata(real, "-inf"), "\"-Infinity\"");
+  EXPECT_FALSE(nodata(real, "1,5"));
+}
+
+TEST(TiffRaster, TextsOfKeysThatLieOutsideAreNone) {
+  const auto name = [](std::uint64_t count, std::uint64_t offset) {
+    std::vector<std::uint64_t> text;
+    for (const char c : std::string("here|")) text.push_back(static_cast<std::uint64_t>(c));
+    text.push_back(0);
+    const auto raster =
+        raster_of(Made().set(34735, 3, {1, 1, 0, 2, 1026, 34737, count, offset, 2048, 0, 1, 4326}).set(34737, 2, text));
+    return raster ? raster->info.crs->name : raster.error().message();
+  };
+  EXPECT_EQ(name(5, 0), "here");
+  EXPECT_EQ(name(60000, 0), "here");
+  EXPECT_EQ(name(5, 60000), "");
+  EXPECT_EQ(name(60000, 3), "e");
+}
+
+TEST(TiffRaster, ImagesThatAreNotReadAreNamed) {
+  // The second directory is the first one again, at another place, without the bit that makes it an overview.
+  auto bytes = Made().bytes(4096);
+  auto second = Made().bytes(4096);
+  std::memcpy(bytes.data() + 2000, second.data() + 8, 2 + 7 * 12 + 4);
+  const std::uint32_t next = 2000;
+  std::memcpy(bytes.data() + 8 + 2 + 7 * 12, &next, 4);
+  Source source(bytes);
+  const auto raster = tiff::parse_raster(source, "x.tif");
+  ASSERT_TRUE(raster) << raster.error().message();
+  EXPECT_EQ(raster->levels.size(), 1U);
+  EXPECT_EQ(raster->info.other_images, (std::vector<std::string>{"IFD at byte 2000: 1 x 3 x 5"}));
 }
 
 }  // namespace

@@ -1,9 +1,13 @@
 // Calls of the system that fail, are interrupted or do less than asked; files that change under a request.
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <thread>
@@ -14,6 +18,32 @@
 
 using namespace penstock;
 using namespace penstock::test;
+
+namespace {
+
+std::atomic<bool> is_nfs{false};     ///< every file system is one over a network
+std::atomic<bool> tells_not{false};  ///< the kernel does not tell what O_DIRECT needs
+
+}  // namespace
+
+extern "C" {
+
+int fstatfs(int fd, struct statfs* info) noexcept {
+  static auto* const real = reinterpret_cast<decltype(fstatfs)*>(::dlsym(RTLD_NEXT, "fstatfs"));
+  const int done = real(fd, info);
+  if (is_nfs) info->f_type = 0x6969;
+  return done;
+}
+
+int statx(int folder, const char* path, int flags, unsigned mask, struct statx* info) noexcept {
+  static auto* const real = reinterpret_cast<decltype(statx)*>(::dlsym(RTLD_NEXT, "statx"));
+  const int done = real(folder, path, flags, mask, info);
+#ifdef STATX_DIOALIGN
+  if (tells_not) info->stx_mask &= ~STATX_DIOALIGN;
+#endif
+  return done;
+}
+}
 
 namespace {
 
@@ -165,5 +195,93 @@ TEST(FileFaults, WithoutDescriptorsOpeningFailsAndReadingGoesOn) {
   EXPECT_EQ(other.error().system_errno(), EMFILE);
   EXPECT_NE(other.error().hint().find("ulimit"), std::string::npos);
   ASSERT_TRUE(report) << report.error().message();
+  EXPECT_EQ(into, part(opened.all, 0, kBytes));
+}
+
+TEST(FileFaults, AFileThatChangesUnderARequestGivesItsBytesOrAnError) {
+  for (const IoEngine engine : kEngines) {
+    Opened opened(engine, "r");
+    if (!opened.serves(engine)) continue;
+    int read = 0, failed = 0;
+    std::atomic<bool> over{false};
+    std::thread changes([&] {
+      while (!over) {  // the bytes below 5000 stay
+        std::filesystem::resize_file(opened.scratch / "a", 5000);
+        std::filesystem::resize_file(opened.scratch / "a", kBytes + 100);
+      }
+    });
+    for (int round = 0; round < 100; ++round) {
+      Block into(kBytes);
+      const auto report = opened.file->read(into.data(), kBytes, 0, pieces_of(16384));
+      if (!report) {
+        EXPECT_NE(report.error().message().find("ends at byte"), std::string::npos) << report.error().message();
+        ++failed;
+        continue;
+      }
+      ++read;
+      EXPECT_EQ(part(into, 0, 5000), part(opened.all, 0, 5000));
+    }
+    over = true;
+    changes.join();
+    EXPECT_EQ(read + failed, 100);
+    std::filesystem::resize_file(opened.scratch / "a", kBytes + 100);
+    Block into(kBytes);
+    const IoFuture future = opened.file->start_read(into.data(), kBytes, 0, pieces_of(4096));
+    std::filesystem::remove(opened.scratch / "a");  // meanwhile
+    ASSERT_TRUE(future.get());
+    EXPECT_EQ(part(into, 0, 5000), part(opened.all, 0, 5000));
+  }
+}
+
+TEST(FileFaults, DirectIsNotTakenUnaskedOverANetwork) {
+  const ScratchFolder scratch;
+  const Block all = pattern(8 << 20);
+  put_file(scratch / "a", all);
+  is_nfs = true;
+  const File file = File::open(scratch / "a").value();
+  const File asked = File::open(scratch / "a", "r", {0644, IoEngine::direct, IoEngine::direct}).value();
+  is_nfs = false;
+  for (const EngineAnswer& answer : file.engines()) {
+    if (answer.engine == "direct" && answer.serves) {
+      EXPECT_NE(answer.why.find("NFS"), std::string::npos) << answer.why;
+    }
+  }
+  ASSERT_TRUE(file.drop_page_cache());
+  Block into(all.size());
+  const Report report = file.read(into.data(), into.size(), 0).value();
+  EXPECT_EQ(report.stages.at(0).path, "file, buffered, cpu");
+  EXPECT_EQ(into, all);
+  const auto direct = asked.read(into.data(), into.size(), 0);
+  if (direct) {
+    EXPECT_EQ(direct->stages.at(0).path, "file, direct, cpu");
+  } else {
+    EXPECT_EQ(direct.error().code(), ErrorCode::unsupported);
+  }
+}
+
+TEST(FileFaults, WhereTheKernelDoesNotTellATrialReadDoes) {
+  Opened opened(IoEngine::direct, "r");
+  if (!opened.serves(IoEngine::direct))
+    return;  // no file here is read past the page cache: DirectThatIsRefused says so
+  tells_not = true;
+  const File file = File::open(opened.scratch / "a", "r", {0644, IoEngine::direct, IoEngine::direct}).value();
+  const auto answers = file.engines();
+  tells_not = false;
+  EXPECT_EQ(answers.at(0).engine, "direct");
+  EXPECT_TRUE(answers.at(0).serves);
+  EXPECT_EQ(answers.at(0).why, "a trial read worked");
+  Block into(kBytes);
+  ASSERT_TRUE(file.read(into.data(), kBytes, 0));
+  EXPECT_EQ(into, part(opened.all, 0, kBytes));
+  // And where the trial fails the page cache has it.
+  tells_not = true;
+  const File other = File::open(opened.scratch / "a").value();
+  fail_call(Call::read, 0, EINVAL);
+  const auto refused = other.engines();
+  EXPECT_TRUE(stop_failing());
+  tells_not = false;
+  EXPECT_FALSE(refused.at(0).serves);
+  EXPECT_NE(refused.at(0).why.find("trial read failed"), std::string::npos) << refused.at(0).why;
+  ASSERT_TRUE(other.read(into.data(), kBytes, 0));
   EXPECT_EQ(into, part(opened.all, 0, kBytes));
 }

@@ -125,31 +125,58 @@ void expect_reductions(const DType& dtype, bool with_nan = false) {
   }
 }
 
-/// What a device runs: lanes in any order, any number of accumulators.
+/// (21, 13, 17) without the axes that are reduced: 0 and 2, which do not lie together; 2; 0.
+BoxShape shape_without(const std::vector<std::size_t>& axes) {
+  BoxShape shape;
+  shape.kept = 1, shape.target_stride[0] = 1;
+  shape.reduced = static_cast<std::uint32_t>(axes.size());
+  const std::uint64_t extents[] = {21, 13, 17}, strides[] = {13 * 17, 17, 1};
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    shape.reduced_extent[i] = extents[axes[i]], shape.reduced_stride[i] = strides[axes[i]];
+    shape.count *= extents[axes[i]];
+  }
+  shape.outputs = 21 * 13 * 17 / shape.count;
+  shape.kept_extent[0] = shape.outputs;
+  shape.kept_stride[0] = axes.front() == 2 ? 17 : axes.size() == 2 ? 17 : 1;
+  return shape;
+}
+
+template <class Op>
+void run_lanes(const ReduceJob<Op>& job) {
+  std::fill_n(job.into.held, job.into.targets * job.into.parts, Op::nothing());
+  for (std::uint64_t lane = job.lanes(); lane-- > 0;) job(lane);
+}
+
+/// What a device runs: lanes in any order, any number of accumulators, which are joined by the same.
 template <class Op>
 void expect_lanes(const std::string& what) {
   using T = typename Op::In;
+  using Held = typename Op::Held;
+  using Join = std::conditional_t<std::is_same_v<T, Held> && !std::is_same_v<Op, Squares<T>>, Op, Sum<Held>>;
   const std::vector<T> values = sample<T>(false);
-  // (21, 13, 17): the middle is kept.
-  BoxShape shape;
-  shape.kept = 1, shape.reduced = 2, shape.outputs = 13, shape.count = 21 * 17;
-  shape.kept_extent[0] = 13, shape.kept_stride[0] = 17, shape.target_stride[0] = 1;
-  shape.reduced_extent[0] = 21, shape.reduced_stride[0] = 13 * 17;
-  shape.reduced_extent[1] = 17, shape.reduced_stride[1] = 1;
-  const auto groups = groups_of(values, {21, 13, 17}, {0, 2});
-  std::vector<double> means;
-  for (const auto& group : groups) means.push_back(reduced(group, "mean"));
-  for (const std::uint32_t parts : {1u, 3u, 400u})
-    for (const bool together : {false, true}) {
-      std::vector<typename Op::Held> held(13 * parts);
-      for (std::size_t i = held.size(); i-- > 0;) ClearJob<Op>{held.data()}(i);
-      const ReduceJob<Op> job{shape, values.data(), {held.data(), 13, parts, together}, means.data()};
-      for (std::uint64_t lane = job.lanes(); lane-- > 0;) job(lane);
-      std::vector<typename Op::Held> out(13);
-      const FinishJob<Op, typename Op::Held> finish{job.into, out.data(), what == "variance" ? 21.0 * 17 : 1.0, false};
-      for (std::uint64_t i = 0; i < 13; ++i) finish(i);
-      expect_same(std::vector<double>(out.begin(), out.end()), groups, what);
-    }
+  for (const std::vector<std::size_t>& axes : std::vector<std::vector<std::size_t>>{{0, 2}, {2}, {0}}) {
+    const BoxShape shape = shape_without(axes);
+    const auto groups = groups_of(values, {21, 13, 17}, axes);
+    std::vector<double> means;
+    for (const auto& group : groups) means.push_back(reduced(group, "mean"));
+    for (const std::uint32_t parts : {1u, 3u, 400u})
+      for (const bool together : {false, true}) {
+        std::vector<Held> held(shape.outputs * parts), joined(shape.outputs);
+        run_lanes(ReduceJob<Op>{shape, values.data(), {held.data(), shape.outputs, parts, together}, means.data()});
+        BoxShape rest;
+        rest.kept = rest.reduced = 1;
+        rest.outputs = shape.outputs, rest.count = parts;
+        rest.kept_extent[0] = shape.outputs, rest.reduced_extent[0] = parts;
+        rest.kept_stride[0] = together ? parts : 1, rest.reduced_stride[0] = together ? 1 : shape.outputs;
+        rest.target_stride[0] = 1;
+        run_lanes(ReduceJob<Join>{rest, held.data(), {joined.data(), shape.outputs, 1, together}, nullptr});
+        std::vector<double> made(joined.begin(), joined.end());
+        if (what == "variance")
+          for (std::size_t i = 0; i < made.size(); ++i)
+            FinishJob<double, double>{made.data(), made.data(), static_cast<double>(shape.count), false}(i);
+        expect_same(made, groups, what);
+      }
+  }
 }
 
 }  // namespace

@@ -75,7 +75,37 @@ void expect_ranks() {
     }
 }
 
+/// The nine columns of 3 x 3 x 3, in rows of any length.
+template <class K>
+void expect_threes(std::mt19937& random) {
+  for (const std::uint64_t width : {1u, 2u, 3u, 4u, 5u, 45u}) {
+    Work<K> work(27, 13, random);
+    work.offsets.clear();
+    for (std::int64_t k = 0; k < 27; ++k) work.offsets.push_back((k / 9 * 7 + k / 3 % 3) * 53 + k % 3);
+    work.job.offsets = work.offsets.data();
+    work.job.in_threes = true;
+    work.job.width = width;
+    const MedianOfThrees<K> threes{work.job};
+    for (std::uint64_t i = 0; i < 15 * threes.groups(); ++i) threes(i);
+    std::vector<K> made(work.out.begin(), work.out.begin() + static_cast<std::ptrdiff_t>(15 * width));
+    for (std::uint64_t i = 0; i < 15 * width; ++i) RankElement<K, 0>{work.job}(i);
+    work.out.resize(15 * width);
+    ASSERT_EQ(made, work.out) << width;
+  }
+}
+
 }  // namespace
+
+TEST(Window, MediansOfThreesShareTheirColumns) {
+  std::mt19937 random(9);
+  for (int round = 0; round < 20; ++round) {
+    expect_threes<std::uint8_t>(random);
+    expect_threes<std::uint16_t>(random);
+    expect_threes<std::uint32_t>(random);
+    expect_threes<std::uint64_t>(random);
+    if (HasFatalFailure()) return;
+  }
+}
 
 TEST(Window, RanksAreThoseOfASort) {
   expect_ranks<std::uint8_t>();

@@ -237,6 +237,73 @@ def test_chunks_and_members_are_asked_for_together(faults: ObjectServer) -> None
     assert len(log) == 200 and {one["method"] for one in log} == {"GET"}, "a chunk is one GET"
 
 
+def test_members_are_opened_together(faults: ObjectServer) -> None:
+    options = s3_options(faults.url)
+    group = penstock.create_group("s3://bucket/wide.zarr", options=options)
+    names = [f"a{i:03}" for i in range(200)]
+    for name in names:
+        group.create_array(name, shape=(4,), dtype="u1")
+    opened = penstock.open("s3://bucket/wide.zarr", options=options)
+    assert isinstance(opened, penstock.Group)
+    faults.tell("PUT", "options", {"delay_s": 0.05})
+    faults.rules()
+    begin = time.perf_counter()
+    items = opened.items()
+    assert time.perf_counter() - begin < 1, "one after the other: 10 s"
+    assert [name for name, _ in items] == names
+    assert all(isinstance(a, penstock.Array) and a.shape == (4,) for _, a in items)
+    assert len(faults.log()) == 201, "a listing, and a document of each array"
+    faults.rules()
+    assert len(opened.values()) == 200
+    assert len(faults.log()) == 201
+
+
+def test_levels_of_an_image_are_opened_together(faults: ObjectServer) -> None:
+    options = s3_options(faults.url)
+    level = penstock.create("memory://levels", shape=(64, 64), dtype="u1", chunks=(8, 8))
+    level[...] = 3
+    penstock.write_pyramid(level, "s3://bucket/i.zarr", levels=4, options=options)
+    image = penstock.open("s3://bucket/i.zarr", options=options)
+    assert isinstance(image, penstock.Image)
+    faults.tell("PUT", "options", {"delay_s": 0.2})
+    faults.rules()
+    begin = time.perf_counter()
+    assert [a.shape for a in image.levels] == [(64, 64), (32, 32), (16, 16), (8, 8)]
+    assert time.perf_counter() - begin < 0.5, "one after the other: 0.8 s"
+    with pytest.raises(KeyError):
+        image._open_together(["0", "absent"])
+
+
+def test_a_signed_query_is_shown_nowhere(faults: ObjectServer) -> None:
+    options = s3_options(faults.url)
+    penstock.create("s3://bucket/q.zarr", shape=VALUES.shape, dtype="u2", chunks=(10, 10), options=options)[...] = (
+        VALUES
+    )
+    address = faults.url.removeprefix("http://")
+    url = f"http://user:testsecret@{address}/bucket/q.zarr?X-Amz-Signature=testsecret"
+    a = penstock.open(url, options={"deadline": "500ms"})
+    assert isinstance(a, penstock.Array)
+    faults.rules()
+    assert np.array_equal(a[...], VALUES)
+    sent = faults.log()
+    assert all("X-Amz-Signature=testsecret" in one["target"] for one in sent), "it goes with every request"
+    shown = [repr(a), a.url, str(a.last_report), repr(a.last_report), str(a.plan(...))]
+    shown += [
+        done.stdout + done.stderr for what in ("info", "explain", "verify") for done in (run(what, url, "--json"),)
+    ]
+    shown.append(run("doctor", url).stdout)
+    for rule in ({"status": 500}, {"status": 403}, {"cut_after": 3}, {"no_ranges": True, "status": 302}):
+        faults.rules({"match": "GET", "times": -1, **rule})
+        with pytest.raises(OSError) as raised:
+            a[...]
+        shown += [str(raised.value), *getattr(raised.value, "__notes__", [])]
+        failed = run("cat", url, "--store-option", "deadline=300ms")
+        assert failed.returncode != 0
+        shown.append(failed.stdout + failed.stderr)
+    for text in shown:
+        assert "testsecret" not in text and "Signature" not in text, text
+
+
 def dataset() -> xr.Dataset:
     gaps = np.where(np.arange(60) % 7 == 3, np.nan, np.arange(60) * 0.5).reshape(6, 10)
     return xr.Dataset(

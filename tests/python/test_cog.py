@@ -6,9 +6,11 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import tempfile
 import warnings
 from typing import Any
 
+import hypothesis
 import numpy as np
 import pytest
 import rasterio
@@ -214,6 +216,90 @@ def test_the_command_writes_one(tmp_path: pathlib.Path) -> None:
     assert again.returncode == 73 and "already" in again.stderr and out.read_bytes() == before
     assert command("cog", "create", tmp_path / "x.zarr", out, "--force", "--codec", "zstd").returncode == 0
     check_cog(out)
+
+
+@pytest.mark.parametrize("hidden", ["mask", "nodata"])
+def test_the_command_writes_one_of_zarr_arrays(hidden: str, tmp_path: pathlib.Path) -> None:
+    """Overviews of a stored array count what is to be seen, whatever the budget."""
+    data = values(2, 300, 410)
+    counts = np.ones((300, 410), bool)
+    counts[40:130, 60:77] = counts[200:, 301:] = False
+    words: list[Any] = []
+    if hidden == "mask":
+        mask = penstock.create(tmp_path / "mask.zarr", shape=counts.shape, dtype="u1", chunks=(77, 100))
+        mask[...] = counts.astype("u1")
+        words = ["--mask", tmp_path / "mask.zarr"]
+    else:
+        data[:, ~counts] = 7
+        counts = data != 7
+        words = ["--nodata", 7]
+    source = penstock.create(tmp_path / "x.zarr", shape=data.shape, dtype=data.dtype, chunks=(1, 90, 128))
+    source[...] = data
+    for name, more in (("x", []), ("y", ["--budget", "16MiB", "--threads", 1])):
+        done = command("cog", "create", tmp_path / "x.zarr", tmp_path / f"{name}.tif", "--block", 64, *words, *more)
+        assert done.returncode == 0, done.stderr
+    check_cog(tmp_path / "x.tif")
+    assert (tmp_path / "x.tif").read_bytes() == (tmp_path / "y.tif").read_bytes()
+    raster = penstock.open(tmp_path / "x.tif")
+    np.testing.assert_array_equal(raster[...], data)
+    for band in range(2):
+        shown = counts if hidden == "mask" else counts[band]
+        fine, seen = data[band], shown
+        for level in raster.levels[1:]:
+            fine = halved(fine, average, seen)
+            seen = halved(seen.astype("u1"), np.max, np.ones(seen.shape, bool)).astype(bool)
+            fine[~seen] = 0 if hidden == "mask" else 7
+            np.testing.assert_array_equal(level[band], fine)
+            if hidden == "mask":
+                np.testing.assert_array_equal(level.mask[0], np.where(seen, 255, 0))
+            else:
+                seen = fine != 7  # an average may be it
+        assert len(raster.levels) == 4
+
+
+@hypothesis.settings(max_examples=60)
+@hypothesis.given(hypothesis.strategies.data())
+def test_any_choice_is_read_by_gdal(draw: Any) -> None:
+    """As fuzz/fuzz_cog.cpp does for our own reader."""
+    pick = draw.draw
+    st = hypothesis.strategies
+    dtype = pick(st.sampled_from([t for t in TYPES if t != "f2"]))
+    codec = pick(st.sampled_from(["none", "lzw", "deflate", "zstd"]))
+    bands, height, width = pick(st.integers(1, 4)), pick(st.integers(1, 300)), pick(st.integers(1, 300))
+    data = np.random.default_rng(pick(st.integers(0, 99))).integers(
+        0, pick(st.sampled_from([2, 9, 120])), (bands, height, width)
+    )
+    data = data.astype(dtype)
+    options: dict[str, Any] = {
+        "codec": codec,
+        "block": pick(st.sampled_from([64, 80, 128, 256])),
+        "method": pick(st.sampled_from(["nearest", "average", "mode"])),
+        "bigtiff": pick(st.sampled_from([None, True])),
+        "threads": pick(st.sampled_from([1, 2])),
+    }
+    if pick(st.booleans()):
+        options["overviews"] = pick(st.integers(0, 3))
+    if codec != "none" and pick(st.booleans()):
+        options["predictor"] = pick(st.sampled_from([1, 3] if dtype[0] == "f" else [1] if dtype[0] == "c" else [1, 2]))
+    mask = None
+    if pick(st.booleans()):
+        mask = np.where(np.arange(height * width).reshape(height, width) % 17 < pick(st.integers(1, 16)), 255, 0)
+    elif dtype[0] != "c" and pick(st.booleans()):
+        options["nodata"] = 1
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "x.tif"
+        penstock.write_cog(data, path, mask=None if mask is None else mask.astype("u1"), **options, **PLACE)
+        valid, errors, _ = cog_validate(path, quiet=True)
+        assert valid, errors
+        with rasterio.open(path) as file:
+            np.testing.assert_array_equal(file.read(), data)
+            assert file.nodata == options.get("nodata")
+            if mask is not None:
+                np.testing.assert_array_equal(file.dataset_mask(), mask)
+            levels = len(file.overviews(1))
+        for level in range(levels):
+            with rasterio.open(path, OVERVIEW_LEVEL=level) as file:
+                np.testing.assert_array_equal(file.read(), penstock.open(path).levels[level + 1][...])
 
 
 def test_memory_stays_within_the_budget(tmp_path: pathlib.Path) -> None:

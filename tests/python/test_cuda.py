@@ -409,3 +409,17 @@ def test_the_wrong_device(array: penstock.Array) -> None:
         # Memory that says nothing about its device is found out.
         array.read(np.s_[::-1], out=OnlyInterface(there))
         assert same(there.numpy(), VALUES[::-1])
+
+
+@pytest.mark.parametrize("wrap", WRAPS)
+def test_a_cog_of_device_memory_is_that_of_host_memory(wrap: str, tmp_path: pathlib.Path) -> None:
+    """Also of a part that is not contiguous, and with a mask that lies on the device."""
+    values = sample("u2", (3, 300, 410))
+    mask = (sample("u1", (300, 410)) > 9).astype("u1")
+    device, device_mask = on_device(values, tmp_path / "v.zarr"), on_device(mask, tmp_path / "m.zarr")
+    options: dict[str, Any] = {"block": 64, "nodata": 5, "crs": 32633, "transform": (10, 0, 5e5, 0, -10, 5e6)}
+    penstock.write_cog(values, tmp_path / "host.tif", mask=mask, **options)
+    penstock.write_cog(WRAPS[wrap](device), tmp_path / "device.tif", mask=WRAPS[wrap](device_mask), **options)
+    assert (tmp_path / "host.tif").read_bytes() == (tmp_path / "device.tif").read_bytes()
+    penstock.write_cog(penstock.asarray(device)[1:, 7:290:3, 5:], tmp_path / "part.tif", **options)
+    np.testing.assert_array_equal(penstock.open(tmp_path / "part.tif")[...], values[1:, 7:290:3, 5:])

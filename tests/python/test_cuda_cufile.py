@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import threading
 from typing import Any
 
 import cupy
@@ -117,6 +118,24 @@ def test_in_the_order_of_a_stream(path: pathlib.Path, tmp_path: pathlib.Path) ->
             assert read.check_bytes_done() == written.check_bytes_done() == 1 << 20
             want = VALUES[: 1 << 20] + np.uint8(1)
             np.testing.assert_array_equal(np.fromfile(tmp_path / "b", np.uint8), want)
+
+
+def test_calls_in_a_stream_do_not_wait_for_it(path: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    stream, gate = cupy.cuda.Stream(non_blocking=True), threading.Event()
+    to = cupy.zeros(40 << 20, cupy.uint8)  # several parts
+    cupy.cuda.Device().synchronize()
+    with CuFile(tmp_path / "b", "w+") as out, CuFile(path) as f:
+        stream.launch_host_func(lambda _: gate.wait(20), None)
+        requests = [f.raw_read_async(to, stream), out.raw_write_async(to, stream.ptr)]
+        past = f.raw_read_async(to[:1000], stream, file_offset=VALUES.size)
+        assert not any(request._future.done() for request in requests)
+        gate.set()
+        assert [request.check_bytes_done() for request in requests] == [to.size, to.size]
+        with pytest.raises(OSError, match="ends at byte"):
+            past.check_bytes_done()
+        stream.synchronize()
+    np.testing.assert_array_equal(to.get()[1000:], VALUES[1000 : to.size])
+    np.testing.assert_array_equal(np.fromfile(tmp_path / "b", np.uint8), VALUES[: to.size])
 
 
 def test_gds_store_gives_cuda_memory(tmp_path: pathlib.Path) -> None:

@@ -9,6 +9,7 @@
 #include "array/blocks.hpp"
 #include "array/plan/bound_region.hpp"
 #include "array/state.hpp"
+#include "core/checked.hpp"
 #include "core/units.hpp"
 #include "exec/budget.hpp"
 
@@ -70,6 +71,7 @@ struct Blocks {
                                format_bytes(allowed.budget_bytes), format_bytes(2 * held_bytes)))
           .set_hint("Allow more memory, or write smaller chunks or shards.");
     PENSTOCK_ASSIGN(const std::uint64_t total, element_count(to.shape));
+    PENSTOCK_TRY(check_decoded(saturating_mul(total, item)));
     Options inner = options;
     inner.budget_bytes = allowed.budget_bytes - held_bytes;
     inner.progress = nullptr;

@@ -66,13 +66,31 @@ T most_frequent(const T* values, int count) {
   return values[best];
 }
 
+/// Averages of all there is, of which every element counts; x from 0 to `count`.
+template <class T>
+void average_row(const std::byte* above, const std::byte* below, std::uint64_t count, T* out) {
+  for (std::uint64_t x = 0; x < count; ++x) {
+    T values[4];
+    std::memcpy(values, above + 2 * x * sizeof(T), 2 * sizeof(T));
+    std::memcpy(values + 2, below + 2 * x * sizeof(T), 2 * sizeof(T));
+    out[x] = average(values, 4);
+  }
+}
+
 /// One row of one band.
 template <class T>
 void join_row(const OverviewRule& rule, std::optional<T> nodata, const ImageView& fine, const std::uint8_t* mask,
               std::uint64_t band, std::uint64_t row, T* out) {
   const std::uint64_t rows = std::min<std::uint64_t>(2, fine.height - 2 * row);
   const std::byte* const from = fine.data + static_cast<std::int64_t>(band) * fine.band_stride;
-  for (std::uint64_t x = 0; x < (fine.width + 1) / 2; ++x) {
+  std::uint64_t x = 0;
+  if (rule.method == OverviewMethod::average && mask == nullptr && !nodata && rows == 2 &&
+      fine.column_stride == static_cast<std::int64_t>(sizeof(T))) {
+    const std::byte* const above = from + static_cast<std::int64_t>(2 * row) * fine.row_stride;
+    x = fine.width / 2;
+    average_row(above, above + fine.row_stride, x, out);
+  }
+  for (; x < (fine.width + 1) / 2; ++x) {
     T values[4];
     int count = 0;
     const std::uint64_t columns = std::min<std::uint64_t>(2, fine.width - 2 * x);
@@ -110,12 +128,16 @@ Status join(const OverviewRule& rule, const ImageView& fine, const std::uint8_t*
   });
 }
 
-void join_mask(const ImageView& fine, const std::uint8_t* mask, std::uint8_t* coarse) {
+Status join_mask(const ImageView& fine, const std::uint8_t* mask, std::uint8_t* coarse, Job& job) {
   const std::uint64_t height = (fine.height + 1) / 2, width = (fine.width + 1) / 2;
-  std::memset(coarse, 0, height * width);
-  for (std::uint64_t y = 0; y < fine.height; ++y)
-    for (std::uint64_t x = 0; x < fine.width; ++x)
-      if (mask[y * fine.width + x] != 0) coarse[y / 2 * width + x / 2] = 255;
+  return job.for_each(height, true, [&](std::uint64_t row) -> Status {
+    std::uint8_t* const out = coarse + row * width;
+    std::memset(out, 0, width);
+    for (std::uint64_t y = 2 * row; y < std::min(2 * row + 2, fine.height); ++y)
+      for (std::uint64_t x = 0; x < fine.width; ++x)
+        if (mask[y * fine.width + x] != 0) out[x / 2] = 255;
+    return {};
+  });
 }
 
 using Join = Status (*)(const OverviewRule&, const ImageView&, const std::uint8_t*, std::byte*, Job&);
@@ -157,7 +179,7 @@ Status make_overview(const OverviewRule& rule, const ImageView& fine, const std:
                      std::uint8_t* coarse_mask, Job& job) {
   const Join join = join_of(rule.dtype, rule.method);
   if (join == nullptr) return check_overview(rule);
-  if (mask != nullptr) join_mask(fine, mask, coarse_mask);
+  if (mask != nullptr) PENSTOCK_TRY(join_mask(fine, mask, coarse_mask, job));
   return join(rule, fine, mask, coarse, job);
 }
 

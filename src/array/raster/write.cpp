@@ -45,6 +45,7 @@ class Elements {
   }
   [[nodiscard]] Shape shape() const { return part_.empty() ? raster_shape(shape_) : shape_of(part_); }
   [[nodiscard]] const DType& dtype() const { return dtype_; }
+  [[nodiscard]] bool is_stored() const { return std::holds_alternative<Array>(source_); }
   [[nodiscard]] Result<Shape> chunks() const {
     if (const Array* const array = std::get_if<Array>(&source_)) {
       PENSTOCK_ASSIGN(const Shape inner, array->dataset().inner_chunk_shape());
@@ -101,18 +102,24 @@ struct PartMemory {
 
 /// How the levels are made.
 struct Ladder {
+  /// The next box is read while one is encoded: with larger ones less of the image is left to be read meanwhile.
+  static constexpr std::uint64_t kBoxBytes = std::uint64_t{64} << 20;
   std::size_t unit_level = 0;    ///< levels up to this one are made box by box
   std::uint64_t held_bytes = 0;  ///< of that level, and what is made of it
   std::uint64_t unit = 0;        ///< elements of the image along a side of a box
+  std::uint64_t box_bytes = 0;
   std::uint64_t need_bytes = 0;  ///< of all, where boxes are as small as can be
 
-  /// The one with most in memory that fits; if none does, the one that needs least.
+  /// The one that holds least of those whose boxes are of kBoxBytes at most and fit; if none does, the one that needs
+  /// least.
   static Result<Ladder> make(const RasterPlan& plan, const BudgetPlan& allowed) {
     std::optional<Ladder> best;
     for (std::size_t k = 0; k < plan.levels.size(); ++k) {
       PENSTOCK_ASSIGN(const Ladder ladder, at(plan, k, allowed.threads));
-      if (!best || ladder.need_bytes < best->need_bytes) best = ladder;
-      if (ladder.need_bytes <= allowed.budget_bytes) break;
+      const bool fits = ladder.need_bytes <= allowed.budget_bytes;
+      if (!best || (fits && ladder.box_bytes <= kBoxBytes) ||
+          (best->need_bytes > allowed.budget_bytes && ladder.need_bytes < best->need_bytes))
+        best = ladder;
     }
     return *best;
   }
@@ -129,6 +136,7 @@ struct Ladder {
     };
     if (k + 1 < plan.levels.size()) ladder.held_bytes = saturating_mul(bytes(level[1], level[2]), 3) / 2;
     const std::uint64_t box = bytes(std::min(ladder.unit, image[1]), std::min(ladder.unit, image[2]));
+    ladder.box_bytes = box;
     const std::uint64_t tiles =
         saturating_mul(saturating_mul(bytes(plan.options.block, plan.options.block), 4), threads);
     const std::uint64_t work = saturating_add(saturating_mul(box, 3), tiles);  // two boxes, and what is made of one
@@ -162,14 +170,13 @@ class LevelWriter {
 
   /// All levels that are made of a box of the image.
   Status take(const Part& box) {
-    Part part = box;
-    PENSTOCK_TRY(encode(0, part));
+    std::vector<Part> parts = {box};
     for (std::size_t k = 1; k <= ladder_.unit_level; ++k) {
-      PENSTOCK_ASSIGN(part, coarser(part, parts_[k]));
-      PENSTOCK_TRY(encode(k, part));
+      PENSTOCK_ASSIGN(const Part part, coarser(parts.back(), parts_[k]));
+      parts.push_back(part);
     }
-    if (has_rest()) keep(part);
-    return {};
+    if (has_rest()) keep(parts.back());
+    return encode(0, parts);
   }
 
   /// The levels that are made of what was kept.
@@ -178,12 +185,13 @@ class LevelWriter {
     const Shape& shape = plan_.levels[ladder_.unit_level].shape;
     Part part{view_of(rest_.image.data(), shape[0], shape[1], shape[2], rule_.dtype.size_bytes),
               plan_.masks.empty() ? nullptr : bytes_of(rest_.mask), 0, 0};
-    PartMemory memory[2];
+    std::vector<PartMemory> memory(plan_.levels.size());
+    std::vector<Part> parts;
     for (std::size_t k = ladder_.unit_level + 1; k < plan_.levels.size(); ++k) {
-      PENSTOCK_ASSIGN(part, coarser(part, memory[k % 2]));
-      PENSTOCK_TRY(encode(k, part));
+      PENSTOCK_ASSIGN(part, coarser(part, memory[k]));
+      parts.push_back(part);
     }
-    return {};
+    return encode(ladder_.unit_level + 1, parts);
   }
 
  private:
@@ -238,13 +246,21 @@ class LevelWriter {
     for (std::uint64_t i = 0; i < count; ++i, at += from.column_stride) std::memcpy(to + i * item, at, item);
   }
 
-  /// All tiles that begin in the part.
-  Status encode(std::size_t level, const Part& part) {
+  /// All tiles that begin in the parts, which are of levels one after another from `first` on: all in one loop, so
+  /// that no thread waits for the end of a level.
+  Status encode(std::size_t first, const std::vector<Part>& parts) {
     const std::uint64_t block = plan_.options.block;
-    const std::uint64_t rows = div_up(part.image.height, block), columns = div_up(part.image.width, block);
-    return job_.for_each(rows * columns, true, [&](std::uint64_t i) -> Status {
-      PENSTOCK_TRY(encode_tile(level, part, i / columns * block, i % columns * block));
-      return part.mask != nullptr ? encode_mask(level, part, i / columns * block, i % columns * block) : Status();
+    std::vector<std::uint64_t> ends;  // of the tiles of each part
+    for (const Part& part : parts)
+      ends.push_back((ends.empty() ? 0 : ends.back()) +
+                     div_up(part.image.height, block) * div_up(part.image.width, block));
+    return job_.for_each(ends.empty() ? 0 : ends.back(), true, [&](std::uint64_t i) -> Status {
+      const auto k = static_cast<std::size_t>(std::ranges::upper_bound(ends, i) - ends.begin());
+      const Part& part = parts[k];
+      const std::uint64_t tile = i - (k == 0 ? 0 : ends[k - 1]), columns = div_up(part.image.width, block);
+      const std::uint64_t y = tile / columns * block, x = tile % columns * block;
+      PENSTOCK_TRY(encode_tile(first + k, part, y, x));
+      return part.mask != nullptr ? encode_mask(first + k, part, y, x) : Status();
     });
   }
   [[nodiscard]] std::uint64_t chunk_at(std::size_t level, const Part& part, std::uint64_t y, std::uint64_t x) const {
@@ -350,6 +366,7 @@ Result<TileWork> work_of(const Sources& sources, const RasterPlan& plan, const L
   work.source_shape = work.out_shape = image.shape;
   PENSTOCK_ASSIGN(work.source_chunks, sources.image.chunks());
   work.out_objects = {image.shape[0], ladder.unit, ladder.unit};
+  work.decodes = sources.image.is_stored();
   work.makes = false;
   work.needs = [](const Region& tile) { return tile; };
   const std::uint64_t item = image.dtype.size_bytes,
@@ -365,6 +382,8 @@ Result<TileWork> work_of(const Sources& sources, const RasterPlan& plan, const L
 }
 
 class CogWrite {
+  static constexpr std::uint64_t kWalkBytes = std::uint64_t{1} << 30;
+
  public:
   CogWrite(const Sources& sources, const RasterPlan& plan, RasterWriter& out, const Options& options)
       : sources_(sources), plan_(plan), out_(out), options_(options) {}
@@ -378,7 +397,9 @@ class CogWrite {
                    fmt::format("a memory budget of {} is too small: this COG needs {}",
                                format_bytes(allowed.budget_bytes), format_bytes(ladder.need_bytes)))
           .set_hint(fmt::format("Allow at least {} bytes, or write smaller tiles.", ladder.need_bytes));
-    inner.budget_bytes = allowed.budget_bytes - ladder.held_bytes;
+    // With more, boxes would be so large that there is nothing to encode for long while the first one is read.
+    inner.budget_bytes =
+        std::min(allowed.budget_bytes - ladder.held_bytes, std::max(ladder.need_bytes - ladder.held_bytes, kWalkBytes));
     PENSTOCK_ASSIGN(const TileWork work, work_of(sources_, plan_, ladder, allowed.threads));
     PENSTOCK_ASSIGN(const TilePlan walk, TilePlan::make(work, inner));
     PENSTOCK_ASSIGN(const std::uint64_t bytes, image_bytes());

@@ -44,6 +44,10 @@ struct ChunkFeed::Batch final : FetchSink {
     Load& load = loads[request];
     if (requests[request].range.kind == ByteRange::Kind::whole)
       PENSTOCK_TRY(check_encoded_size(*load.chunks().front().chain, bytes));
+    if (feed.plan_.way == ReadWay::host) {
+      const ByteSpan place = load.place();
+      if (!place.empty() && place.size() == bytes) return place;
+    }
     PENSTOCK_TRY(load.memory.resize_discard(bytes));
     return load.memory.span();
   }

@@ -37,6 +37,21 @@ ByteRange Load::range() const {
   return ByteRange::span(first.ref.offset_bytes, last.offset_bytes + last.size_bytes - first.ref.offset_bytes);
 }
 
+ByteSpan Load::place() const {
+  ChunkSliceArray slices;
+  std::byte* begin = nullptr;
+  std::uint64_t bytes = 0;
+  for (const ObjectChunks::Chunk& chunk : chunks()) {
+    if (!chunk.chain->is_uncompressed() || chunk.last_use - chunk.first_use != 1) return {};
+    const ChunkUse use = object->use(chunk, chunk.first_use, slices);
+    if (!use.takes_whole()) return {};
+    if (begin == nullptr) begin = use.out;
+    if (use.out != begin + bytes || chunk.ref.offset_bytes != chunks().front().ref.offset_bytes + bytes) return {};
+    bytes += chunk.chain->decoded_size();
+  }
+  return {begin, bytes};
+}
+
 Status Load::bring(Worker& worker, const CancelToken& cancel) {
   if (run.last - run.first == 1 || chunks().front().ref.state != ChunkRef::State::stored) return {};
   if (!fetched) {

@@ -23,6 +23,8 @@ struct Load {
   [[nodiscard]] const BoundRegion& region() const { return object->region(); }
   /// Begins with the first chunk's first byte.
   [[nodiscard]] ByteRange range() const;
+  /// Where its bytes are wanted as they are, one after the other, in memory of the host; empty: they are not.
+  [[nodiscard]] ByteSpan place() const;
   /// Reads what one request brings for several chunks, into worker.encoded.  Where that fails the chunks are read one
   /// by one: the error is then that of a chunk.
   Status bring(Worker& worker, const CancelToken& cancel);

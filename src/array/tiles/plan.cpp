@@ -58,12 +58,17 @@ void measure(TilePlan& plan, const TileWork& work) {
       saturating_add(saturating_mul(at_once, saturating_add(plan.in_bytes, plan.out_bytes)), plan.scratch_bytes);
 }
 
+/// Of all of the source.
+std::uint64_t bytes_once(const TileWork& work) {
+  std::uint64_t bytes = work.in_dtype.size_bytes;
+  for (const std::uint64_t extent : work.source_shape) bytes = saturating_mul(bytes, extent);
+  return bytes;
+}
+
 void count_bytes(TilePlan& plan, const TileWork& work) {
-  std::uint64_t once = work.in_dtype.size_bytes;
-  for (const std::uint64_t extent : work.source_shape) once = saturating_mul(once, extent);
   for (std::uint64_t i = 0; i < plan.tiles.size(); ++i)
     plan.read_bytes = saturating_add(plan.read_bytes, bytes_of(plan.box(work, i).fresh, work.in_dtype));
-  plan.twice_bytes = plan.read_bytes - std::min(plan.read_bytes, once);
+  plan.twice_bytes = plan.read_bytes - std::min(plan.read_bytes, bytes_once(work));
 }
 
 }  // namespace
@@ -115,6 +120,7 @@ TilePlan::Box TilePlan::box(const TileWork& work, std::uint64_t i) const {
 }
 
 Result<TilePlan> TilePlan::make(const TileWork& work, const Options& options) {
+  if (work.decodes) PENSTOCK_TRY(check_decoded(bytes_once(work)));
   PENSTOCK_ASSIGN(const BudgetPlan allowed, plan_budget(options, 0));
   const std::uint64_t io_bytes = saturating_mul(work.min_read_bytes, work.writes ? 2 : 1);
   const std::uint64_t most =

@@ -22,6 +22,7 @@ struct TileWork {
   Shape out_shape;                   ///< of the whole output
   Shape out_objects;                 ///< tiles are whole ones of these
   std::uint64_t min_read_bytes = 0;  ///< the least budget that reading works with (`min_read_bytes`)
+  bool decodes = true;               ///< the source is stored; false: it lies in memory
   bool writes = true;                ///< tiles are written
   bool makes = true;  ///< false: a tile is the box that was read (copies), or nothing is made of it (sums)
   /// Box of the source that a tile is made of.

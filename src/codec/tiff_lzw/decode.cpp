@@ -91,36 +91,26 @@ std::uint32_t width_after(std::uint32_t codes) {
   return next >= 2048 ? 12 : next >= 1024 ? 11 : next >= 512 ? 10 : 9;
 }
 
-/// The strings of the table: the first bytes of each at hand, the rest where it was made.
+/// A string of the table: its first bytes at hand, the rest where it was made.
+struct String {
+  std::uint64_t head = 0;   ///< the first bytes, in memory's order; 0 behind the last
+  std::uint32_t place = 0;  ///< in the output, counted from the last Clear, of strings made of others
+  std::uint32_t size = 0;   ///< 0: no string has this code
+};
+constexpr std::uint32_t kAtHand = 8;
+
+/// The string of `before`, which lies at `where`, and the byte `last`.
+String longer(const String& before, std::uint64_t where, std::uint64_t last) {
+  const std::uint64_t byte = before.size < kAtHand ? (last & 0xff) << (8 * before.size) : 0;
+  return {before.head | byte, static_cast<std::uint32_t>(where), before.size + 1};
+}
+
+/// The strings of all codes.  Those from the next code on are of the time before the last Clear.
 struct Strings {
-  static constexpr std::uint32_t kAtHand = 8;
-  std::array<std::uint64_t, kTable> head;   // the first bytes, in memory's order; 0 behind the last
-  std::array<std::uint32_t, kTable> place;  // in the output, counted from the last Clear, of strings made of others
-  std::array<std::uint16_t, kTable> size;   // 0: no string has this code
+  std::array<String, kTable> of;
 
   Strings() {
-    size.fill(0);
-    for (std::uint32_t c = 0; c < kClear; ++c) {
-      head[c] = c;
-      size[c] = 1;
-    }
-  }
-  /// Forgets the entries below `end`.
-  void clear(std::uint32_t end) { std::fill(size.begin() + kFirst, size.begin() + end, std::uint16_t{0}); }
-  /// Entry `code`: the string of `before`, which lies at `where`, and a byte that `finish` sets; until then its own
-  /// first one, as it is where the next code is this very entry.
-  void begin(std::uint32_t code, std::uint32_t before, std::uint64_t where) {
-    const std::uint32_t bytes = size[before];
-    const std::uint64_t string = head[before];
-    head[code] = string | (bytes < kAtHand ? (string & 0xff) << 8 * bytes : 0);
-    size[code] = static_cast<std::uint16_t>(bytes + 1);
-    place[code] = static_cast<std::uint32_t>(where);
-  }
-  void finish(std::uint32_t code, std::uint64_t string) {
-    const std::uint32_t at = size[code] - 1U;
-    if (at >= kAtHand) return;
-    const std::uint32_t shift = 8 * at;
-    head[code] = (head[code] & ~(std::uint64_t{0xff} << shift)) | (string & 0xff) << shift;
+    for (std::uint32_t c = 0; c < kClear; ++c) of[c] = {c, 0, 1};
   }
 };
 
@@ -140,36 +130,54 @@ class Decoder {
   }
 
  private:
-  /// Codes as long as their strings are at hand, and there is room in the output to write more than them.
+  /// Codes whose strings are finished, as long as there is room in the output to write more than them.
   void quickly() {
-    if (before_ == kNone) return;
+    if (before_ == kNone || next_ > kTable) return;
     // In registers: a byte that is written may be any member's, for all that the compiler knows.
     Codes<kVariant> codes = codes_;
     std::byte* to = out_.data() + made_;
     std::byte* const begin = out_.data() + cleared_;
-    const std::byte* const last = out_.data() + out_.size() - std::min<std::uint64_t>(out_.size(), kAtOnce * 8);
-    std::uint32_t next = next_, width = width_;
+    const std::byte* const end = out_.data() + out_.size();
+    const std::byte* const last = end - std::min<std::uint64_t>(out_.size(), kAtOnce * kAtHand);
+    std::uint32_t next = next_, width = width_, code = before_;
+    std::uint32_t grows = (1U << width) + kLate;  // the next code with which codes become longer
+    String before = strings_.of[before_];
+    std::uint64_t where = strings_.of[next_ - 1].place;
     bool goes_on = true;
     while (goes_on && next < kTable - kAtOnce && to < last && codes.hold(kAtOnce * 12)) {
       for (std::uint32_t i = 0; i < kAtOnce; ++i) {
-        const std::uint32_t code = codes.peek(width), size = strings_.size[code];
-        if (size - 1 >= Strings::kAtHand) {  // also those that are no strings
+        const std::uint32_t here = codes.peek(width);
+        const String string = strings_.of[here];
+        if (string.size == 0 || here + 1 >= next) {  // no string, or not finished
+          goes_on = false;
+          break;
+        }
+        if (string.size <= kAtHand) {
+          std::memcpy(to, &string.head, sizeof string.head);
+        } else if (static_cast<std::uint64_t>(end - to) >= string.size + kAtOnce * kAtHand) {
+          std::memcpy(to, begin + string.place, string.size);
+        } else {
           goes_on = false;
           break;
         }
         codes.drop(width);
-        const std::uint64_t head = strings_.head[code];
-        strings_.finish(next - 1, head);
-        std::memcpy(to, &head, sizeof head);
-        strings_.begin(next, code, static_cast<std::uint64_t>(to - begin));
-        to += size;
-        width = width_after<kVariant>(++next - kFirst);
+        strings_.of[next - 1] = longer(before, where, string.head);
+        where = static_cast<std::uint64_t>(to - begin);
+        to += string.size;
+        before = string;
+        code = here;
+        if (++next == grows) {
+          ++width;
+          grows = (1U << width) + kLate;
+        }
       }
     }
+    strings_.of[next - 1] = longer(before, where, before.head);
     codes_ = codes;
     made_ = static_cast<std::uint64_t>(to - out_.data());
     next_ = next;
     width_ = width;
+    before_ = code;
   }
 
   /// One code, whatever it is.
@@ -179,7 +187,6 @@ class Decoder {
       return corrupt(
           fmt::format("the LZW codes end at byte {}, with {} of {} bytes made", in_.size(), made_, out_.size()));
     if (code == kClear) {
-      strings_.clear(std::min(next_, kTable));
       begun_ = true;
       cleared_ = made_;
       before_ = kNone;
@@ -191,32 +198,35 @@ class Decoder {
     if (code == kEnd)
       return corrupt(fmt::format("the LZW end code stands at byte {}, with {} of {} bytes made", codes_.byte(), made_,
                                  out_.size()));
-    if (strings_.size[code] == 0)
-      return corrupt_at(fmt::format("LZW code {} is not in the table yet", code), codes_.byte());
-    const std::uint64_t head = strings_.head[code];
+    if (code >= next_) return corrupt_at(fmt::format("LZW code {} is not in the table yet", code), codes_.byte());
+    if (before_ != kNone && next_ <= kTable) {  // the entry before the next one ends with this string's first byte
+      String& begun = strings_.of[next_ - 1];
+      begun = longer(strings_.of[before_], begun.place, strings_.of[code].head);
+    }
     const std::uint64_t where = made_;
     write(code);
-    if (before_ != kNone && next_ <= kTable) strings_.finish(next_ - 1, head);
     before_ = code;
-    if (next_ < kTable) strings_.begin(next_, code, where - cleared_);
+    if (next_ < kTable) strings_.of[next_] = longer(strings_.of[code], where - cleared_, strings_.of[code].head);
     if (next_ <= kTable) width_ = width_after<kVariant>(++next_ - kFirst);
     return {};
   }
   /// The string of a code, as far as there is room.
   void write(std::uint32_t code) {
-    const std::uint64_t bytes = std::min<std::uint64_t>(strings_.size[code], out_.size() - made_);
+    const String& string = strings_.of[code];
+    const std::uint64_t bytes = std::min<std::uint64_t>(string.size, out_.size() - made_);
     std::byte* const to = out_.data() + made_;
-    std::memcpy(to, &strings_.head[code], std::min<std::uint64_t>(bytes, Strings::kAtHand));
-    if (bytes > Strings::kAtHand) {
+    std::memcpy(to, &string.head, std::min<std::uint64_t>(bytes, kAtHand));
+    if (bytes > kAtHand) {
       // Its last byte is perhaps the first of what was just written.
-      const std::byte* const from = out_.data() + cleared_ + strings_.place[code];
-      std::memcpy(to + Strings::kAtHand, from + Strings::kAtHand, bytes - 1 - Strings::kAtHand);
+      const std::byte* const from = out_.data() + cleared_ + string.place;
+      std::memcpy(to + kAtHand, from + kAtHand, bytes - 1 - kAtHand);
       to[bytes - 1] = from[bytes - 1];
     }
     made_ += bytes;
   }
 
   static constexpr std::uint32_t kNone = ~0U;
+  static constexpr std::uint32_t kLate = kVariant == LzwVariant::standard ? 0 : 1;
   static constexpr std::uint32_t kAtOnce = 4;  // codes that fit into what Codes holds
   Codes<kVariant> codes_;
   ByteView in_;

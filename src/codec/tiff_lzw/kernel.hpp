@@ -4,6 +4,7 @@
 // before any of them is.  Strings of the table lie next to each other in the output, in the order of their codes: entry
 // 258 + k is the string of code k after a Clear and one byte more.  So a string is a place and a length, and decoding
 // is copying from what was written before.  The work is bounded by the bits of the input and the bytes of the output.
+// Between two Clears nothing hangs on what was before, so that many teams share a tile.
 #pragma once
 #include <cstdint>
 
@@ -149,10 +150,18 @@ PENSTOCK_HD void lzw_copy(const Team& team, std::uint32_t codes, std::uint32_t e
   }
 }
 
-/// Decodes one strip or tile until `task.out_bytes` bytes are there; what follows is not looked at.
+/// Where decoding of a strip or tile begins and ends.
+struct LzwSpan {
+  std::uint32_t bit = 0;    ///< behind a Clear; of the input where `begun` is false
+  std::uint32_t made = 0;   ///< bytes of the output before it
+  std::uint32_t until = 0;  ///< bytes of the output after it
+  bool begun = false;       ///< there was a Clear
+};
+
+/// Decodes until `span.until` bytes are there; what follows is not looked at.
 template <class Team>
-PENSTOCK_HD ChunkStatus decode_lzw_chunk(const Team& team, const DecodeTask& task, LzwVariant variant,
-                                         LzwShared& shared) {
+PENSTOCK_HD ChunkStatus decode_lzw_span(const Team& team, const DecodeTask& task, LzwVariant variant, LzwSpan span,
+                                        LzwShared& shared) {
   static_assert(Team::lanes == kLzwBatch);
   ChunkStatus result;
   const auto finish = [&](DecodeStatus status, std::uint64_t position, std::uint32_t made) {
@@ -161,14 +170,14 @@ PENSTOCK_HD ChunkStatus decode_lzw_chunk(const Team& team, const DecodeTask& tas
     result.output_bytes = made;
     return result;
   };
-  if (task.in_bytes >= kLzwMaxIn || task.out_bytes >= kLzwMaxOut) return finish(DecodeStatus::too_large, 0, 0);
   const auto* const in = assume_global(reinterpret_cast<const std::uint8_t*>(task.in));
   auto* const out = assume_global(reinterpret_cast<std::uint8_t*>(task.out));
   const bool old_style = variant == LzwVariant::old_style;
   const std::uint32_t late = old_style ? 1 : 0;
-  const auto bits = static_cast<std::uint32_t>(task.in_bytes * 8), size = static_cast<std::uint32_t>(task.out_bytes);
-  std::uint32_t clear = 0, n = 0, made = 0;  // bit behind the last Clear, codes since it, bytes of output
-  bool begun = false;
+  const auto bits = static_cast<std::uint32_t>(task.in_bytes * 8), size = span.until;
+  std::uint32_t clear = span.bit, n = 0,
+                made = span.made;  // bit behind the last Clear, codes since it, bytes of output
+  bool begun = span.begun;
   PENSTOCK_NO_UNROLL
   while (made < size) {  // takes 9 bits or more each time, or ends
     auto code = team.map([&](std::uint32_t lane) {
@@ -210,6 +219,159 @@ PENSTOCK_HD ChunkStatus decode_lzw_chunk(const Team& team, const DecodeTask& tas
     begun = true;
   }
   return finish(DecodeStatus::ok, task.in_bytes, made);
+}
+
+/// Whether a strip or tile is of a size that the decoder keeps in its numbers.
+PENSTOCK_HD bool lzw_fits(const DecodeTask& task) { return task.in_bytes < kLzwMaxIn && task.out_bytes < kLzwMaxOut; }
+
+/// Decodes one strip or tile until `task.out_bytes` bytes are there, one code after another.
+template <class Team>
+PENSTOCK_HD ChunkStatus decode_lzw_chunk(const Team& team, const DecodeTask& task, LzwVariant variant,
+                                         LzwShared& shared) {
+  if (!lzw_fits(task)) {
+    ChunkStatus result;
+    result.status = DecodeStatus::too_large;
+    return result;
+  }
+  return decode_lzw_span(team, task, variant, {0, 0, static_cast<std::uint32_t>(task.out_bytes), false}, shared);
+}
+
+// A tile by many teams.  Between two Clears a stream depends on nothing before them, so a team takes what lies between
+// two: a segment.  Three passes: find_lzw_segments (a team for each tile), measure_lzw_segment (a team for each
+// segment: where does the next one write?), decode_lzw_segment (again).  Streams that are not what libtiff's encoder
+// makes (more Clears than there is room for, or other places than the first pass guessed) are left to one team.
+
+/// Codes between two Clears of an encoder that fills its table, as libtiff's does.
+inline constexpr std::uint32_t kLzwFullSegment = 3836;
+/// A segment of a tile.
+struct LzwSegment {
+  std::uint32_t bit = 0;    ///< behind its Clear
+  std::uint32_t codes = 0;  ///< up to the next Clear; of the last segment, which is all the rest, 0
+  std::uint32_t bytes = 0;  ///< of output; known after the second pass, but for the last one
+};
+/// What was found of a tile.
+struct LzwTile {
+  std::uint32_t segments = 0;
+  std::uint32_t alone = 0;  ///< not 0: one team decodes all of it
+};
+/// Segments that are kept of each tile: each code makes a byte or more.
+PENSTOCK_HD std::uint32_t lzw_slots(std::uint64_t largest_bytes) {
+  return static_cast<std::uint32_t>((largest_bytes < kLzwMaxOut ? largest_bytes : kLzwMaxOut) / kLzwFullSegment + 2);
+}
+
+/// Codes from bit `begin` on, which is behind a Clear, up to the next Clear; ~0U: there is none.
+template <class Team>
+PENSTOCK_HD std::uint32_t lzw_codes_to_clear(const Team& team, const DecodeTask& task, std::uint32_t begin) {
+  const auto* const in = assume_global(reinterpret_cast<const std::uint8_t*>(task.in));
+  const std::uint64_t bits = task.in_bytes * 8;
+  const std::uint64_t guess = std::uint64_t{begin} + lzw_bits_before(kLzwFullSegment, 0);
+  if (guess + 12 <= bits && lzw_code(in, task.in_bytes, static_cast<std::uint32_t>(guess), 12, false) == kLzwClear)
+    return kLzwFullSegment;
+  PENSTOCK_NO_UNROLL
+  for (std::uint32_t n = 0;; n += Team::lanes) {  // takes 9 bits a lane or more each time, or ends
+    auto code = team.map([&](std::uint32_t lane) {
+      const std::uint32_t width = lzw_width(n + lane, 0);
+      const std::uint64_t at = std::uint64_t{begin} + lzw_bits_before(n + lane, 0);
+      return at + width <= bits ? lzw_code(in, task.in_bytes, static_cast<std::uint32_t>(at), width, false) : kLzwEnd;
+    });
+    const auto ends = team.map(
+        [&](std::uint32_t lane) { return Team::at(code, lane) == kLzwClear || Team::at(code, lane) == kLzwEnd; });
+    const std::uint32_t stop = team.first(ends);
+    if (stop < Team::lanes) return team.broadcast(code, stop) == kLzwClear ? n + stop : ~0U;
+  }
+}
+
+/// The first pass: `segments` has room for `slots`.
+template <class Team>
+PENSTOCK_HD void find_lzw_segments(const Team& team, const DecodeTask& task, std::uint32_t slots, LzwTile& tile,
+                                   LzwSegment* segments) {
+  const auto* const in = assume_global(reinterpret_cast<const std::uint8_t*>(task.in));
+  std::uint32_t count = 0, bit = 9;
+  bool alone = !lzw_fits(task) || task.in_bytes < 2 || lzw_code(in, task.in_bytes, 0, 9, false) != kLzwClear;
+  PENSTOCK_NO_UNROLL
+  while (!alone) {
+    const std::uint32_t codes = lzw_codes_to_clear(team, task, bit);
+    const bool last = codes == ~0U;
+    if (last || codes > 0) {  // Clears in a row are one
+      team.each_lane([&](std::uint32_t lane) {
+        if (lane == 0) segments[count] = {bit, last ? 0 : codes, 0};
+      });
+      ++count;
+    }
+    if (last) break;
+    bit += lzw_bits_before(codes, 0) + lzw_width(codes, 0);
+    alone = count == slots;
+  }
+  team.each_lane([&](std::uint32_t lane) {
+    if (lane == 0) tile = {count, alone ? 1U : 0U};
+  });
+}
+
+/// The second pass, of segment `slot`.
+template <class Team>
+PENSTOCK_HD void measure_lzw_segment(const Team& team, const DecodeTask& task, LzwTile& tile, LzwSegment* segments,
+                                     std::uint32_t slot, LzwShared& shared) {
+  if (slot + 1 >= tile.segments) return;  // the rest is as long as it is
+  const auto* const in = assume_global(reinterpret_cast<const std::uint8_t*>(task.in));
+  const LzwSegment segment = segments[slot];
+  std::uint32_t n = 0, made = 0;
+  PENSTOCK_NO_UNROLL
+  while (n < segment.codes && made < task.out_bytes) {
+    const std::uint32_t left = segment.codes - n, codes = left < Team::lanes ? left : Team::lanes;
+    auto code = team.map([&](std::uint32_t lane) {
+      const std::uint32_t at = segment.bit + lzw_bits_before(n + lane, 0);
+      return lane < codes ? lzw_code(in, task.in_bytes, at, lzw_width(n + lane, 0), false) : 0;
+    });
+    const auto wrong = team.map([&](std::uint32_t lane) {
+      const std::uint32_t c = Team::at(code, lane);
+      return c >= kLzwClear && (c < kLzwFirst || c - kLzwFirst >= n + lane);
+    });
+    if (team.first(wrong) < Team::lanes) {  // not a segment, or a stream that is no good: one team finds out
+      team.each_lane([&](std::uint32_t lane) {
+        if (lane == 0) atomic_add(&tile.alone, 1U);
+      });
+      return;
+    }
+    made = lzw_lengths(team, code, n, codes, made, shared);
+    n += codes;
+  }
+  team.each_lane([&](std::uint32_t lane) {
+    if (lane == 0) segments[slot].bytes = made;
+  });
+}
+
+/// The third pass, of segment `slot`.  One of the teams of a tile gives its result.
+template <class Team>
+PENSTOCK_HD void decode_lzw_segment(const Team& team, const DecodeTask& task, const LzwTile& tile,
+                                    const LzwSegment* segments, std::uint32_t slot, LzwShared& shared,
+                                    ChunkStatus& result) {
+  const auto tell = [&](const ChunkStatus& status) {
+    team.each_lane([&](std::uint32_t lane) {
+      if (lane == 0) result = status;
+    });
+  };
+  if (tile.alone != 0) {
+    if (slot == 0) tell(decode_lzw_chunk(team, task, LzwVariant::standard, shared));
+    return;
+  }
+  if (slot >= tile.segments) return;
+  std::uint64_t start = 0;
+  PENSTOCK_NO_UNROLL
+  for (std::uint32_t first = 0; first < slot; first += Team::lanes) {
+    auto sums = team.inclusive_sum(team.map([&](std::uint32_t lane) {
+      return first + lane < slot ? std::uint64_t{segments[first + lane].bytes} : std::uint64_t{0};
+    }));
+    start += team.broadcast(sums, Team::lanes - 1);
+  }
+  const bool last = slot + 1 == tile.segments;
+  const std::uint64_t end = last ? task.out_bytes : start + segments[slot].bytes;
+  LzwSpan span;
+  span.bit = segments[slot].bit;
+  span.until = static_cast<std::uint32_t>(end < task.out_bytes ? end : task.out_bytes);
+  span.made = start < span.until ? static_cast<std::uint32_t>(start) : span.until;
+  span.begun = true;
+  const ChunkStatus status = decode_lzw_span(team, task, LzwVariant::standard, span, shared);
+  if (last) tell(status);
 }
 
 }  // namespace penstock::tiff

@@ -6,7 +6,6 @@
 
 #include "codec/device_decoder.hpp"
 #include "codec/device_encoder.hpp"
-#include "codec/stream.hpp"
 #include "codec/support.hpp"
 #include "codec/zstd/zstd.hpp"
 
@@ -70,7 +69,8 @@ class ZstdCodec final : public BytesToBytes {
   explicit ZstdCodec(ZstdParameters parameters) : parameters_(parameters) {}
 
   [[nodiscard]] CodecSpec spec() const override {
-    return {"zstd", fmt::format(R"({{"level":{},"checksum":{}}})", parameters_.level, parameters_.checksum)};
+    return {parameters_.end == StreamEnd::full_output ? "tiff.zstd" : "zstd",
+            fmt::format(R"({{"level":{},"checksum":{}}})", parameters_.level, parameters_.checksum)};
   }
   [[nodiscard]] std::unique_ptr<DeviceDecoder> device_decoder() const override { return make_zstd_device_decoder(); }
   [[nodiscard]] std::unique_ptr<DeviceEncoder> device_encoder() const override {
@@ -81,13 +81,13 @@ class ZstdCodec final : public BytesToBytes {
   [[nodiscard]] std::unique_ptr<BytesToBytes> quicker() const override {
     const bool two_tables = parameters_.level == 0 || parameters_.level == 3 || parameters_.level == 4;
     if (!two_tables || parameters_.search == ZstdParameters::Search::fast) return nullptr;
-    return make_zstd({parameters_.level, parameters_.checksum, ZstdParameters::Search::fast});
+    return make_zstd({parameters_.level, parameters_.checksum, ZstdParameters::Search::fast, parameters_.end});
   }
   [[nodiscard]] std::optional<std::uint64_t> encoded_size(std::uint64_t /*decoded*/) const override {
     return std::nullopt;
   }
   [[nodiscard]] std::uint64_t max_encoded_size(std::uint64_t decoded) const override {
-    return decoded + decoded / 128 + 1024;
+    return parameters_.end == StreamEnd::full_output ? 2 * decoded + 65536 : decoded + decoded / 128 + 1024;
   }
 
   [[nodiscard]] Status encode(ByteView in, Bytes& out) const override {
@@ -108,20 +108,20 @@ class ZstdCodec final : public BytesToBytes {
     if (in.empty()) return corrupt("no data");
     DecodeContextPtr* slot = nullptr;
     PENSTOCK_ASSIGN(ZSTD_DCtx* const context, thread_decoder(slot));
-    const Status status = decode_with(context, in, out);
+    const Status status = decode_with(context, in, out, parameters_.end);
     if (ZSTD_sizeof_DCtx(context) > kKeepBytes) slot->reset();
     return status;
   }
 
  private:
-  static Status decode_with(ZSTD_DCtx* context, ByteView in, Sink& out) {
+  static Status decode_with(ZSTD_DCtx* context, ByteView in, Sink& out, StreamEnd end) {
     if (out.expected()) {  // all frames in one call, straight into the place where the bytes belong
       PENSTOCK_ASSIGN(const ByteSpan to, out.reserve_up_to(*out.expected()));
       const std::size_t made = ZSTD_decompressDCtx(context, to.data(), to.size(), in.data(), in.size());
       if (!ZSTD_isError(made)) return out.finish(made);
     }
     FrameStream frames(context);
-    return decode_stream(frames, in, out);
+    return decode_stream(frames, in, out, end);
   }
 
   ZstdParameters parameters_;

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "codec/entry.hpp"
+#include "codec/stream.hpp"
 
 namespace penstock {
 extern const CodecEntry kZstdCodec;
@@ -13,6 +14,7 @@ struct ZstdParameters {
   bool checksum = false;
   /// Encoding: how libzstd searches for matches, with tables of the level's size.
   enum class Search : std::uint8_t { of_the_level, fast } search = Search::of_the_level;
+  StreamEnd end = StreamEnd::of_input;  ///< full_output: the codec of TIFF files
 };
 /// The codec on libzstd.
 std::unique_ptr<BytesToBytes> make_zstd(ZstdParameters parameters);

@@ -80,6 +80,10 @@ class CpuBackend final : public Backend {
   Status wait_event(int, void*, void*) override { return {}; }
   Status synchronize_event(void*) override { return {}; }
   Result<bool> event_done(void*) override { return true; }
+  Status call_host(int, void*, void (*call)(void*), void* argument) override {
+    call(argument);
+    return {};
+  }
 
   Result<std::shared_ptr<Memory>> create_memory(int, std::uint64_t cap_bytes) override {
     return std::shared_ptr<Memory>(std::make_shared<CpuMemory>(cap_bytes));

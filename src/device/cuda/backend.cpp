@@ -136,6 +136,11 @@ class CudaBackend final : public Backend {
     PENSTOCK_TRY(cuda_status(error, "cudaEventQuery"));
     return true;
   }
+  Status call_host(int index, void* stream, void (*call)(void*), void* argument) override {
+    const DeviceGuard guard(index);
+    PENSTOCK_TRY(guard.status());
+    return cuda_status(cudaLaunchHostFunc(native(stream), call, argument), "cudaLaunchHostFunc");
+  }
 
   Result<std::shared_ptr<Memory>> create_memory(int index, std::uint64_t cap_bytes) override {
     return create_cuda_memory(index, cap_bytes);

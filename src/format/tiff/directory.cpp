@@ -48,6 +48,8 @@ struct Layout {
   std::uint64_t count_bytes, field_bytes, inline_bytes;
 };
 constexpr Layout kClassic{2, 12, 4}, kBig{8, 20, 8};
+/// In all directories together: directories may lie in each other, so that a small file has any number of fields.
+constexpr std::size_t kMaxFields = std::size_t{1} << 18;
 
 Result<Field> field_at(ByteView bytes, std::uint64_t at, std::uint64_t file_offset, const Directory& directory,
                        std::uint64_t file_bytes) {
@@ -134,12 +136,17 @@ Result<std::vector<Directory>> read_directories(ByteSource& file, std::size_t ma
                                      : number_at<std::uint32_t>(start, 4, header->order);
   std::vector<Directory> directories;
   std::set<std::uint64_t> seen;
+  std::size_t fields = 0;
   while (offset != 0 && directories.size() < max_count) {
     if (!seen.insert(offset).second)
       return invalid(fmt::format("IFD at byte {}", directories.back().offset_bytes),
                      fmt::format("the next IFD is the one at byte {} again", offset));
     PENSTOCK_ASSIGN(Directory directory, directory_at(file, *header, offset));
     offset = directory.next;
+    fields += directory.fields.size();
+    if (fields > kMaxFields)
+      return invalid(fmt::format("IFD at byte {}", directory.offset_bytes),
+                     fmt::format("more than {} fields in all IFDs", kMaxFields));
     directories.push_back(std::move(directory));
   }
   if (directories.empty()) return invalid("header", "there is no IFD");

@@ -33,10 +33,10 @@ constexpr std::uint64_t kLzw = 5, kJpeg = 7;
 constexpr Compression kCompressions[] = {
     {1, "none", "", true, false},
     {5, "LZW", "tiff.lzw", true, true},
-    {8, "deflate", "numcodecs.zlib", true, true},
-    {32946, "deflate", "numcodecs.zlib", true, true},
+    {8, "deflate", "tiff.deflate", true, true},
+    {32946, "deflate", "tiff.deflate", true, true},
     {32773, "PackBits", "tiff.packbits", true, false},
-    {50000, "zstd", "zstd", true, true},
+    {50000, "zstd", "tiff.zstd", true, true},
     {7, "JPEG", "", true, false},
     {2, "CCITT RLE", "", false, false},
     {3, "CCITT group 3", "", false, false},
@@ -284,7 +284,7 @@ void tell_others(const Images& images, Json& out) {
   }
   if (!overviews.empty()) out["overviews"] = std::move(overviews);
   if (masks > 0) out["masks"] = masks;
-  if (images.others > 0) out["other_images"] = images.others;
+  if (!images.others.empty()) out["other_images"] = images.others.size();
 }
 
 }  // namespace

@@ -42,6 +42,18 @@ class StoreSource final : public tiff::ByteSource {
   Bytes bytes_;
 };
 
+/// Overviews, masks and metadata in files of their own, as GDAL writes them.  What the store does not tell is not
+/// there.
+std::vector<std::string> sidecars_of(const Candidate& candidate) {
+  std::vector<std::string> found;
+  for (const std::string_view suffix : {".ovr", ".msk", ".aux.xml"}) {
+    const std::string key = std::string(candidate.path()) + std::string(suffix);
+    const FetchAnswer answer = probe(candidate.store(), key);
+    if (answer.status && !answer.absent) found.push_back(key);
+  }
+  return found;
+}
+
 }  // namespace
 
 Result<std::optional<NodeInfo>> open_tiff(Candidate& candidate) {
@@ -59,6 +71,7 @@ Result<std::optional<RasterFile>> open_tiff_raster(Candidate& candidate) {
   StoreSource source(candidate, *head);
   PENSTOCK_ASSIGN_IN(RasterFile raster, tiff::parse_raster(source, candidate.path()),
                      metadata::where(candidate.store(), candidate.path()));
+  raster.info.sidecars = sidecars_of(candidate);
   return std::optional(std::move(raster));
 }
 

@@ -1,4 +1,6 @@
 // Which image of a file is what: levels, masks, and all that is said about them.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "format/tiff/tiff.hpp"
@@ -27,20 +29,27 @@ Result<Summary> summary_of(ByteSource& file, const Directory& directory) {
   return summary;
 }
 
+std::string text_of(const Directory& directory, const Result<Summary>& summary) {
+  const std::string where = fmt::format("IFD at byte {}", directory.offset_bytes);
+  if (!summary) return fmt::format("{}: {}", where, summary.error().message());
+  return fmt::format("{}: {} x {} x {}{}", where, summary->bands, summary->height, summary->width,
+                     summary->is_mask() ? ", a mask" : "");
+}
+
 }  // namespace
 
 Result<Images> find_images(ByteSource& file, const std::vector<Directory>& directories) {
   PENSTOCK_ASSIGN(const Summary first, summary_of(file, directories.front()));
-  Images images{{{first.directory, nullptr, first.bands, first.height, first.width}}, 0};
+  Images images{{{first.directory, nullptr, first.bands, first.height, first.width}}, {}};
   std::vector<Summary> masks;
   for (std::size_t i = 1; i < directories.size(); ++i) {
     const Result<Summary> summary = summary_of(file, directories[i]);
     if (summary && summary->is_mask())
       masks.push_back(*summary);
-    else if (summary && summary->is_level_of(first))
+    else if (summary && summary->is_level_of(first) && images.levels.size() < kMaxLevels)
       images.levels.push_back({summary->directory, nullptr, summary->bands, summary->height, summary->width});
     else
-      ++images.others;
+      images.others.push_back(text_of(directories[i], summary));
   }
   std::stable_sort(images.levels.begin() + 1, images.levels.end(),
                    [](const LevelImages& a, const LevelImages& b) { return a.width > b.width; });
@@ -49,7 +58,7 @@ Result<Images> find_images(ByteSource& file, const std::vector<Directory>& direc
       return level.mask == nullptr && level.width == mask.width && level.height == mask.height;
     });
     if (of == images.levels.end())
-      ++images.others;
+      images.others.push_back(text_of(*mask.directory, mask));
     else
       of->mask = mask.directory;
   }

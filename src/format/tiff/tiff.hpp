@@ -14,6 +14,8 @@ namespace penstock::tiff {
 
 /// Of a file with more only the first ones are looked at.
 inline constexpr std::size_t kMaxImages = 4096;
+/// Each half as large as the one before, 32 would be enough; more images that could be levels count as others.
+inline constexpr std::size_t kMaxLevels = 64;
 
 /// The first image of the file at `key`: shape (band, y, x), one chunk a tile or strip, which lie where the tables of
 /// the file say; absent tiles are the value that was not measured, or 0.  Elements are as stored: no palette, scale or
@@ -41,7 +43,7 @@ struct LevelImages {
 /// What the directories are, by what they say; the levels finest first, the first of them the first image.
 struct Images {
   std::vector<LevelImages> levels;
-  std::uint64_t others = 0;  ///< neither level nor mask
+  std::vector<std::string> others;  ///< neither level nor mask: "IFD at byte 4711: 3 x 100 x 200"
 };
 Result<Images> find_images(ByteSource& file, const std::vector<Directory>& directories);
 

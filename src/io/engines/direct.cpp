@@ -97,7 +97,7 @@ Status write(OpenFile& file, const Offer& offer, std::uint64_t offset, ByteView 
 }  // namespace
 
 const Engine& direct_engine() {
-  static constexpr Engine engine{IoEngine::direct, "direct", 16, unasked, offer, read, write};
+  static constexpr Engine engine{IoEngine::direct, "direct", 16, kMaxStagedBytes, unasked, offer, read, write};
   return engine;
 }
 

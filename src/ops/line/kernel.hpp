@@ -147,19 +147,88 @@ PENSTOCK_HD void make_outputs(const LineJob<T, C>& job, const C* rows, C* out, s
   const bool least = job.operation == Operation::minimum;
   PENSTOCK_UNROLL
   for (std::uint32_t k = 0; k < kEach; ++k) sum[k] = window[k];
-  for (std::uint32_t t = 1; t < taps; ++t) {
+  for (std::uint32_t t = 1; t < taps; t += kEach) {
+    // In step u the row t + u + k stands in window[(1 + u + k) % kEach].
     PENSTOCK_UNROLL
-    for (std::uint32_t k = 0; k < kEach; ++k) {
-      const C v = rows[(t + k) * pitch];
-      sum[k] = least ? smaller(sum[k], v) : larger(sum[k], v);
+    for (std::uint32_t u = 0; u < kEach; ++u) {
+      if (t + u < taps) {
+        window[u] = rows[(t + u + kEach - 1) * pitch];
+        PENSTOCK_UNROLL
+        for (std::uint32_t k = 0; k < kEach; ++k) {
+          const C v = window[(1 + u + k) % kEach];
+          sum[k] = least ? smaller(sum[k], v) : larger(sum[k], v);
+        }
+      }
     }
   }
   PENSTOCK_UNROLL
   for (std::uint32_t k = 0; k < kEach; ++k) out[k * pitch] = sum[k];
 }
 
-/// Tile number `tile`; `shared`: shape.elements() of C.  Lines are neighbours in memory where inner > 1, rows where it
-/// is 1: the lanes follow each other along those.
+/// Loads of a lane that are under way at once.
+inline constexpr std::uint32_t kAhead = 4;
+
+/// Extended rows [first, first + rows) of some lines into shared memory.  Where a line's neighbours lie beside it in
+/// memory the lanes are lines, else (inner is 1) they follow each other along the rows.  What belongs to a line is
+/// found once: an index costs a device more than an element.
+template <class Team, class T, class C>
+PENSTOCK_HD void load_tile(const Team& team, const LineJob<T, C>& job, std::uint64_t first_line, std::uint32_t lines,
+                           std::uint64_t first, std::uint32_t rows, C* shared) {
+  constexpr std::uint32_t kWidth = TileShape::width, kPitch = TileShape::pitch, kStep = Team::lanes / kWidth;
+  const Shape3& array = job.shape;
+  const std::int32_t* const table = job.table + first;
+  const auto load_rows = [&](const T* base, std::uint32_t line, std::uint32_t row, std::uint32_t step) {
+    for (; row < rows; row += kAhead * step) {
+      C values[kAhead] = {};
+      PENSTOCK_UNROLL
+      for (std::uint32_t k = 0; k < kAhead; ++k) {
+        if (row + k * step >= rows) break;
+        const std::int32_t at = table[row + k * step];
+        values[k] = at < 0 ? job.constant : static_cast<C>(base[static_cast<std::uint64_t>(at) * array.inner]);
+      }
+      PENSTOCK_UNROLL
+      for (std::uint32_t k = 0; k < kAhead; ++k)
+        if (row + k * step < rows) shared[(row + k * step) * kPitch + line] = values[k];
+    }
+  };
+  team.each_lane([&](std::uint32_t lane) {
+    if (array.inner == 1) {
+      for (std::uint32_t line = lane / kWidth; line < lines; line += kStep)
+        load_rows(job.in + (first_line + line) * array.in, line, lane % kWidth, kWidth);
+      return;
+    }
+    const std::uint32_t line = lane % kWidth;
+    if (line >= lines) return;
+    const std::uint64_t at = first_line + line, outer = at / array.inner;
+    load_rows(job.in + outer * array.in * array.inner + (at - outer * array.inner), line, lane / kWidth, kStep);
+  });
+}
+
+/// The outputs [first, first + rows) of some lines from shared memory.
+template <class Team, class T, class C>
+PENSTOCK_HD void store_tile(const Team& team, const LineJob<T, C>& job, std::uint64_t first_line, std::uint32_t lines,
+                            std::uint64_t first, std::uint32_t rows, const C* made) {
+  constexpr std::uint32_t kWidth = TileShape::width, kPitch = TileShape::pitch, kStep = Team::lanes / kWidth;
+  const Shape3& array = job.shape;
+  team.each_lane([&](std::uint32_t lane) {
+    if (array.inner == 1) {
+      for (std::uint32_t line = lane / kWidth; line < lines; line += kStep) {
+        T* const out = job.out + (first_line + line) * array.out + first;
+        for (std::uint32_t row = lane % kWidth; row < rows; row += kWidth)
+          out[row] = truncated<T>(made[row * kPitch + line]);
+      }
+      return;
+    }
+    const std::uint32_t line = lane % kWidth;
+    if (line >= lines) return;
+    const std::uint64_t at = first_line + line, outer = at / array.inner;
+    T* const out = job.out + (outer * array.out + first) * array.inner + (at - outer * array.inner);
+    for (std::uint32_t row = lane / kWidth; row < rows; row += kStep)
+      out[row * array.inner] = truncated<T>(made[row * kPitch + line]);
+  });
+}
+
+/// Tile number `tile`; `shared`: shape.elements() of C; the team has whole warps.
 template <class Team, class T, class C>
 PENSTOCK_HD void line_tile(const Team& team, const LineJob<T, C>& job, const TileShape& shape, std::uint64_t tile,
                            C* shared) {
@@ -170,31 +239,14 @@ PENSTOCK_HD void line_tile(const Team& team, const LineJob<T, C>& job, const Til
   const std::uint64_t lines_left = array.outer * array.inner - first_line, rows_left = array.out - first_row;
   const std::uint32_t lines = lines_left < kWidth ? static_cast<std::uint32_t>(lines_left) : kWidth;
   const std::uint32_t rows = rows_left < shape.rows ? static_cast<std::uint32_t>(rows_left) : shape.rows;
-  const std::uint32_t in_rows = rows + job.taps - 1;
-  const bool along_rows = array.inner == 1;
   C* const made = shared + static_cast<std::size_t>(shape.in_rows()) * kPitch;
-  team.for_each(shape.in_rows() * kWidth, [&](std::uint32_t i) {
-    const std::uint32_t line = along_rows ? i / shape.in_rows() : i % kWidth;
-    const std::uint32_t row = along_rows ? i % shape.in_rows() : i / kWidth;
-    C value = C(0);
-    if (line < lines && row < in_rows) {
-      const std::uint64_t at = first_line + line;
-      value = job.load(at / array.inner, first_row + row, at % array.inner);
-    }
-    shared[row * kPitch + line] = value;
-  });
-  team.for_each(shape.rows / TileShape::each * kWidth, [&](std::uint32_t i) {
+  load_tile(team, job, first_line, lines, first_row, rows + job.taps - 1, shared);
+  // Of the last tile of a line more is made than there is, of what lies in shared memory; it is not stored.
+  team.for_each((rows + TileShape::each - 1) / TileShape::each * kWidth, [&](std::uint32_t i) {
     const std::uint32_t line = i % kWidth, row = i / kWidth * TileShape::each;
-    make_outputs(job, shared + row * kPitch + line, made + row * kPitch + line, kPitch);
+    if (line < lines) make_outputs(job, shared + row * kPitch + line, made + row * kPitch + line, kPitch);
   });
-  team.for_each(rows * kWidth, [&](std::uint32_t i) {
-    const std::uint32_t line = along_rows ? i / rows : i % kWidth;
-    const std::uint32_t row = along_rows ? i % rows : i / kWidth;
-    if (line >= lines) return;
-    const std::uint64_t at = first_line + line;
-    job.out[(at / array.inner * array.out + first_row + row) * array.inner + at % array.inner] =
-        truncated<T>(made[row * kPitch + line]);
-  });
+  store_tile(team, job, first_line, lines, first_row, rows, made);
 }
 
 }  // namespace penstock::line

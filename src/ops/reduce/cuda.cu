@@ -12,18 +12,21 @@ Status add_on_cuda(const BoxPass& box, const Stream& stream) {
   return status;
 }
 
-Status clear_on_cuda(const BoxPass& box, const Stream& stream) {
-  Status status;
-  with_pass(box.pass, box.dtype, [&]<class Op>(TypeTag<Op>) {
-    const ClearJob<Op> job{static_cast<typename Op::Held*>(box.held)};
-    static_cast<void>(status = launch_cuda(stream, box.targets * box.parts, job));
-  });
-  return status;
+Status fill_on_cuda(void* to, std::uint64_t bits, std::uint64_t item, std::uint64_t count, const Stream& stream) {
+  const auto as = [&]<class Word>(Word value) {
+    return launch_cuda(stream, count, FillJob<Word>{static_cast<Word*>(to), value});
+  };
+  switch (item) {
+    case 1: return as(static_cast<std::uint8_t>(bits));
+    case 2: return as(static_cast<std::uint16_t>(bits));
+    case 4: return as(static_cast<std::uint32_t>(bits));
+    default: return as(bits);
+  }
 }
 
-Status finish_on_cuda(const BoxPass& box, const Finish& how, const Stream& stream) {
+Status finish_on_cuda(const Finish& how, std::uint64_t count, const Stream& stream) {
   Status status;
-  with_finish(box, how, [&](const auto& job) { static_cast<void>(status = launch_cuda(stream, box.targets, job)); });
+  with_finish(how, [&](const auto& job) { static_cast<void>(status = launch_cuda(stream, count, job)); });
   return status;
 }
 

@@ -14,41 +14,41 @@
 
 namespace penstock::reduce {
 
-/// What goes on in one pass.
+/// What goes on in one pass.  `In`: an element; `Held`: what it is accumulated in.
 template <class T>
 struct Sum {
   using In = T;
-  using Held = std::conditional_t<
-      std::is_floating_point_v<T>, double,
-      std::conditional_t<std::is_unsigned_v<T> && !std::is_same_v<T, bool>, std::uint64_t, std::int64_t>>;
+  // Whole numbers wrap where they do not fit, as in NumPy.
+  using Held = std::conditional_t<std::is_floating_point_v<T>, double,
+                                  std::conditional_t<std::is_unsigned_v<T>, std::uint64_t, std::int64_t>>;
   PENSTOCK_HD static Held nothing() { return Held(0); }
-  // Unsigned: a sum that does not fit wraps, as in NumPy.
-  PENSTOCK_HD static void add(Held& held, T value, double) { join(held, static_cast<Held>(value)); }
-  PENSTOCK_HD static void join(Held& held, Held other) {
+  PENSTOCK_HD static Held with(Held held, T value, double) {
     if constexpr (std::is_integral_v<Held>)
-      held = static_cast<Held>(static_cast<std::uint64_t>(held) + static_cast<std::uint64_t>(other));
+      return static_cast<Held>(static_cast<std::uint64_t>(held) + static_cast<std::uint64_t>(static_cast<Held>(value)));
     else
-      held += other;
+      return held + static_cast<Held>(value);
   }
 };
-/// In double, for means.
+/// In double, for means of whole numbers whose sums may not fit.
 template <class T>
 struct Total {
   using In = T;
   using Held = double;
   PENSTOCK_HD static double nothing() { return 0; }
-  PENSTOCK_HD static void add(double& held, T value, double) { held += static_cast<double>(value); }
-  PENSTOCK_HD static void join(double& held, double other) { held += other; }
+  PENSTOCK_HD static double with(double held, T value, double) { return held + static_cast<double>(value); }
 };
 /// Of the distances from the mean.
 template <class T>
-struct Squares : Total<T> {
-  PENSTOCK_HD static void add(double& held, T value, double mean) {
+struct Squares {
+  using In = T;
+  using Held = double;
+  PENSTOCK_HD static double nothing() { return 0; }
+  PENSTOCK_HD static double with(double held, T value, double mean) {
     const double distance = static_cast<double>(value) - mean;
-    held += distance * distance;
+    return held + distance * distance;
   }
 };
-/// NaN wins, as in NumPy.
+/// NaN wins, as in NumPy.  Without a branch, so that loops of it vectorise.
 template <class T>
 struct Least {
   using In = T;
@@ -59,8 +59,7 @@ struct Least {
     else
       return kMost<T>;
   }
-  PENSTOCK_HD static void add(T& held, T value, double) { join(held, value); }
-  PENSTOCK_HD static void join(T& held, T other) { held = other != other || other < held ? other : held; }
+  PENSTOCK_HD static T with(T held, T value, double) { return (value != value) | (value < held) ? value : held; }
 };
 template <class T>
 struct Most {
@@ -72,8 +71,7 @@ struct Most {
     else
       return kLeast<T>;
   }
-  PENSTOCK_HD static void add(T& held, T value, double) { join(held, value); }
-  PENSTOCK_HD static void join(T& held, T other) { held = other != other || other > held ? other : held; }
+  PENSTOCK_HD static T with(T held, T value, double) { return (value != value) | (value > held) ? value : held; }
 };
 
 /// A packed box: dimensions that stay and dimensions that are reduced, outermost first, neighbours put together.
@@ -98,6 +96,7 @@ struct BoxShape {
     }
   }
   PENSTOCK_HD std::uint64_t offset(std::uint64_t k) const {
+    if (reduced <= 1) return reduced == 0 ? 0 : k * reduced_stride[0];
     std::uint64_t at = 0;
     for (std::uint32_t d = reduced; d-- > 0;) {
       at += k % reduced_extent[d] * reduced_stride[d];
@@ -135,33 +134,52 @@ struct ReduceJob {
     shape.locate(into.parts_together ? lane / into.parts : lane % shape.outputs, from, target);
     const double mean = means == nullptr ? 0 : means[target];
     auto& held = into.held[into.index(target, part)];
-    auto value = held;
-    for (std::uint64_t k = part; k < shape.count; k += into.parts) Op::add(value, in[from + shape.offset(k)], mean);
-    held = value;
+    held = shape.reduced <= 1 ? along_one(from, part, held, mean) : along_many(from, part, held, mean);
+  }
+
+ private:
+  using Held = typename Op::Held;
+  /// Several elements under way at once.
+  PENSTOCK_HD Held along_one(std::uint64_t from, std::uint64_t part, Held held, double mean) const {
+    constexpr std::uint64_t kAhead = 8;
+    const std::uint64_t step = shape.offset(1) * into.parts, parts = into.parts;
+    const typename Op::In* at = in + from + shape.offset(part);
+    std::uint64_t k = part;
+    for (; k + (kAhead - 1) * parts < shape.count; k += kAhead * parts, at += kAhead * step) {
+      typename Op::In values[kAhead];
+      PENSTOCK_UNROLL
+      for (std::uint64_t i = 0; i < kAhead; ++i) values[i] = at[i * step];
+      PENSTOCK_UNROLL
+      for (std::uint64_t i = 0; i < kAhead; ++i) held = Op::with(held, values[i], mean);
+    }
+    for (; k < shape.count; k += parts, at += step) held = Op::with(held, *at, mean);
+    return held;
+  }
+  PENSTOCK_HD Held along_many(std::uint64_t from, std::uint64_t part, Held held, double mean) const {
+    for (std::uint64_t k = part; k < shape.count; k += into.parts)
+      held = Op::with(held, in[from + shape.offset(k)], mean);
+    return held;
   }
 };
 
-template <class Op>
-struct ClearJob {
-  typename Op::Held* held;
-  PENSTOCK_HD void operator()(std::uint64_t i) const { held[i] = Op::nothing(); }
+/// Accumulators begin as nothing, whose bits are `value`.
+template <class Word>
+struct FillJob {
+  Word* to;
+  Word value;
+  PENSTOCK_HD void operator()(std::uint64_t i) const { to[i] = value; }
 };
 
-/// Joins the parts; what comes out is divided, and its root taken, where that is wanted.
-template <class Op, class Out>
+/// Sums become means, or their roots.
+template <class Held, class Out>
 struct FinishJob {
-  Accumulators<typename Op::Held> from;
+  const Held* from;
   Out* out;
-  double divide_by = 1;
-  bool root = false;
-  PENSTOCK_HD void operator()(std::uint64_t target) const {
-    auto held = Op::nothing();
-    for (std::uint32_t part = 0; part < from.parts; ++part) Op::join(held, from.held[from.index(target, part)]);
-    if constexpr (std::is_same_v<typename Op::Held, double>) {
-      held = held / divide_by;
-      if (root) held = sqrt(held);
-    }
-    out[target] = static_cast<Out>(held);
+  double divide_by;
+  bool root;
+  PENSTOCK_HD void operator()(std::uint64_t i) const {
+    const double made = static_cast<double>(from[i]) / divide_by;
+    out[i] = static_cast<Out>(root ? sqrt(made) : made);
   }
 };
 

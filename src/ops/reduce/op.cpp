@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "core/checked.hpp"
 #include "ops/reduce/reduce.hpp"
@@ -12,6 +13,8 @@ namespace {
 constexpr std::uint64_t kDeviceLanes = std::uint64_t{1} << 17, kHostLanes = 64;
 /// Elements that are worth an accumulator of their own.
 constexpr std::uint64_t kPartElements = 256, kHostPartElements = std::uint64_t{1} << 16;
+/// Accumulators that a lane of a device joins, one after another.
+constexpr std::uint32_t kJoined = 64;
 
 Pass pass_of(Reduction what) {
   switch (what) {
@@ -20,6 +23,32 @@ Pass pass_of(Reduction what) {
     case Reduction::maximum: return Pass::most;
     default: return Pass::total;
   }
+}
+
+bool is_extreme(Pass pass) { return pass == Pass::least || pass == Pass::most; }
+
+/// What a pass accumulates in (Op::Held of with_pass).
+DType held_type(Pass pass, const DType& dtype) {
+  if (is_extreme(pass)) return dtype;
+  const bool whole = dtype.kind != Kind::floating && pass != Pass::squares;
+  if (!whole || (pass == Pass::total && dtype.size_bytes == 8)) return DType::float64();
+  return DType::integer(8, dtype.kind == Kind::signed_int ? Kind::signed_int : Kind::unsigned_int);
+}
+
+/// All accumulators begin with nothing.
+Status clear(const BoxPass& all, const Workspace& work) {
+  Status status;
+  with_pass(all.pass, all.dtype, [&]<class Op>(TypeTag<Op>) {
+    const auto nothing = Op::nothing();
+    if (!work.on_device()) {
+      std::fill_n(static_cast<typename Op::Held*>(all.held), all.targets * all.parts, nothing);
+      return;
+    }
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &nothing, sizeof nothing);
+    status = fill_on_cuda(all.held, bits, sizeof nothing, all.targets * all.parts, work.stream);
+  });
+  return status;
 }
 
 bool has_variance(Reduction what) { return what == Reduction::variance || what == Reduction::standard_deviation; }
@@ -88,34 +117,26 @@ Reducer::Reducer(Reduction what, const ArrayInfo& input, const std::vector<bool>
 
 std::uint64_t Reducer::bytes() const {
   const std::uint64_t most = targets_ >= kDeviceLanes ? 1 : kDeviceLanes / std::max<std::uint64_t>(targets_, 1);
-  return saturating_mul(targets_, 8 * (std::min(most, std::max<std::uint64_t>(div_up(count_, kPartElements), 1)) +
-                                       (has_variance(what_) ? 1 : 0)));
+  const std::uint64_t parts = std::min(most, std::max<std::uint64_t>(div_up(count_, kPartElements), 1));
+  return saturating_mul(targets_, 8 * (parts + div_up(parts, kJoined) + (has_variance(what_) ? 1 : 0)));
 }
 
 Result<bool> Reducer::next_pass(const Workspace& work) {
   if (pass_ == (has_variance(what_) ? 2 : 1)) return false;
+  if (pass_ == 1) {
+    PENSTOCK_ASSIGN(means_, work.scratch(targets_ * sizeof(double)));
+    PENSTOCK_TRY(finish_into(means_.data(), true, work));
+  }
   now_ = pass_ == 0 ? pass_of(what_) : Pass::squares;
   const std::uint64_t lanes = work.on_device() ? kDeviceLanes : kHostLanes;
   const std::uint64_t each = work.on_device() ? kPartElements : kHostPartElements;
   parts_ = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(lanes / std::max<std::uint64_t>(targets_, 1), 1,
                                                                 std::max<std::uint64_t>(div_up(count_, each), 1)));
   if (!work.on_device()) parts_together_ = false;
-  if (pass_ == 1) {
-    PENSTOCK_ASSIGN(means_, work.scratch(targets_ * sizeof(double)));
-    PENSTOCK_TRY(finish_into(means_.data(), true, work));
-  }
-  if (pass_ == 0) {
-    PENSTOCK_ASSIGN(held_, work.scratch(targets_ * parts_ * 8));
-  }
-  const BoxPass all{now_, input_.dtype, {}, nullptr, held_.data(), targets_, parts_, parts_together_, nullptr};
+  PENSTOCK_ASSIGN(held_, work.scratch(targets_ * parts_ * 8));
   ++pass_;
-  if (work.on_device()) {
-    PENSTOCK_TRY(clear_on_cuda(all, work.stream));
-    return true;
-  }
-  with_pass(now_, input_.dtype, [&]<class Op>(TypeTag<Op>) {
-    std::fill_n(reinterpret_cast<typename Op::Held*>(held_.data()), targets_ * parts_, Op::nothing());
-  });
+  PENSTOCK_TRY(
+      clear({now_, input_.dtype, {}, nullptr, held_.data(), targets_, parts_, parts_together_, nullptr}, work));
   return true;
 }
 
@@ -167,15 +188,59 @@ Status Reducer::add(const Tile& box, const Workspace& work) {
   return work.on_device() ? add_on_cuda(pass, work.stream) : add_on_cpu(pass, *work.job);
 }
 
+/// One accumulator for each output, by the pass that adds up what the accumulators hold.
+Status Reducer::join_parts(const Workspace& work) {
+  while (parts_ > 1) {
+    const std::uint32_t parts = work.on_device() ? (parts_ + kJoined - 1) / kJoined : 1;
+    PENSTOCK_ASSIGN(Buffer joined, work.scratch(targets_ * parts * 8));
+    BoxShape shape;
+    shape.outputs = targets_, shape.count = parts_;
+    shape.kept = shape.reduced = 1;
+    shape.kept_extent[0] = targets_, shape.reduced_extent[0] = parts_;
+    shape.kept_stride[0] = parts_together_ ? parts_ : 1, shape.reduced_stride[0] = parts_together_ ? 1 : targets_;
+    shape.target_stride[0] = 1;
+    const BoxPass pass{is_extreme(now_) ? now_ : Pass::sum,
+                       held_type(now_, input_.dtype),
+                       shape,
+                       held_.data(),
+                       joined.data(),
+                       targets_,
+                       parts,
+                       parts_together_,
+                       nullptr};
+    PENSTOCK_TRY(clear(pass, work));
+    if (work.on_device()) {
+      PENSTOCK_TRY(add_on_cuda(pass, work.stream));
+    } else {
+      with_pass(pass.pass, pass.dtype, [&]<class Op>(TypeTag<Op>) {
+        const ReduceJob<Op> job{shape, static_cast<const typename Op::In*>(pass.in), accumulators<Op>(pass), nullptr};
+        for (std::uint64_t i = 0; i < job.lanes(); ++i) job(i);
+      });
+    }
+    held_ = std::move(joined);
+    parts_ = parts;
+  }
+  return {};
+}
+
 Status Reducer::finish(void* out, const Workspace& work) { return finish_into(out, false, work); }
 
-Status Reducer::finish_into(void* out, bool means, const Workspace& work) const {
-  const BoxPass all{now_, input_.dtype, {}, nullptr, held_.data(), targets_, parts_, parts_together_, nullptr};
-  const bool divides = means || (what_ != Reduction::sum && now_ != Pass::least && now_ != Pass::most);
-  const Finish how{out, means, divides ? static_cast<double>(count_) : 1,
+Status Reducer::finish_into(void* out, bool means, const Workspace& work) {
+  PENSTOCK_TRY(join_parts(work));
+  const DType held = held_type(now_, input_.dtype), result = means ? DType::float64() : output_.dtype;
+  const bool sums = what_ == Reduction::sum && !means;
+  if (is_extreme(now_) || (sums && held.kind != Kind::floating)) {  // they are held as what comes out
+    const Device device = work.stream.device();
+    return copy_async(out, device, held_.data(), device, targets_ * result.size_bytes, work.stream);
+  }
+  const Finish how{held_.data(),
+                   out,
+                   held,
+                   result,
+                   sums ? 1 : static_cast<double>(count_),
                    !means && what_ == Reduction::standard_deviation};
-  if (work.on_device()) return finish_on_cuda(all, how, work.stream);
-  with_finish(all, how, [&](const auto& job) {
+  if (work.on_device()) return finish_on_cuda(how, targets_, work.stream);
+  with_finish(how, [&](const auto& job) {
     for (std::uint64_t i = 0; i < targets_; ++i) job(i);
   });
   return {};

@@ -34,7 +34,8 @@ class Reducer {
 
  private:
   [[nodiscard]] BoxShape shape_of_box(const Region& box) const;
-  Status finish_into(void* out, bool means, const Workspace& work) const;
+  Status join_parts(const Workspace& work);
+  Status finish_into(void* out, bool means, const Workspace& work);
 
   Reduction what_;
   ArrayInfo input_, output_;
@@ -50,7 +51,7 @@ class Reducer {
 /// The axes go away.
 std::unique_ptr<Operator> make_reduction(const ArrayInfo& input, Reduction what, const std::vector<bool>& reduced);
 
-/// What one pass over a box does, by type: run(ReduceJob<Op>) etc. of the right Op.
+/// What one pass over a box does, by type.
 struct BoxPass {
   Pass pass;
   DType dtype;
@@ -64,27 +65,35 @@ struct BoxPass {
 };
 Status add_on_cpu(const BoxPass& box, Job& threads);
 Status add_on_cuda(const BoxPass& box, const Stream& stream);
-Status clear_on_cuda(const BoxPass& box, const Stream& stream);
+/// Sums, held as `held` is, as `out`: float32 or float64.
 struct Finish {
+  const void* from;
   void* out;
-  bool as_double;  ///< whatever the type of the result is
+  DType held, result;
   double divide_by;
   bool root;
 };
-Status finish_on_cuda(const BoxPass& box, const Finish& how, const Stream& stream);
+Status finish_on_cuda(const Finish& how, std::uint64_t count, const Stream& stream);
+/// `count` elements of `item` bytes, each the lowest bytes of `bits`.
+Status fill_on_cuda(void* to, std::uint64_t bits, std::uint64_t item, std::uint64_t count, const Stream& stream);
 
 template <class Op>
 Accumulators<typename Op::Held> accumulators(const BoxPass& box) {
   return {static_cast<typename Op::Held*>(box.held), box.targets, box.parts, box.parts_together};
 }
 
-/// Calls f.template operator()<Op>().
+/// Calls f(TypeTag<Op>()).  A bool is a number of one byte; sums that fit are exact, so they serve for means too.
 template <class F>
 void with_pass(Pass pass, const DType& dtype, const F& f) {
-  with_type(dtype, [&]<class T>(TypeTag<T>) {
+  with_type(dtype, [&]<class E>(TypeTag<E>) {
+    using T = std::conditional_t<std::is_same_v<E, bool>, std::uint8_t, E>;
     switch (pass) {
       case Pass::sum: return f(TypeTag<Sum<T>>());
-      case Pass::total: return f(TypeTag<Total<T>>());
+      case Pass::total:
+        if constexpr (std::is_integral_v<T> && sizeof(T) == 8)
+          return f(TypeTag<Total<T>>());
+        else
+          return f(TypeTag<Sum<T>>());
       case Pass::squares: return f(TypeTag<Squares<T>>());
       case Pass::least: return f(TypeTag<Least<T>>());
       case Pass::most: return f(TypeTag<Most<T>>());
@@ -92,18 +101,16 @@ void with_pass(Pass pass, const DType& dtype, const F& f) {
   });
 }
 
-/// Calls f(FinishJob) with the type of what comes out.
+/// Calls f(FinishJob) with the types of what was held and of what comes out.
 template <class F>
-void with_finish(const BoxPass& box, const Finish& how, const F& f) {
-  with_pass(box.pass, box.dtype, [&]<class Op>(TypeTag<Op>) {
-    using Held = typename Op::Held;
-    const auto as = [&]<class Out>(TypeTag<Out>) {
-      f(FinishJob<Op, Out>{accumulators<Op>(box), static_cast<Out*>(how.out), how.divide_by, how.root});
-    };
-    if constexpr (std::is_same_v<Held, double> && std::is_same_v<typename Op::In, float>)
-      if (!how.as_double) return as(TypeTag<float>());
-    as(TypeTag<Held>());
-  });
+void with_finish(const Finish& how, const F& f) {
+  const auto as = [&]<class Held, class Out>(TypeTag<Held>, TypeTag<Out>) {
+    f(FinishJob<Held, Out>{static_cast<const Held*>(how.from), static_cast<Out*>(how.out), how.divide_by, how.root});
+  };
+  if (how.held.kind == Kind::unsigned_int) return as(TypeTag<std::uint64_t>(), TypeTag<double>());
+  if (how.held.kind == Kind::signed_int) return as(TypeTag<std::int64_t>(), TypeTag<double>());
+  if (how.result.size_bytes == 4) return as(TypeTag<double>(), TypeTag<float>());
+  as(TypeTag<double>(), TypeTag<double>());
 }
 
 }  // namespace penstock::reduce

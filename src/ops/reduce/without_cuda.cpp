@@ -8,7 +8,7 @@ Error none() { return {ErrorCode::unsupported, "operators on CUDA: " + cuda_unav
 }  // namespace
 
 Status add_on_cuda(const BoxPass&, const Stream&) { return none(); }
-Status clear_on_cuda(const BoxPass&, const Stream&) { return none(); }
-Status finish_on_cuda(const BoxPass&, const Finish&, const Stream&) { return none(); }
+Status fill_on_cuda(void*, std::uint64_t, std::uint64_t, std::uint64_t, const Stream&) { return none(); }
+Status finish_on_cuda(const Finish&, std::uint64_t, const Stream&) { return none(); }
 
 }  // namespace penstock::reduce

@@ -33,31 +33,9 @@ enum class From : std::uint32_t {
   displacement,  ///< the output's indices plus coordinates[d][i]
 };
 
-/// T: elements; C: the type that values are weighted in.  Coordinates are double always: float32 does not tell
-/// neighbours of a long axis apart well enough.
-template <class T, class C>
-struct SampleJob {
-  const T* in = nullptr;  ///< a box of the array, which begins at `origin`
-  T* out = nullptr;
-  std::uint32_t dimensions = 0;              ///< of the input
-  std::uint32_t out_dimensions = 0;          ///< of the output; list: 1
-  std::uint64_t shape[kMaxDimensions] = {};  ///< of the whole input
-  std::int64_t origin[kMaxDimensions] = {};
-  std::uint64_t stride[kMaxDimensions] = {};  ///< elements of `in`
-  std::uint64_t out_extent[kMaxDimensions] = {};
-  std::int64_t out_origin[kMaxDimensions] = {};
-  std::uint64_t outputs = 0;
-  From from = From::matrix;
-  double matrix[kMaxDimensions * kMaxDimensions] = {};  ///< rows of the input's dimensions
-  double offset[kMaxDimensions] = {};
-  double last[kMaxDimensions] = {};  ///< coordinates up to so far beyond the last element are that element
-  const double* coordinates = nullptr;
-  std::int32_t order = 1;  ///< 2 and more: `in` are spline coefficients
-  Mode mode = Mode::constant;
-  C constant = C(0);
-};
-
-/// The coordinate inside of an axis that stands for `x`; false: there is none.
+/// T: elements; C: the type that values are weighted in (order 0, which weighs nothing: unsigned numbers of the
+/// elements' size, both).  Coordinates are double always: float32 does not tell neighbours of a long axis apart well
+/// enough. The coordinate inside of an axis that stands for `x`; false: there is none.
 PENSTOCK_HD bool inside(double& x, std::uint64_t extent, Mode mode, bool spline) {
   const auto n = static_cast<double>(extent);
   if (!(x == x) || x > 1e15 || x < -1e15) return false;  // NaN, and what no index can name
@@ -99,85 +77,99 @@ PENSTOCK_HD std::int64_t element_at(std::int64_t i, std::int64_t n, Mode mode) {
 }
 
 template <class T, class C>
-struct SampleElement {
-  SampleJob<T, C> job;
-
-  PENSTOCK_HD void operator()(std::uint64_t number) const {
-    double at[kMaxDimensions];
-    if (!find(number, at)) {
-      job.out[number] = nearest<T>(job.constant);
-      return;
-    }
-    std::int64_t first[kMaxDimensions];
-    C weight[kMaxDimensions];  // of the second element
-    for (std::uint32_t d = 0; d < job.dimensions; ++d) {
-      const double x = at[d];
-      const double below = job.order == 0 ? std::floor(x + 0.5) : std::floor(x);
-      first[d] = static_cast<std::int64_t>(below);
-      weight[d] = job.order == 0 ? C(0) : static_cast<C>(x - below);
-    }
-    job.out[number] = nearest<T>(blend(first, weight));
-  }
+struct SampleJob {
+  const T* in = nullptr;       ///< a box of the array, which begins at `origin`
+  std::uint64_t elements = 0;  ///< of it
+  T* out = nullptr;
+  std::uint32_t dimensions = 0;              ///< of the input
+  std::uint32_t out_dimensions = 0;          ///< of the output; list: 1
+  std::uint64_t shape[kMaxDimensions] = {};  ///< of the whole input
+  std::int64_t origin[kMaxDimensions] = {};
+  std::uint64_t stride[kMaxDimensions] = {};  ///< elements of `in`
+  std::uint64_t out_extent[kMaxDimensions] = {};
+  std::int64_t out_origin[kMaxDimensions] = {};
+  std::uint64_t outputs = 0;
+  From from = From::matrix;
+  double matrix[kMaxDimensions * kMaxDimensions] = {};  ///< rows of the input's dimensions
+  double offset[kMaxDimensions] = {};
+  double last[kMaxDimensions] = {};  ///< coordinates up to so far beyond the last element are that element
+  const double* coordinates = nullptr;
+  std::int32_t order = 1;  ///< 2 and more: `in` are spline coefficients
+  Mode mode = Mode::constant;
+  C constant = C(0);
 
   /// The coordinates of an output, inside of the array; false: there are none.
   PENSTOCK_HD bool find(std::uint64_t number, double* at) const {
-    coordinates(number, at);
+    coordinates_of(number, at);
     return fold(at);
   }
   /// Those inside of the array that stand for coordinates; false: there are none.
   PENSTOCK_HD bool fold(double* at) const {
-    for (std::uint32_t d = 0; d < job.dimensions; ++d) {
-      const auto end = static_cast<double>(job.shape[d]) - 1;
-      if (at[d] > end && at[d] <= end + job.last[d]) at[d] = end;
-      if (at[d] < 0 && at[d] >= -job.last[d]) at[d] = 0;
-      if (!inside(at[d], job.shape[d], job.mode, job.order > 1)) return false;
-    }
+    for (std::uint32_t d = 0; d < dimensions; ++d)
+      if (!fold_one(d, at[d])) return false;
     return true;
   }
+  PENSTOCK_HD bool fold_one(std::uint32_t d, double& x) const {
+    const auto end = static_cast<double>(shape[d]) - 1;
+    if (x > end && x <= end + last[d]) x = end;
+    if (x < 0 && x >= -last[d]) x = 0;
+    return inside(x, shape[d], mode, order > 1);
+  }
 
-  PENSTOCK_HD void coordinates(std::uint64_t number, double* at) const {
-    if (job.from == From::list) {
-      for (std::uint32_t d = 0; d < job.dimensions; ++d)
-        at[d] = job.offset[d] + job.coordinates[d * job.outputs + number];
+  PENSTOCK_HD void coordinates_of(std::uint64_t number, double* at) const {
+    if (from == From::list) {
+      for (std::uint32_t d = 0; d < dimensions; ++d) at[d] = offset[d] + coordinates[d * outputs + number];
       return;
     }
     double index[kMaxDimensions];
-    std::uint64_t rest = number;
-    for (std::uint32_t d = job.out_dimensions; d-- > 0;) {
-      index[d] = static_cast<double>(static_cast<std::int64_t>(rest % job.out_extent[d]) + job.out_origin[d]);
-      rest /= job.out_extent[d];
-    }
-    for (std::uint32_t d = 0; d < job.dimensions; ++d) {
-      if (job.from == From::displacement) {
-        at[d] = job.offset[d] + index[d] + job.coordinates[d * job.outputs + number];
+    indices_of(number, index);
+    for (std::uint32_t d = 0; d < dimensions; ++d) {
+      if (from == From::displacement) {
+        at[d] = offset[d] + index[d] + coordinates[d * outputs + number];
         continue;
       }
-      double x = job.offset[d];
-      for (std::uint32_t k = 0; k < job.out_dimensions; ++k) x += job.matrix[d * kMaxDimensions + k] * index[k];
+      double x = offset[d];
+      for (std::uint32_t k = 0; k < out_dimensions; ++k) x += matrix[d * kMaxDimensions + k] * index[k];
       at[d] = x;
     }
   }
 
  private:
-  /// The elements around, weighted; those of no weight are not read.
-  PENSTOCK_HD C blend(const std::int64_t* first, const C* weight) const {
-    C sum = 0;
-    for (std::uint32_t corner = 0; corner < (1u << job.dimensions); ++corner) {
-      C share = 1;
-      std::int64_t from = 0;
-      bool there = true;
-      for (std::uint32_t d = 0; d < job.dimensions; ++d) {
-        const bool second = (corner >> d & 1) != 0;
-        share *= second ? weight[d] : C(1) - weight[d];
-        const std::int64_t i =
-            element_at(first[d] + (second ? 1 : 0), static_cast<std::int64_t>(job.shape[d]), job.mode);
-        there = there && i >= 0;
-        from += (i - job.origin[d]) * static_cast<std::int64_t>(job.stride[d]);
+  PENSTOCK_HD void indices_of(std::uint64_t number, double* index) const {
+    if (outputs <= 0xffffffffu) {  // a division of 32 bits costs a device a fraction of one of 64
+      auto rest = static_cast<std::uint32_t>(number);
+      for (std::uint32_t d = out_dimensions; d-- > 0;) {
+        const auto extent = static_cast<std::uint32_t>(out_extent[d]);
+        const std::uint32_t above = d == 0 ? 0 : rest / extent;
+        index[d] = static_cast<double>(static_cast<std::int64_t>(rest - above * extent) + out_origin[d]);
+        rest = above;
       }
-      if (share == C(0)) continue;
-      sum += share * (there ? static_cast<C>(job.in[from]) : job.constant);
+      return;
     }
-    return sum;
+    for (std::uint32_t d = out_dimensions; d-- > 0; number /= out_extent[d])
+      index[d] = static_cast<double>(static_cast<std::int64_t>(number % out_extent[d]) + out_origin[d]);
+  }
+};
+
+/// Order 0: the nearest element.
+template <class T>
+struct NearestElement {
+  SampleJob<T, T> job;
+
+  PENSTOCK_HD void operator()(std::uint64_t number) const {
+    double at[kMaxDimensions];
+    job.out[number] = job.find(number, at) ? value(at) : job.constant;
+  }
+  /// At coordinates inside of the array.
+  PENSTOCK_HD T value(const double* at) const {
+    std::int64_t from = 0;
+    for (std::uint32_t d = 0; d < job.dimensions; ++d) {
+      const std::int64_t i = element_at(static_cast<std::int64_t>(std::floor(at[d] + 0.5)),
+                                        static_cast<std::int64_t>(job.shape[d]), job.mode);
+      if (i < 0) return job.constant;
+      from += (i - job.origin[d]) * static_cast<std::int64_t>(job.stride[d]);
+    }
+    return job.in[from];
   }
 };
 

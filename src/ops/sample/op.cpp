@@ -8,13 +8,10 @@
 #include "core/suggest.hpp"
 #include "exec/budget.hpp"
 #include "ops/compute.hpp"
-#include "ops/each.hpp"
 #include "ops/element/element.hpp"
 #include "ops/line/line.hpp"
 #include "ops/line/spline.hpp"
-#include "ops/sample/spline.hpp"
 #include "ops/sample/types.hpp"
-#include "ops/tuning.hpp"
 
 namespace penstock::sample {
 
@@ -36,11 +33,19 @@ Result<Mode> parse_mode(std::string_view name) {
       .set_hint(fmt::format("Modes are {}.", fmt::join(known, ", ")));
 }
 
+DType sampled_type(const DType& dtype, int order, std::size_t rank, bool in_double) {
+  if (order == 0) return dtype;
+  // The poles of high orders lie so near to the circle that float32 is not enough.
+  const Compute compute = compute_for(dtype, in_double || order > 3);
+  if (order == 1 && (rank == 2 || rank == 3) && compute == compute_for(dtype, false)) return dtype;
+  return compute == Compute::float64 ? DType::float64() : DType::float32();
+}
+
+Error unfit() { return {ErrorCode::unsupported, "no samples of such elements"}; }
+
 std::int64_t add_coefficients(Chain& chain, int order, std::string_view mode, double constant, bool in_double,
                               bool prefilter) {
-  // The poles of high orders lie so near to the circle that float32 is not enough.
-  const bool as_double = compute_for(chain.output().dtype, in_double || order > 3) == Compute::float64;
-  const DType computed = as_double ? DType::float64() : DType::float32();
+  const DType computed = sampled_type(chain.output().dtype, order, chain.output().shape.size(), in_double);
   if (chain.output().dtype != computed) chain.add(element::make_cast(chain.output(), computed, Rounding::truncate));
   if (!prefilter) return 0;
   // No spline goes on like these exactly: as in scipy the elements do, so far that it does not matter.
@@ -57,47 +62,11 @@ std::int64_t add_coefficients(Chain& chain, int order, std::string_view mode, do
 
 namespace {
 
-/// Outputs of an affine map row by row: along a row only the last term of the coordinates changes.
-template <class T, class C, class Element>
-Status run_rows(const SampleJob<T, C>& job, const Element& element, const Workspace& work) {
-  const std::uint32_t last = job.out_dimensions - 1;
-  const std::uint64_t width = job.out_extent[last], rows = job.outputs / width;
-  const std::uint64_t together = std::max<std::uint64_t>(tuning::kTaskElements / width, 1);
-  return work.job->for_each(div_up(rows, together), true, [&](std::uint64_t task) -> Status {
-    for (std::uint64_t row = task * together; row < std::min((task + 1) * together, rows); ++row) {
-      double start[kMaxDimensions], at[kMaxDimensions];
-      for (std::uint32_t d = 0; d < job.dimensions; ++d) start[d] = job.offset[d];
-      std::uint64_t rest = row;
-      double index[kMaxDimensions];
-      for (std::uint32_t k = last; k-- > 0; rest /= job.out_extent[k])
-        index[k] = static_cast<double>(static_cast<std::int64_t>(rest % job.out_extent[k]) + job.out_origin[k]);
-      for (std::uint32_t d = 0; d < job.dimensions; ++d)
-        for (std::uint32_t k = 0; k < last; ++k) start[d] += job.matrix[d * kMaxDimensions + k] * index[k];
-      T* const out = job.out + row * width;
-      for (std::uint64_t x = 0; x < width; ++x) {
-        const double k = static_cast<double>(static_cast<std::int64_t>(x) + job.out_origin[last]);
-        for (std::uint32_t d = 0; d < job.dimensions; ++d) at[d] = start[d] + job.matrix[d * kMaxDimensions + last] * k;
-        out[x] = nearest<T>(element.element.fold(at) ? element.value(at) : job.constant);
-      }
-    }
-    return {};
-  });
-}
-
-}  // namespace
-
 template <class T, class C>
 Status run_job(const SampleJob<T, C>& job, const Workspace& work) {
   if (work.on_device()) return run_on_cuda(job, work.stream);
-  if (job.order < 1) return run_each(*work.job, job.outputs, SampleElement<T, C>{job});
-  Status status = Error(ErrorCode::unsupported, "no spline of such elements");
-  with_spline(job, [&](const auto& element) {
-    status = job.from == From::matrix ? run_rows(job, element, work) : run_each(*work.job, job.outputs, element);
-  });
-  return status;
+  return is_grid(job) ? run_grid_on_cpu(job, *work.job, best_isa()) : run_on_cpu(job, *work.job, best_isa());
 }
-
-namespace {
 
 template <class T, class C>
 void describe_input(SampleJob<T, C>& job, const TensorView& in, const Region& box, const Shape& shape) {
@@ -110,6 +79,7 @@ void describe_input(SampleJob<T, C>& job, const TensorView& in, const Region& bo
     job.stride[d] = stride;
     stride *= box[d].count;
   }
+  job.elements = stride;
 }
 template <class T, class C>
 void describe_output(SampleJob<T, C>& job, const TensorView& out, const Region& box) {
@@ -126,13 +96,8 @@ void describe_output(SampleJob<T, C>& job, const TensorView& out, const Region& 
 class AffineOperator final : public Operator {
  public:
   AffineOperator(const ArrayInfo& input, const ArrayInfo& output, Affinity affinity, int order, Mode mode,
-                 double constant, bool in_double)
-      : Operator(input, output),
-        map_(std::move(affinity)),
-        order_(order),
-        mode_(mode),
-        constant_(constant),
-        in_double_(in_double) {}
+                 double constant)
+      : Operator(input, output), map_(std::move(affinity)), order_(order), mode_(mode), constant_(constant) {}
 
   [[nodiscard]] Region needs(const Region& box) const override {
     Region region;
@@ -152,7 +117,7 @@ class AffineOperator final : public Operator {
 
   Status run(const Tile& in, const Tile& out, const Workspace& work) const override {
     Status status;
-    with_types(input().dtype, in_double_, [&]<class T, class C>(TypeTag<T>, TypeTag<C>) {
+    with_types(input().dtype, order_, [&]<class T, class C>(TypeTag<T>, TypeTag<C>) {
       SampleJob<T, C> job;
       describe_input(job, in.view, in.box, input().shape);
       describe_output(job, out.view, out.box);
@@ -164,7 +129,7 @@ class AffineOperator final : public Operator {
       }
       job.order = order_;
       job.mode = mode_;
-      job.constant = truncated<C>(constant_);
+      job.constant = constant_of<C>(input().dtype, order_, constant_);
       status = run_job(job, work);
     });
     return status;
@@ -192,15 +157,14 @@ class AffineOperator final : public Operator {
   int order_;
   Mode mode_;
   double constant_;
-  bool in_double_;
 };
 
 }  // namespace
 
 std::unique_ptr<Operator> make_affine(const ArrayInfo& input, const Shape& out_shape, Affinity affinity, int order,
-                                      Mode mode, double constant, bool in_double) {
+                                      Mode mode, double constant) {
   return std::make_unique<AffineOperator>(input, ArrayInfo{input.dtype, out_shape}, std::move(affinity), order, mode,
-                                          constant, in_double);
+                                          constant);
 }
 
 }  // namespace penstock::sample
@@ -253,9 +217,14 @@ Status map_coordinates(const TensorView& input, const TensorView& coordinates, c
     const Tensor in = Tensor::share(nullptr, input), at = Tensor::share(nullptr, coordinates);
     std::int64_t margin = 0;
     Tensor packed;
+    Chain chain(ArrayInfo{input.dtype, input.shape});
     if (how.order > 1) {
-      Chain chain(ArrayInfo{input.dtype, input.shape});
       margin = add_coefficients(chain, how.order, how.mode, how.constant, how.in_double, how.prefilter);
+    } else if (const DType as = sampled_type(input.dtype, how.order, input.shape.size(), how.in_double);
+               as != input.dtype) {
+      chain.add(element::make_cast(chain.output(), as, Rounding::truncate));
+    }
+    if (!chain.empty()) {
       PENSTOCK_ASSIGN(packed, Tensor::empty(chain.output().dtype, chain.output().shape, input.stream, options.memory));
       PENSTOCK_TRY(apply_chain(chain, input, packed.view(), options));
     } else {
@@ -272,7 +241,7 @@ Status map_coordinates(const TensorView& input, const TensorView& coordinates, c
     Job job(options, "map_coordinates", count * output.dtype.size_bytes, allowed.threads);
     const Workspace work{&job, input.stream, memory};
     Status status;
-    with_types(sampled, how.in_double, [&]<class T, class C>(TypeTag<T>, TypeTag<C>) {
+    with_types(sampled, how.order, [&]<class T, class C>(TypeTag<T>, TypeTag<C>) {
       SampleJob<T, C> sampling;
       const Shape& shape = packed.view().shape;
       describe_input(sampling, packed.view(), whole(shape), shape);
@@ -282,7 +251,7 @@ Status map_coordinates(const TensorView& input, const TensorView& coordinates, c
       for (double& offset : sampling.offset) offset = static_cast<double>(margin);
       sampling.order = how.order;
       sampling.mode = mode;
-      sampling.constant = truncated<C>(how.constant);
+      sampling.constant = constant_of<C>(sampled, how.order, how.constant);
       status = job.run([&] { return run_job(sampling, work); });
     });
     if (!status) return status;

@@ -53,7 +53,9 @@ struct Common {
       // Into another type with fractions they are kept; whole numbers are rounded once.
       chain.add(element::make_cast(input, output, Rounding::truncate));
     }
-    chain.add(make_affine(chain.output(), shape, std::move(map), order, mode, constant, in_double));
+    const DType sampled = sampled_type(chain.output().dtype, order, chain.output().shape.size(), in_double);
+    if (sampled != chain.output().dtype) chain.add(element::make_cast(chain.output(), sampled, Rounding::truncate));
+    chain.add(make_affine(chain.output(), shape, std::move(map), order, mode, constant));
     if (output != chain.output().dtype) chain.add(element::make_cast(chain.output(), output, Rounding::nearest));
     return {};
   }

@@ -45,24 +45,27 @@ PENSTOCK_HD std::int64_t coefficient_at(std::int64_t i, std::int64_t n, Mode mod
   return mirrors ? period - i : period - 1 - i;
 }
 
-/// The coefficients around a coordinate, along one axis.
+/// The coefficients around a coordinate, along one axis; kOrder 0: of the order that is said at run time.
 template <class C, int kOrder>
 struct Taps {
-  static constexpr int kCount = kOrder + 1;
-  std::int64_t offset[kCount];  ///< in memory
-  C weight[kCount];
+  static constexpr int kMost = (kOrder == 0 ? kMaxOrder : kOrder) + 1;
+  std::int64_t offset[kMost];  ///< in memory
+  C weight[kMost];
   C beyond = C(0);  ///< weight of the constant
 
-  PENSTOCK_HD void find(double x, std::uint64_t extent, std::int64_t origin, std::uint64_t stride, Mode mode) {
+  PENSTOCK_HD void find(int order, double x, std::uint64_t extent, std::int64_t origin, std::uint64_t stride,
+                        Mode mode) {
+    if constexpr (kOrder > 0) order = kOrder;
     const auto n = static_cast<std::int64_t>(extent);
-    const auto below = static_cast<std::int64_t>(std::floor(kOrder % 2 == 1 ? x : x + 0.5));
-    const std::int64_t first = below - kOrder / 2;
+    const auto below = static_cast<std::int64_t>(std::floor(order % 2 == 1 ? x : x + 0.5));
+    const std::int64_t first = below - order / 2;
     const C rest = static_cast<C>(x - static_cast<double>(below));
     beyond = C(0);
-    const bool within = first >= 0 && first + kOrder < n;
+    const bool within = first >= 0 && first + order < n;
     PENSTOCK_UNROLL
-    for (int k = 0; k < kCount; ++k) {
-      weight[k] = b_spline<C>(kOrder, rest - static_cast<C>(k - kOrder / 2));
+    for (int k = 0; k < kMost; ++k) {
+      if (k > order) break;
+      weight[k] = b_spline<C>(order, rest - static_cast<C>(k - order / 2));
       std::int64_t at = first + k;
       if (!within) {
         at = coefficient_at(at, n, mode);
@@ -77,44 +80,42 @@ struct Taps {
   }
 };
 
-/// In kDimensions dimensions; 0: any number.
+/// In kDimensions dimensions, of order kOrder; 0: any.
 template <class T, class C, int kOrder, int kDimensions>
 struct SplineElement {
-  SampleElement<T, C> element;
+  SampleJob<T, C> job;
 
   PENSTOCK_HD void operator()(std::uint64_t number) const {
-    const SampleJob<T, C>& job = element.job;
     double at[kMaxDimensions];
-    job.out[number] = nearest<T>(element.find(number, at) ? value(at) : job.constant);
+    job.out[number] = nearest<T>(job.find(number, at) ? value(at) : job.constant);
   }
 
   /// At coordinates inside of the array.
   PENSTOCK_HD C value(const double* at) const {
-    const SampleJob<T, C>& job = element.job;
     constexpr int kHeld = kDimensions == 0 ? static_cast<int>(kMaxDimensions) : kDimensions;
     Taps<C, kOrder> taps[kHeld];
     const int dimensions = kDimensions == 0 ? static_cast<int>(job.dimensions) : kDimensions;
     C inside = C(1);  // weight of what is not the constant
     for (int d = 0; d < dimensions; ++d) {
-      taps[d].find(at[d], job.shape[d], job.origin[d], job.stride[d], job.mode);
+      taps[d].find(job.order, at[d], job.shape[d], job.origin[d], job.stride[d], job.mode);
       inside *= C(1) - taps[d].beyond;
     }
-    C sum = add_up(job, taps, dimensions);
+    C sum = add_up(taps, dimensions);
     if (inside != C(1)) sum += (C(1) - inside) * job.constant;
     return sum;
   }
 
  private:
+  [[nodiscard]] PENSTOCK_HD int order() const { return kOrder == 0 ? job.order : kOrder; }
+
   template <class Array>
-  PENSTOCK_HD static C add_up(const SampleJob<T, C>& job, const Array& taps, int dimensions) {
-    if constexpr (kDimensions == 1) {
-      return row(job.in, taps[0]);
-    } else if constexpr (kDimensions == 2) {
+  PENSTOCK_HD C add_up(const Array& taps, int dimensions) const {
+    if constexpr (kDimensions == 2) {
       return plane(job.in, taps[0], taps[1]);
     } else if constexpr (kDimensions == 3) {
       C sum = C(0);
       PENSTOCK_UNROLL
-      for (int k = 0; k <= kOrder; ++k) sum += taps[0].weight[k] * plane(job.in + taps[0].offset[k], taps[1], taps[2]);
+      for (int k = 0; k <= order(); ++k) sum += taps[0].weight[k] * plane(job.in + taps[0].offset[k], taps[1], taps[2]);
       return sum;
     } else {
       int index[kMaxDimensions] = {};
@@ -128,44 +129,42 @@ struct SplineElement {
         }
         sum += weight * row(job.in + from, taps[dimensions - 1]);
         int d = dimensions - 2;
-        for (; d >= 0 && ++index[d] > kOrder; --d) index[d] = 0;
+        for (; d >= 0 && ++index[d] > order(); --d) index[d] = 0;
         if (d < 0) return sum;
       }
     }
   }
-  PENSTOCK_HD static C row(const T* in, const Taps<C, kOrder>& taps) {
+  PENSTOCK_HD C row(const T* in, const Taps<C, kOrder>& taps) const {
     C sum = C(0);
     PENSTOCK_UNROLL
-    for (int k = 0; k <= kOrder; ++k) sum += taps.weight[k] * static_cast<C>(in[taps.offset[k]]);
+    for (int k = 0; k <= order(); ++k) sum += taps.weight[k] * static_cast<C>(in[taps.offset[k]]);
     return sum;
   }
-  PENSTOCK_HD static C plane(const T* in, const Taps<C, kOrder>& rows, const Taps<C, kOrder>& columns) {
+  PENSTOCK_HD C plane(const T* in, const Taps<C, kOrder>& rows, const Taps<C, kOrder>& columns) const {
     C sum = C(0);
     PENSTOCK_UNROLL
-    for (int k = 0; k <= kOrder; ++k) sum += rows.weight[k] * row(in + rows.offset[k], columns);
+    for (int k = 0; k <= order(); ++k) sum += rows.weight[k] * row(in + rows.offset[k], columns);
     return sum;
   }
 };
 
-/// Calls f(SplineElement) for the order and the dimensions of a job; coefficients are of the type that is computed in.
+/// Calls f with what makes one output of a job.  There are few kinds: each costs the library as much as all types of
+/// an order cost together.  Orders 1 and 3 in the plane and in space have one of their own; of the others' elements
+/// T is C (sampled_type).  False: they are not.
 template <class T, class C, class F>
-void with_spline(const SampleJob<T, C>& job, const F& f) {
-  const auto of_order = [&]<int kOrder>(std::integral_constant<int, kOrder>) {
-    const SampleElement<T, C> element{job};
-    switch (job.dimensions) {
-      case 1: return f(SplineElement<T, C, kOrder, 1>{element});
-      case 2: return f(SplineElement<T, C, kOrder, 2>{element});
-      case 3: return f(SplineElement<T, C, kOrder, 3>{element});
-      default: return f(SplineElement<T, C, kOrder, 0>{element});
+bool with_element(const SampleJob<T, C>& job, const F& f) {
+  if constexpr (std::is_same_v<T, C> && std::is_integral_v<T>) {
+    return f(NearestElement<T>{job}), true;
+  } else {
+    if (job.order == 1 && job.dimensions == 2) return f(SplineElement<T, C, 1, 2>{job}), true;
+    if (job.order == 1 && job.dimensions == 3) return f(SplineElement<T, C, 1, 3>{job}), true;
+    if constexpr (std::is_same_v<T, C>) {
+      if (job.order == 3 && job.dimensions == 2) return f(SplineElement<T, C, 3, 2>{job}), true;
+      if (job.order == 3 && job.dimensions == 3) return f(SplineElement<T, C, 3, 3>{job}), true;
+      return f(SplineElement<T, C, 0, 0>{job}), true;
     }
-  };
-  if (job.order == 1) return of_order(std::integral_constant<int, 1>());
-  if constexpr (std::is_same_v<T, C>) switch (job.order) {
-      case 2: return of_order(std::integral_constant<int, 2>());
-      case 3: return of_order(std::integral_constant<int, 3>());
-      case 4: return of_order(std::integral_constant<int, 4>());
-      default: return of_order(std::integral_constant<int, 5>());
-    }
+    return false;
+  }
 }
 
 }  // namespace penstock::sample

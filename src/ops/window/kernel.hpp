@@ -18,6 +18,7 @@ struct RankJob {
   const std::int64_t* offsets = nullptr;  ///< elements from the first one under the footprint; `count` of them
   std::uint32_t count = 1;
   std::uint32_t rank = 0;  ///< 0: the smallest
+  bool in_threes = false;  ///< every third offset and the two after it are of neighbours in a row
   // Both boxes, without the last dimension: rows.
   std::uint32_t dimensions = 0;
   std::uint64_t extent[kMaxRank] = {};
@@ -79,6 +80,80 @@ PENSTOCK_HD K median(const Load& load) {
   for (int i = 0; i < kCount / 2 + 2; ++i) held[i] = load(i);
   return forget<kCount / 2 + 2, kCount>(held, load);
 }
+
+template <class K>
+PENSTOCK_HD K lesser(K a, K b) {
+  return b < a ? b : a;
+}
+template <class K>
+PENSTOCK_HD K greater(K a, K b) {
+  return b < a ? a : b;
+}
+
+/// Nine in order, by 25 exchanges: threes, then what two threes give to the third.
+template <class K>
+PENSTOCK_HD void sort_nine(K (&v)[9]) {
+  constexpr std::uint8_t kPairs[25][2] = {{0, 3}, {1, 7}, {2, 5}, {4, 8}, {0, 7}, {2, 4}, {3, 8}, {5, 6}, {0, 2},
+                                          {1, 3}, {4, 5}, {7, 8}, {1, 4}, {3, 6}, {5, 7}, {0, 1}, {2, 4}, {3, 5},
+                                          {6, 8}, {2, 3}, {4, 5}, {6, 7}, {1, 2}, {3, 4}, {5, 6}};
+  PENSTOCK_UNROLL
+  for (int i = 0; i < 25; ++i) exchange(v[kPairs[i][0]], v[kPairs[i][1]]);
+}
+
+/// The median of three columns of nine, each in order.  The threes at the same place of the columns are put in order
+/// too; then 7 elements are known to be below the median and 7 above it, and the middle one of the other 13 is found
+/// from a list of 8 and one of 5.
+template <class K>
+PENSTOCK_HD K median_of_columns(const K (&a)[9], const K (&b)[9], const K (&c)[9]) {
+  K high[4], middle[5], low[4];  // of places 0 to 3, 2 to 6, 5 to 8
+  PENSTOCK_UNROLL
+  for (int i = 0; i < 9; ++i) {
+    const K less = lesser(a[i], b[i]), more = greater(a[i], b[i]);
+    if (i < 4) high[i] = greater(more, c[i]);
+    if (i >= 2 && i < 7) middle[i - 2] = greater(less, lesser(more, c[i]));
+    if (i >= 5) low[i - 5] = lesser(less, c[i]);
+  }
+  K v[8];  // both fours in order, by an odd-even merge
+  PENSTOCK_UNROLL
+  for (int i = 0; i < 4; ++i) v[i] = high[i], v[4 + i] = low[i];
+  PENSTOCK_UNROLL
+  for (int i = 0; i < 4; ++i) exchange(v[i], v[4 + i]);
+  exchange(v[2], v[4]), exchange(v[3], v[5]);
+  exchange(v[1], v[2]), exchange(v[3], v[4]), exchange(v[5], v[6]);
+  K found = v[6];  // the seventh of both lists: of i from the middle one and 7 - i from the other
+  PENSTOCK_UNROLL
+  for (int i = 0; i < 5; ++i) found = lesser(found, greater(middle[i], v[5 - i]));
+  return found;
+}
+
+/// The median of 3 x 3 x 3, or of any 9 threes: some neighbouring outputs, which share the columns.
+template <class K>
+struct MedianOfThrees {
+  static constexpr std::uint32_t kOutputs = 4;
+  RankJob<K> job;
+
+  [[nodiscard]] PENSTOCK_HD std::uint64_t groups() const { return (job.width + kOutputs - 1) / kOutputs; }
+  PENSTOCK_HD void operator()(std::uint64_t i) const {
+    // Numbers of at least 32 bits: those have instructions for the smaller and the larger of two.
+    using Wide = std::conditional_t<sizeof(K) < 4, std::uint32_t, K>;
+    const std::uint64_t row = i / groups(), x = (i - row * groups()) * kOutputs;
+    const K* const at = job.in + job.start(row) + x;
+    const auto left = static_cast<std::uint32_t>(job.width - x);  // outputs
+    Wide column[kOutputs + 2][9];
+    PENSTOCK_UNROLL
+    for (int k = 0; k < 9; ++k) {
+      const K* const line = at + job.offsets[3 * k];
+      PENSTOCK_UNROLL
+      for (std::uint32_t c = 0; c < kOutputs + 2; ++c) column[c][k] = line[c < left + 2 ? c : left + 1];
+    }
+    PENSTOCK_UNROLL
+    for (std::uint32_t c = 0; c < kOutputs + 2; ++c) sort_nine(column[c]);
+    K* const to = job.out + row * job.width + x;
+    PENSTOCK_UNROLL
+    for (std::uint32_t c = 0; c < kOutputs; ++c)
+      if (c < left) to[c] = static_cast<K>(median_of_columns(column[c], column[c + 1], column[c + 2]));
+  }
+};
 
 /// One output; kMedian: of how many elements it is the median, 0: any rank of any number.
 template <class K, int kMedian>

@@ -45,6 +45,9 @@ class RankOperator final : public Operator {
     job.offsets = offsets.data();
     job.count = static_cast<std::uint32_t>(offsets.size());
     job.rank = rank_;
+    job.in_threes = job.count % 3 == 0;
+    for (std::size_t k = 0; job.in_threes && k < offsets.size(); k += 3)
+      job.in_threes = offsets[k + 1] == offsets[k] + 1 && offsets[k + 2] == offsets[k] + 2;
     std::uint64_t stride = 1;
     const std::size_t n = inner.size();
     job.width = n == 0 ? 1 : out.box[n - 1].count;

@@ -11,45 +11,55 @@
 #include <vector>
 
 #include "core/guard.hpp"
+#include "store/http/poller.hpp"
 #include "store/http/transfer.hpp"
 
 namespace penstock::http {
 namespace {
 
-struct CloseMulti {
-  void operator()(CURLM* multi) const { curl_multi_cleanup(multi); }
-};
+constexpr milliseconds kLook{20};  // how often is looked for what was cancelled or is silent: nothing wakes for that
+constexpr milliseconds kIdle{10'000};
 
 Status stopped() { return Error(ErrorCode::cancelled, "the process ends"); }
 
 /// Owns the thread.  Everything but `incoming_` belongs to it.
 class Client {
  public:
-  Client() {
-    curl_multi_setopt(multi_.get(), CURLMOPT_MAXCONNECTS, long{2 * kMaxUnderWay});
-    thread_ = std::thread([this] { run(); });
+  static Result<std::unique_ptr<Client>> create() {
+    PENSTOCK_ASSIGN(auto poller, Poller::create());
+    std::unique_ptr<Client> made(new Client(std::move(poller)));
+    made->thread_ = std::thread([client = made.get()] { client->run(); });
+    return made;
   }
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
   ~Client() {
+    if (!thread_.joinable()) return;
     over_ = true;
-    curl_multi_wakeup(multi_.get());
+    poller_->wake();
     thread_.join();
   }
 
   Status submit(std::unique_ptr<Exchange> exchange) {
     return guarded([&]() -> Status {
       auto transfer = std::make_unique<Transfer>(std::move(exchange));
+      bool is_first = false;  // who came before has called
       {
         const std::scoped_lock lock(mutex_);
+        is_first = incoming_.empty();
         incoming_.push_back(std::move(transfer));
       }
-      curl_multi_wakeup(multi_.get());
+      if (is_first) poller_->wake();
       return {};
     });
   }
 
  private:
+  explicit Client(std::unique_ptr<Poller> poller) : poller_(std::move(poller)) {
+    curl_multi_setopt(multi(), CURLMOPT_MAXCONNECTS, long{2 * kMaxUnderWay});
+  }
+  [[nodiscard]] CURLM* multi() const { return poller_->multi(); }
+
   struct Paused {
     Clock::time_point due;
     std::unique_ptr<Transfer> transfer;
@@ -58,16 +68,18 @@ class Client {
   void run() {
     while (!over_) {
       take_incoming();
-      end_cancelled();
-      end_silent();
-      resume_paused();
+      if (const auto now = Clock::now(); now >= next_look_) {
+        next_look_ = now + kLook;
+        end_cancelled();
+        end_silent(now);
+        resume_paused(now);
+      }
       start_waiting();
-      int running = 0;
-      curl_multi_perform(multi_.get(), &running);
-      if (take_ended()) continue;  // their places are free
-      curl_multi_poll(multi_.get(), nullptr, 0, pause_ms(), nullptr);
+      const bool is_idle = active_.empty() && waiting_.empty() && paused_.empty();
+      poller_->move(is_idle ? kIdle : kLook);
+      take_ended();
     }
-    for (auto& one : active_) curl_multi_remove_handle(multi_.get(), one->easy());
+    for (auto& one : active_) curl_multi_remove_handle(multi(), one->easy());
     for (auto& one : active_) one->over(stopped());
     for (auto& one : waiting_) one->over(stopped());
     for (auto& one : paused_) one.transfer->over(stopped());
@@ -98,18 +110,20 @@ class Client {
       easy = std::move(idle_.back());
       idle_.pop_back();
     }
-    const Status begun = easy == nullptr ? Status(Error(ErrorCode::out_of_memory, "out of memory"))
-                                         : guarded([&] { return one->begin(std::move(easy)); });
+    const Status begun =
+        easy == nullptr ? Status(Error(ErrorCode::out_of_memory, "out of memory")) : guarded([&]() -> Status {
+          PENSTOCK_TRY(one->check());
+          return one->begin(std::move(easy));
+        });
     if (!begun) {
       one->over(begun);
       return;
     }
-    curl_multi_add_handle(multi_.get(), one->easy());
+    curl_multi_add_handle(multi(), one->easy());
     active_.push_back(std::move(one));
   }
 
-  void resume_paused() {
-    const Clock::time_point now = Clock::now();
+  void resume_paused(Clock::time_point now) {
     for (std::size_t i = 0; i < paused_.size();) {
       if (paused_[i].due > now) {
         ++i;
@@ -120,31 +134,32 @@ class Client {
     }
   }
 
-  bool take_ended() {
-    bool any = false;
+  void take_ended() {
     int left = 0;
-    while (const CURLMsg* message = curl_multi_info_read(multi_.get(), &left)) {
+    while (const CURLMsg* message = curl_multi_info_read(multi(), &left)) {
       if (message->msg != CURLMSG_DONE) continue;
-      any = true;
       CURL* const handle = message->easy_handle;
       end(std::find_if(active_.begin(), active_.end(), [&](const auto& one) { return one->easy() == handle; }),
           message->data.result);
     }
-    return any;
   }
 
   void end(std::list<std::unique_ptr<Transfer>>::iterator which, CURLcode code) {
-    curl_multi_remove_handle(multi_.get(), (*which)->easy());
+    curl_multi_remove_handle(multi(), (*which)->easy());
     std::unique_ptr<Transfer> one = std::move(*which);
     active_.erase(which);
     Easy easy;
-    if (const auto due = one->end(code, easy)) paused_.push_back({*due, std::move(one)});
+    if (const auto due = one->end(code, easy)) {
+      if (*due <= Clock::now())
+        waiting_.push_front(std::move(one));
+      else
+        paused_.push_back({*due, std::move(one)});
+    }
     if (easy != nullptr) idle_.push_back(std::move(easy));
   }
 
   /// libcurl's own limit of speed is an average of some seconds.
-  void end_silent() {
-    const Clock::time_point now = Clock::now();
+  void end_silent(Clock::time_point now) {
     for (auto one = active_.begin(); one != active_.end();) {
       const auto next = std::next(one);
       if ((*one)->is_silent(now)) end(one, CURLE_OPERATION_TIMEDOUT);
@@ -163,18 +178,13 @@ class Client {
     std::erase_if(paused_, [&](auto& one) { return ends(*one.transfer); });
     std::erase_if(active_, [&](auto& one) {
       if (one->check()) return false;
-      curl_multi_remove_handle(multi_.get(), one->easy());  // first: libcurl writes nothing more
+      curl_multi_remove_handle(multi(), one->easy());  // first: libcurl writes nothing more
       return ends(*one);
     });
   }
 
-  /// Cancelling wakes nobody, so it is looked for.
-  [[nodiscard]] int pause_ms() const {
-    constexpr int kLookMs = 20, kIdleMs = 10'000;
-    return active_.empty() && waiting_.empty() && paused_.empty() ? kIdleMs : kLookMs;
-  }
-
-  std::unique_ptr<CURLM, CloseMulti> multi_{curl_multi_init()};
+  const std::unique_ptr<Poller> poller_;
+  Clock::time_point next_look_{};
   std::vector<Easy> idle_;
   std::list<std::unique_ptr<Transfer>> active_;
   std::deque<std::unique_ptr<Transfer>> waiting_;
@@ -199,7 +209,7 @@ class Owner {
       const std::scoped_lock lock(mutex_);
       if (pid_ != ::getpid()) {
         (void)client_.release();
-        client_ = std::make_unique<Client>();
+        PENSTOCK_ASSIGN(client_, Client::create());
         pid_ = ::getpid();
       }
       return client_->submit(std::move(exchange));

@@ -72,9 +72,9 @@ std::vector<CodecSpec> compressor_of(const CogOptions& options) {
     case CogCodec::none: return {};
     case CogCodec::lzw: return {{"tiff.lzw", "{}"}};
     case CogCodec::deflate:
-      return {{"numcodecs.zlib", fmt::format(R"({{"level":{}}})", options.codec_level.value_or(6))}};
+      return {{"tiff.deflate", fmt::format(R"({{"level":{}}})", options.codec_level.value_or(6))}};
     case CogCodec::zstd:
-      return {{"zstd", fmt::format(R"({{"level":{},"checksum":false}})", options.codec_level.value_or(9))}};
+      return {{"tiff.zstd", fmt::format(R"({{"level":{},"checksum":false}})", options.codec_level.value_or(9))}};
   }
   return {};
 }

@@ -1,0 +1,303 @@
+// Files and memory of a device, on a device that is made of host memory: see fake_cuda.hpp.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "io/fake_cuda.hpp"
+#include "io/files.hpp"
+#include "penstock/io.hpp"
+
+using namespace penstock;
+using namespace penstock::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::uint64_t kBytes = (std::uint64_t{3} << 20) + 1001;
+constexpr Device kDevice{Device::Type::cuda, 0};
+
+class DeviceFile : public testing::Test {
+ protected:
+  void SetUp() override {
+    put_file(scratch_ / "a", all_);
+    file_ = File::open(scratch_ / "a", "r+").value();
+  }
+  void TearDown() override {
+    slow_copies(0us);
+    (void)stop_failing_device();
+    refuse_pinned(false);
+  }
+  [[nodiscard]] Block first(std::uint64_t bytes) const { return part(all_, 0, bytes); }
+  [[nodiscard]] std::vector<IoEngine> engines() const {
+    std::vector<IoEngine> found{IoEngine::buffered};
+    for (const EngineAnswer& answer : file_->engines())
+      if (answer.engine == "direct" && answer.serves) found.push_back(IoEngine::direct);
+    return found;
+  }
+  [[nodiscard]] File by(IoEngine engine, const std::string& name = "a", const char* flags = "r+") const {
+    return File::open(scratch_ / name, flags, {0644, engine, engine}).value();
+  }
+
+  ScratchFolder scratch_;
+  Block all_ = pattern(kBytes);
+  std::optional<File> file_;
+};
+
+IoOptions with(std::uint64_t piece_bytes, std::uint64_t threads) {
+  IoOptions options;
+  options.piece_bytes = piece_bytes;
+  options.threads = threads;
+  return options;
+}
+
+}  // namespace
+
+TEST_F(DeviceFile, ReadsAndWritesTheSame) {
+  for (const IoEngine engine : engines())
+    for (const std::uint64_t offset : {0, 77, 4096})
+      for (const std::uint64_t bytes : {std::uint64_t{1}, std::uint64_t{5000}, kBytes - 4096})
+        for (const std::uint64_t piece : {0, 4096, 100'000})
+          for (const std::uint64_t threads : {0, 1, 3}) {
+            const File file = by(engine);
+            DeviceMemory memory(bytes);
+            const auto report = file.read(memory.data(), bytes, offset, with(piece, threads));
+            ASSERT_TRUE(report) << report.error().message();
+            ASSERT_EQ(memory.bytes(), part(all_, offset, bytes));
+            EXPECT_NE(report->stages.at(0).path.find("cuda:0"), std::string::npos);
+            const File out = by(engine, "b", "w+");
+            ASSERT_TRUE(out.write(memory.data(), bytes, offset, with(piece, threads)));
+            ASSERT_EQ(part(get_file(scratch_ / "b"), offset, bytes), memory.bytes());
+          }
+}
+
+TEST_F(DeviceFile, NoPieceIsLostWhereTheBusIsSlow) {
+  slow_copies(2ms);
+  for (const std::uint64_t threads : {1, 2}) {
+    DeviceMemory memory(kBytes);
+    const IoFuture future = file_->start_read(memory.data(), kBytes, 0, with(65536, threads));
+    ASSERT_TRUE(future.wait_for(20s));
+    ASSERT_TRUE(future.get());
+    EXPECT_EQ(memory.bytes(), all_);
+  }
+}
+
+TEST_F(DeviceFile, ManySmallRequestsShareMarks) {
+  constexpr std::uint64_t kCount = 600, kEach = 4000;
+  const Stream stream = Stream::create(kDevice).value();
+  std::atomic<bool> go{false};
+  put_work(stream, [&] {  // so long no slot is free again, and requests pile up
+    while (!go) std::this_thread::sleep_for(1ms);
+  });
+  DeviceMemory memory(kCount * kEach);
+  const int before = marks();
+  std::vector<IoFuture> futures;
+  IoOptions options = with(0, 2);
+  options.stream = stream;
+  for (std::uint64_t i = 0; i < kCount; ++i)
+    futures.push_back(file_->start_read(memory.data() + i * kEach, kEach, (i * 7919) % (kBytes - kEach), options));
+  go = true;
+  for (const IoFuture& future : futures) ASSERT_TRUE(future.get());
+  for (std::uint64_t i = 0; i < kCount; ++i)
+    ASSERT_EQ(part(memory.bytes(), i * kEach, kEach), part(all_, (i * 7919) % (kBytes - kEach), kEach));
+  // One for each request, of the work that it comes after, and one for each batch.
+  EXPECT_LT(marks() - before, static_cast<int>(kCount + kCount / 2));
+}
+
+TEST_F(DeviceFile, OneOfSeveralSmallRequestsFailsAlone) {
+  constexpr std::uint64_t kCount = 200, kEach = 4000;
+  slow_copies(50us);
+  DeviceMemory memory(kCount * kEach);
+  std::vector<IoFuture> futures;
+  for (std::uint64_t i = 0; i < kCount; ++i)
+    futures.push_back(
+        file_->start_read(memory.data() + i * kEach, kEach, i % 10 == 3 ? kBytes - 1 : i * kEach, with(0, 1)));
+  for (std::uint64_t i = 0; i < kCount; ++i) {
+    ASSERT_EQ(futures[i].get().has_value(), i % 10 != 3) << i;
+    if (i % 10 != 3) {
+      ASSERT_EQ(part(memory.bytes(), i * kEach, kEach), part(all_, i * kEach, kEach));
+    }
+  }
+}
+
+TEST_F(DeviceFile, EveryCallOfTheDeviceMayFail) {
+  for (const bool reading : {true, false})
+    for (int skip = 0;; ++skip) {
+      DeviceMemory memory(kBytes);
+      memory.bytes() = all_;
+      fail_device_call(skip);
+      const IoFuture future = reading ? file_->start_read(memory.data(), kBytes, 0, with(1 << 20, 2))
+                                      : file_->start_write(memory.data(), kBytes, 0, with(1 << 20, 2));
+      ASSERT_TRUE(future.wait_for(20s)) << "call " << skip << ": for ever";
+      const bool failed = stop_failing_device();
+      const auto report = future.get();
+      if (report) {
+        EXPECT_EQ(memory.bytes(), all_);
+      } else {
+        EXPECT_EQ(report.error().code(), ErrorCode::device_error) << report.error().message();
+        EXPECT_NE(report.error().message().find("as it was told to"), std::string::npos);
+      }
+      const auto again = file_->read(memory.data(), kBytes, 0);  // all is as good as before
+      ASSERT_TRUE(again) << again.error().message();
+      EXPECT_EQ(memory.bytes(), all_);
+      if (!failed) {
+        EXPECT_GT(skip, 5) << "so few calls: the test shows nothing";
+        break;
+      }
+    }
+}
+
+TEST_F(DeviceFile, WithoutPinnedMemoryRequestsFailAndSayWhy) {
+  DeviceMemory memory(kBytes);
+  // More than any slab that there is: another one must be made.
+  refuse_pinned(true);
+  const auto report = file_->read(memory.data(), kBytes, 0, with(std::uint64_t{4} << 20, 1));
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().code(), ErrorCode::out_of_memory);
+  refuse_pinned(false);
+  ASSERT_TRUE(file_->read(memory.data(), kBytes, 0, with(std::uint64_t{4} << 20, 1)));
+  EXPECT_EQ(memory.bytes(), all_);
+}
+
+TEST_F(DeviceFile, ComesAfterTheWorkOfTheStream) {
+  const Stream stream = Stream::create(kDevice).value();
+  DeviceMemory memory(kBytes);
+  put_work(stream, [&] {
+    std::this_thread::sleep_for(30ms);
+    std::fill(memory.bytes().begin(), memory.bytes().end(), std::byte{7});
+  });
+  IoOptions options;
+  options.stream = stream;
+  ASSERT_TRUE(file_->read(memory.data(), kBytes, 0, options));
+  EXPECT_EQ(memory.bytes(), all_);
+}
+
+TEST_F(DeviceFile, RequestsInAStreamKeepItsOrderAndNobodyWaits) {
+  const Stream stream = Stream::create(kDevice).value();
+  for (const IoEngine engine : engines()) {
+    const File from = by(engine), to = by(engine, "b", "w+");
+    for (const std::uint64_t bytes : {std::uint64_t{1000}, kBytes}) {
+      DeviceMemory memory(bytes);
+      std::atomic<bool> go{false};
+      put_work(stream, [&] {
+        while (!go) std::this_thread::sleep_for(1ms);
+      });
+      const IoFuture read = from.enqueue_read(memory.data(), bytes, 0, stream);
+      put_work(stream, [&] {
+        for (std::byte& byte : memory.bytes()) byte ^= std::byte{1};
+      });
+      const IoFuture written = to.enqueue_write(memory.data(), bytes, 5, stream);
+      put_work(stream, [&] { std::fill(memory.bytes().begin(), memory.bytes().end(), std::byte{0}); });
+      const IoFuture back = to.enqueue_read(memory.data(), bytes, 5, stream);  // what the one before wrote
+      EXPECT_FALSE(read.wait_for(20ms)) << "before what the stream had to do";
+      EXPECT_FALSE(written.done() || back.done());
+      go = true;
+      for (const IoFuture* future : {&read, &written, &back}) {
+        ASSERT_TRUE(future->wait_for(20s));
+        const auto report = future->get();
+        ASSERT_TRUE(report) << report.error().message();
+      }
+      Block want = first(bytes);
+      for (std::byte& byte : want) byte ^= std::byte{1};
+      EXPECT_EQ(memory.bytes(), want);
+      EXPECT_EQ(part(get_file(scratch_ / "b"), 5, bytes), want);
+    }
+  }
+}
+
+TEST_F(DeviceFile, RequestsInAStreamNeedNoThreadThatWaitsForIt) {
+  const Stream stream = Stream::create(kDevice).value();
+  DeviceMemory one(kBytes), two(kBytes);
+  std::atomic<bool> go{false};
+  put_work(stream, [&] {
+    while (!go) std::this_thread::sleep_for(1ms);
+  });
+  const IoFuture in_stream = file_->enqueue_read(one.data(), kBytes, 0, stream);
+  // All threads for devices fill their slots and wait for the stream, which waits for the request above.
+  IoOptions after = with(4096, 2);
+  after.stream = stream;
+  const IoFuture others = file_->start_read(two.data(), kBytes, 0, after);
+  std::this_thread::sleep_for(20ms);
+  go = true;
+  ASSERT_TRUE(in_stream.wait_for(20s));
+  ASSERT_TRUE(others.wait_for(20s));
+  EXPECT_EQ(one.bytes(), all_);
+  EXPECT_EQ(two.bytes(), all_);
+}
+
+TEST_F(DeviceFile, ARequestInAStreamThatFailsSaysSoAndTheStreamGoesOn) {
+  const Stream stream = Stream::create(kDevice).value();
+  DeviceMemory memory(kBytes);
+  const IoFuture past = file_->enqueue_read(memory.data(), kBytes, 1, stream);
+  ASSERT_TRUE(past.wait_for(20s));
+  EXPECT_EQ(past.get().error().code(), ErrorCode::io_error);
+  EXPECT_NE(past.get().error().message().find("the file ends at byte"), std::string::npos);
+  bool came = false;
+  put_work(stream, [&] { came = true; });
+  ASSERT_TRUE(stream.synchronize());
+  EXPECT_TRUE(came);
+  for (const bool reading : {true, false})
+    for (int skip = 0;; ++skip) {
+      memory.bytes() = all_;
+      fail_device_call(skip);
+      const IoFuture future = reading ? file_->enqueue_read(memory.data(), kBytes, 0, stream)
+                                      : file_->enqueue_write(memory.data(), kBytes, 0, stream);
+      ASSERT_TRUE(future.wait_for(20s)) << "call " << skip << ": for ever";
+      const bool failed = stop_failing_device();
+      const auto report = future.get();
+      EXPECT_EQ(report.has_value(), !failed) << skip;
+      ASSERT_TRUE(stream.synchronize());
+      if (!failed) {
+        EXPECT_GT(skip, 5);
+        break;
+      }
+      EXPECT_EQ(report.error().code(), ErrorCode::device_error) << report.error().message();
+    }
+  EXPECT_EQ(get_file(scratch_ / "a"), all_);
+}
+
+TEST_F(DeviceFile, ClosingAndWaitForIoWaitForRequestsInStreams) {
+  const Stream stream = Stream::create(kDevice).value();
+  auto memory = std::make_shared<DeviceMemory>(kBytes);
+  memory->bytes() = pattern(kBytes, 5);
+  const std::weak_ptr<DeviceMemory> watched = memory;
+  put_work(stream, [] { std::this_thread::sleep_for(30ms); });
+  IoOptions options;
+  options.keep = memory;
+  void* const from = memory->data();
+  memory.reset();
+  (void)file_->enqueue_write(from, kBytes, 0, stream, options);  // a future that nobody has
+  options.keep.reset();
+  ASSERT_TRUE(file_->close());
+  EXPECT_EQ(get_file(scratch_ / "a"), pattern(kBytes, 5));
+  wait_for_io();
+  EXPECT_TRUE(watched.expired());
+  EXPECT_EQ(file_->enqueue_read(from, 1, 0, stream).get().error().code(), ErrorCode::closed);
+}
+
+TEST_F(DeviceFile, AForkedChildIsToldThatItsParentHasTheRequest) {
+  const Stream stream = Stream::create(kDevice).value();
+  DeviceMemory memory(kBytes);
+  std::atomic<bool> go{false};
+  put_work(stream, [&] {
+    while (!go) std::this_thread::sleep_for(1ms);
+  });
+  IoOptions options;
+  options.stream = stream;
+  const IoFuture future = file_->start_read(memory.data(), kBytes, 0, options);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto report = future.get();
+    const bool told = !report && report.error().message().find("forked") != std::string::npos;
+    ::_exit(told ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  go = true;
+  ASSERT_TRUE(future.get());
+  EXPECT_EQ(memory.bytes(), all_);
+}
