@@ -29,7 +29,8 @@ def between_marks(text: str, lines: list[str], what: str = "") -> str:
 
 
 def benchmarks(rows: list, results: dict[str, dict]) -> str:
-    text = between_marks((ROOT / "docs/benchmarks.md").read_text(), headline.table(rows))
+    drawn = [*headline.table(rows), *headline.cloud_table(results.get("cloud-2-cores")), *operators(results)]
+    text = between_marks((ROOT / "docs/benchmarks.md").read_text(), drawn)
     tracking = [line for r in results.values() for line in tables_track.pages(r)]
     return between_marks(text, tracking, ", tracking")
 
@@ -46,6 +47,15 @@ def pages(results: dict[str, dict]) -> dict[Path, str]:
         RESULTS / "README.md": between_marks((RESULTS / "README.md").read_text(), measured),
         ROOT / "docs/fuzzing.md": between_marks((ROOT / "docs/fuzzing.md").read_text(), fuzzed),
     }
+
+
+def operators(results: dict[str, dict]) -> list[str]:
+    """The tables of image operators, for docs/benchmarks.md."""
+    measured = [r for r in results.values() if r["benchmark"] in ("ndimage", "ndimage-gpu")]
+    lines = ["", "## Image operators"] if measured else []
+    for result in measured:
+        lines += ["", *tables.operator_table(result)]
+    return lines
 
 
 def main() -> int:
