@@ -89,8 +89,8 @@ def ours(maps: Path, some: np.ndarray, method: str, args: argparse.Namespace) ->
     ready, _, _ = run(some[:1])
     processor, wall, tracking = run(some)
     trx = trx_file_memmap.load(str(out))
-    lines = [np.asarray(line) for line in trx.streamlines]
-    numbers = np.asarray(trx.data_per_streamline["seed_index"]).ravel().astype(int).tolist()
+    lines = [np.array(line) for line in trx.streamlines]  # copies: close takes the memory away
+    numbers = np.array(trx.data_per_streamline["seed_index"]).ravel().astype(int).tolist()
     trx.close()
     return lines, numbers, tracking if "cuda" in args.device else processor - ready, wall
 
