@@ -3,11 +3,15 @@
 #include <algorithm>
 
 #include "oct/align/common_space.hpp"
+#include "oct/align/z_overlap.hpp"
 #include "oct/graph.hpp"
 #include "oct/illumination/fix.hpp"
 #include "oct/interface/crop.hpp"
 #include "oct/mosaic/aip.hpp"
+#include "oct/mosaic/aip_png.hpp"
 #include "oct/mosaic/create.hpp"
+#include "oct/mosaic/resample.hpp"
+#include "oct/normalize/normalize.hpp"
 #include "oct/score/score.hpp"
 #include "oct/simulate/simulate.hpp"
 #include "oct/stack/stack.hpp"
@@ -21,12 +25,16 @@ std::span<const Step> steps() {
       simulate_step(),            //
       reconstruct_step(),         //
       mosaic_step(),              //
+      resample_step(),            //
       fix_illumination_step(),    //
       aip_step(),                 //
+      aip_png_step(),             //
       estimate_transform_step(),  //
       stitch_step(),              //
       crop_step(),                //
+      normalize_step(),           //
       common_space_step(),        //
+      find_z_overlap_step(),      //
       stack_step(),               //
       score_step(),               //
   };

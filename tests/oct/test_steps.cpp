@@ -36,6 +36,8 @@ TEST_P(Subjects, ComeOutWithinTheMarks) {
   ASSERT_TRUE(score) << score.error().message();
   EXPECT_EQ(value_of(*score, "mosaic"), 0) << "bits";
   EXPECT_EQ(value_of(*score, "galvo shift"), 0);
+  EXPECT_LE(value_of(*score, "flat field"), 0.02);
+  EXPECT_TRUE(score->good) << score->text;
   EXPECT_LE(value_of(*score, "tile positions"), 1);
   EXPECT_LE(value_of(*score, "slice, across"), 0.5);
   EXPECT_LE(value_of(*score, "slice, along depth"), 1);

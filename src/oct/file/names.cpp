@@ -10,7 +10,7 @@ namespace penstock::oct {
 
 std::string stem_of(std::string_view path) {
   if (path.ends_with(kVolumeEnding)) path.remove_suffix(kVolumeEnding.size());
-  if (path.ends_with(".npy")) path.remove_suffix(4);
+  if (path.ends_with(".npy") || path.ends_with(".png")) path.remove_suffix(4);
   return std::string(path);
 }
 

@@ -28,6 +28,11 @@ void divide(const FlatField& field, Block& block) {
     }
 }
 
+Result<FlatField> make_field(const StepCall& call, const TileGrid& grid, const Image& projection) {
+  if (call.text("method") == "overlap") return overlap_flat_field(projection, grid, call.options);
+  return mean_flat_field(projection.values, grid, call.number("smoothness"), call.options);
+}
+
 Result<StepDone> run(const StepCall& call) {
   StepDone done;
   PENSTOCK_ASSIGN(const Volume mosaic, open_volume(call.path(0), 3));
@@ -39,9 +44,11 @@ Result<StepDone> run(const StepCall& call) {
   spec.spacing_mm = mosaic.spacing_mm;
   spec.offset_mm = mosaic.offset_mm;
   PENSTOCK_ASSIGN(NewVolume out, NewVolume::create(call.path(1), spec, call.force));
-  PENSTOCK_ASSIGN_IN(const std::vector<float> aip, average_projection(mosaic, call.device, call.options), call.path(0));
-  PENSTOCK_ASSIGN_IN(const FlatField field, mean_flat_field(aip, grid, call.number("smoothness"), call.options),
+  PENSTOCK_ASSIGN_IN(std::vector<float> aip, average_projection(mosaic, call.device, call.options), call.path(0));
+  PENSTOCK_ASSIGN_IN(const FlatField field, make_field(call, grid, {mosaic.shape[1], mosaic.shape[2], std::move(aip)}),
                      call.path(0));
+  if (call.text("method") == "overlap" && field.pairs == 0)
+    done.metrics.warn("no overlap of two tiles shows anything; the illumination is left as it is");
   std::uint64_t block_bytes = 4 * mosaic.shape[0];
   for (std::size_t d = 1; d < 3; ++d) block_bytes = saturating_mul(block_bytes, out.objects()[d]);
   const auto fix_block = [&](const Region& region, const Options& inner) -> Status {
@@ -57,6 +64,7 @@ Result<StepDone> run(const StepCall& call) {
   PENSTOCK_TRY(out.finish(call.device, call.options));
   const auto [least, most] = std::ranges::minmax(field.values);
   done.metrics.add("tiles", field.tiles, "tiles", "tiles that the flat field was made of");
+  done.metrics.add("pairs", field.pairs, "pairs", "overlaps that the flat field was made of");
   done.metrics.add("flatfield_min", least, "", "least of the flat field, whose mean is 1");
   done.metrics.add("flatfield_max", most, "", "largest of the flat field");
   done.text = fmt::format("{}: flat field from {:.3f} to {:.3f} of {} tiles, in {}\n", call.path(1), least, most,
@@ -71,12 +79,18 @@ Step fix_illumination_step() {
   step.what.name = "fix-illumination";
   step.what.summary = "divide tiles by the flat field that they share";
   step.what.about =
-      "The flat field is the mean of all tiles over depth, each scaled to mean 1, smoothed. It is written beside "
-      "MOSAIC as "
-      "NAME_flatfield.npy (rows, columns; mean 1).";
+      "overlap: the field is fitted to what neighbouring tiles disagree on where they show the same place; the "
+      "logarithm of the "
+      "field is a polynomial of the third degree. mean: the field is the mean of all tiles over depth, each scaled to "
+      "mean 1, "
+      "smoothed; what tiles show must average out, so it needs many. The field is written beside FIXED as "
+      "NAME_flatfield.npy "
+      "(rows, columns; mean 1).";
   step.what.arguments = {{"MOSAIC", "mosaic grid", false}, {"FIXED", "the mosaic grid to write, NAME.ome.zarr", true}};
-  step.what.options = {number_option(
-      "smoothness", "0.15", "standard deviation of the Gaussian that smooths the field, as part of a tile's side")};
+  step.what.options = {
+      choice_option("method", {"overlap", "mean"}, "what the field is made of"),
+      number_option("smoothness", "0.15",
+                    "mean: standard deviation of the Gaussian that smooths the field, as part of a tile's side")};
   step.what.example = "mosaic_grid_z00.ome.zarr mosaic_grid_z00_illum.ome.zarr";
   step.run = run;
   return step;

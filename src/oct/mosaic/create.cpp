@@ -8,9 +8,9 @@
 #include "core/checked.hpp"
 #include "oct/file/names.hpp"
 #include "oct/file/volume.hpp"
+#include "oct/mosaic/resample.hpp"
 #include "oct/raw/galvo.hpp"
 #include "oct/raw/tiles.hpp"
-#include "penstock/ops.hpp"
 
 namespace penstock::oct {
 namespace {
@@ -80,12 +80,12 @@ Status choose_spacing(const StepCall& call, SliceTiles& s) {
     return Error(ErrorCode::invalid_argument, "resolution_um and axial_resolution_um must be above 0");
   for (std::size_t d = 0; d < 3 && target_mm > 0; ++d) {
     const double extent = static_cast<double>(s.native[d]);
-    const double wanted = std::max(std::nearbyint(extent * s.spacing_mm[d] / target_mm), 1.0);
-    if (wanted > 8 * extent)
+    s.tile[d] = resampled_extent(s.native[d], s.spacing_mm[d], target_mm);
+    if (s.tile[d] > 8 * s.native[d])
       return Error(ErrorCode::invalid_argument,
                    fmt::format("resolution_um {}: the tiles' is {} um", target_mm * 1000, s.spacing_mm[d] * 1000));
-    s.tile[d] = static_cast<std::uint64_t>(wanted);
-    s.spacing_mm[d] *= extent / wanted;  // what it truly is: whole pixels are not always those of the target
+    s.spacing_mm[d] *=
+        extent / static_cast<double>(s.tile[d]);  // what it truly is: whole pixels are not always those of the target
   }
   return {};
 }
@@ -144,20 +144,12 @@ Status put_tile(const SliceTiles& s, const RawTile& tile, Device device, float* 
   PENSTOCK_ASSIGN(const std::uint64_t count, element_count(s.native));
   std::vector<float> native(count);
   place_tile(samples, s.info, s.galvo_shift, s.orientation, native.data(), s.native[2], s.native[1] * s.native[2]);
-  Stream stream;
-  if (device.type != Device::Type::cpu) {
-    PENSTOCK_ASSIGN(stream, Stream::create(device));
-  }
-  PENSTOCK_ASSIGN(const TensorView view, TensorView::packed(native.data(), DType::float32(), s.native));
-  PENSTOCK_ASSIGN(const Tensor there, Tensor::share(nullptr, view).to(stream));
-  const OpCall resize{"resize", fmt::format(R"({{"output_shape":[{},{},{}]}})", s.tile[0], s.tile[1], s.tile[2])};
-  PENSTOCK_ASSIGN(const Tensor made, apply_operators(std::span(&resize, 1), there.view(), options));
   TensorView place;
   place.data = to;
   place.dtype = DType::float32();
   place.shape = s.tile;
   place.strides_bytes = {static_cast<std::int64_t>(plane_stride * 4), static_cast<std::int64_t>(row_stride * 4), 4};
-  return copy_elements(made.view(), place);
+  return resample_tile(native, s.native, "half_pixel", device, place, options);
 }
 
 /// All tiles of a block of the mosaic.

@@ -111,7 +111,7 @@ double Subject::surface(std::uint64_t slice, std::uint64_t i, std::uint64_t j, d
 double Subject::flat(double r, double c) const {
   const double side = static_cast<double>(size.tile);
   const double u = r / (side - 1) - 0.5, v = c / (side - 1) - 0.5;
-  return 1 - kFlatBow * (2 * (u * u + v * v) - 1.0 / 3) + 0.1 * u - 0.06 * v;
+  return 1 - kFlatBow * (2 * (u * u + v * v) - 1.0 / 3) + 0.1 * u - 0.06 * v + 0.03 * std::sin(3 * u) * std::cos(2 * v);
 }
 
 std::vector<float> Subject::make_tile(std::uint64_t slice, std::uint64_t i, std::uint64_t j) const {

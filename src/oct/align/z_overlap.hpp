@@ -1,0 +1,21 @@
+// How many planes two slices share.
+#pragma once
+#include "oct/file/volume.hpp"
+#include "oct/step.hpp"
+
+namespace penstock::oct {
+
+/// Planes that two slices share, and how alike they are: the mean product of normalised intensities.
+struct ZOverlap {
+  std::uint64_t planes = 0;
+  double score = 0;
+};
+/// Compares the last planes of `fixed` with the first of `moving` for each number from `least` to `most`, in the middle
+/// half of the image; every plane is read once, and all sums of products come from one matrix product a band of rows.
+/// The first of equals.  Errors: invalid_metadata (rows and columns differ), those of reading.
+Result<ZOverlap> best_z_overlap(const Volume& fixed, const Volume& moving, std::uint64_t least, std::uint64_t most,
+                                const Options& options);
+
+Step find_z_overlap_step();
+
+}  // namespace penstock::oct

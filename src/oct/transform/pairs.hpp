@@ -1,0 +1,32 @@
+// How neighbouring tiles of a mosaic lie to each other.
+#pragma once
+#include <vector>
+
+#include "oct/file/volume.hpp"
+#include "oct/transform/offset.hpp"
+
+namespace penstock::oct {
+
+/// Which pairs are looked at.
+struct PairOptions {
+  double overlap = 0.2;             ///< part of a tile that neighbours share, about
+  double max_empty_fraction = 0.9;  ///< of the shared part, of pixels not above Otsu's threshold
+};
+/// Two neighbours: (i, j) and the one below it, or to its right.
+struct Pair {
+  std::uint64_t i = 0, j = 0;
+  bool down = false;
+  Offset offset;  ///< of the second in the first
+};
+/// The pairs whose overlap shows where they lie.
+struct Pairs {
+  std::vector<Pair> found;
+  std::uint64_t looked = 0, empty = 0;
+};
+/// `projection`: of the mosaic, whole tiles at least.  Errors: invalid_argument (overlap), cancelled.
+Result<Pairs> find_pairs(const Image& projection, const TileGrid& grid, const PairOptions& how, const Options& options);
+
+/// A tile of the projection.
+Image tile_of(const Image& projection, const TileGrid& grid, std::uint64_t i, std::uint64_t j);
+
+}  // namespace penstock::oct
