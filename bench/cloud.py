@@ -9,12 +9,15 @@ threads.  group: a group of 200 arrays behind 50 ms, not consolidated.  Both fro
 counts requests.
 
 Each reading is a process of its own on the first `cores` cores, which opens first and is measured from then on; the
-server has the others where there are any.  Readings are interleaved, and every result is compared with what was written.
+server has the others where there are any.  Huge pages are off for all of them: in a virtual machine the first touch of
+one costs from 0.1 to 2 s of CPU time a GiB, by what the host has done with it before, and small pages 0.45 s always
+(measured here).  Readings are interleaved, and every result is compared with what was written.
 obstore brings bytes and no array: what it need not do counts for it.  --save writes bench/results/cloud-N-cores.json.
 """
 
 import argparse
 import asyncio
+import ctypes
 import json
 import os
 import statistics
@@ -139,9 +142,16 @@ READERS = {
 }
 
 
+def no_huge_pages() -> None:
+    pr_set_thp_disable = 41
+    if ctypes.CDLL(None, use_errno=True).prctl(pr_set_thp_disable, 1, 0, 0, 0) != 0:
+        sys.exit("huge pages cannot be switched off")
+
+
 def worker(peer: str, case: str, endpoint: str, cores: int) -> None:
     """Prints seconds, CPU seconds and largest memory; with CHECK set compares instead."""
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
+    no_huge_pages()
     read = READERS[peer](case, endpoint)
     begin, cpu = time.perf_counter(), time.process_time()
     got = read()
@@ -152,7 +162,8 @@ def worker(peer: str, case: str, endpoint: str, cores: int) -> None:
         assert np.array_equal(np.asarray(got), values(case)), "other bytes"
     # Not ru_maxrss, which begins with what the parent had.
     peak_kib = record.first("/proc/self/status", "VmHWM").split()[0]
-    print(json.dumps([took, cpu, int(peak_kib) / 1024]))
+    print(json.dumps([took, cpu, int(peak_kib) / 1024]), flush=True)
+    os._exit(0)  # not every peer's threads survive the end of the interpreter
 
 
 def measured(peer: str, case: str, endpoint: str, cores: int, check: bool = False) -> list[float]:
@@ -161,7 +172,7 @@ def measured(peer: str, case: str, endpoint: str, cores: int, check: bool = Fals
         command, capture_output=True, text=True, check=False, env={**os.environ, **({"CHECK": "1"} if check else {})}
     )
     if done.returncode != 0:
-        sys.exit(f"{peer}, {case}: {done.stderr[-2000:]}")
+        sys.exit(f"{peer}, {case}: ended with {done.returncode}: {done.stderr[-2000:]}")
     result: list[float] = json.loads(done.stdout)
     return result
 
@@ -218,12 +229,14 @@ def main() -> int:
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--save", action="store_true")
     args = parser.parse_args()
+    load = os.getloadavg()[0]
     rows = [row for case in args.cases.split(",") for row in run_case(case, args.repeats, args.cores)]
     if args.save:
         from importlib.metadata import version
 
         versions = {name: f"{name} {version(name if name != 'zarr-python' else 'zarr')}" for name in READERS}
         content = {"title": "Reads from S3 on the same machine", "versions": versions, "results": rows}
+        content["note"] = f"the machine did other work too: load average {load:.0f} when it began"
         print(record.save("cloud", len(os.sched_getaffinity(0)), content))
     return 0
 

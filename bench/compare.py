@@ -15,16 +15,24 @@ from pathlib import Path
 
 import headline
 import tables
+import tables_track
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
-BEGIN, END = "<!-- begin: bench/compare.py -->", "<!-- end: bench/compare.py -->"
 
 
-def between_marks(page: Path, lines: list[str]) -> str:
-    """The page with `lines` between its begin and end marks."""
-    head, rest = page.read_text().split(BEGIN)
-    return f"{head}{BEGIN}\n" + "\n".join(lines) + f"\n{END}{rest.split(END)[1]}"
+def between_marks(text: str, lines: list[str], what: str = "") -> str:
+    """A page with `lines` between its begin and end marks; `what`: of those of that name."""
+    begin, end = (f"<!-- {mark}: bench/compare.py{what} -->" for mark in ("begin", "end"))
+    head, rest = text.split(begin)
+    return f"{head}{begin}\n" + "\n".join(lines) + f"\n{end}{rest.split(end)[1]}"
+
+
+def benchmarks(rows: list, results: dict[str, dict]) -> str:
+    drawn = [*headline.table(rows), *headline.cloud_table(results.get("cloud-2-cores")), *operators(results)]
+    text = between_marks((ROOT / "docs/benchmarks.md").read_text(), drawn)
+    tracking = [line for r in results.values() for line in tables_track.pages(r)]
+    return between_marks(text, tracking, ", tracking")
 
 
 def pages(results: dict[str, dict]) -> dict[Path, str]:
@@ -33,12 +41,21 @@ def pages(results: dict[str, dict]) -> dict[Path, str]:
     measured = [line for r in results.values() if r["benchmark"] != "fuzz" for line in tables.section(r)]
     fuzzed = [line for r in results.values() if r["benchmark"] == "fuzz" for line in tables.section(r)]
     return {
-        ROOT / "README.md": between_marks(ROOT / "README.md", headline.readme_table(rows)),
-        ROOT / "docs/benchmarks.md": between_marks(ROOT / "docs/benchmarks.md", headline.table(rows)),
+        ROOT / "README.md": between_marks((ROOT / "README.md").read_text(), headline.readme_table(rows)),
+        ROOT / "docs/benchmarks.md": benchmarks(rows, results),
         ROOT / "docs/benchmarks.svg": headline.picture(rows),
-        RESULTS / "README.md": between_marks(RESULTS / "README.md", measured),
-        ROOT / "docs/fuzzing.md": between_marks(ROOT / "docs/fuzzing.md", fuzzed),
+        RESULTS / "README.md": between_marks((RESULTS / "README.md").read_text(), measured),
+        ROOT / "docs/fuzzing.md": between_marks((ROOT / "docs/fuzzing.md").read_text(), fuzzed),
     }
+
+
+def operators(results: dict[str, dict]) -> list[str]:
+    """The tables of image operators, for docs/benchmarks.md."""
+    measured = [r for r in results.values() if r["benchmark"] in ("ndimage", "ndimage-gpu")]
+    lines = ["", "## Image operators"] if measured else []
+    for result in measured:
+        lines += ["", *tables.operator_table(result)]
+    return lines
 
 
 def main() -> int:

@@ -1,6 +1,7 @@
 """The few figures that users look for: penstock beside the best of its peers, as a table and as a picture."""
 
 from dataclasses import dataclass
+from statistics import median
 from xml.sax.saxutils import escape
 
 from tables import is_peer, rate, rows_of
@@ -72,6 +73,34 @@ def table(rows: list[Figure]) -> list[str]:
     for f in rows:
         peer = f"{f.text(f.rates[f.best_peer])} {f.best_peer}"
         cells = (f.label, f.text(f.own), peer, f"{f.ratio:.1f} x", f.text(f.ceiling), f.machine)
+        lines.append("| " + " | ".join(cells) + " |")
+    return lines
+
+
+CASES = {
+    "objects": "1 GiB in 1,024 objects",
+    "shard": "1 GiB in one shard of 1,024 chunks",
+    "late": "1,000 chunks of 64 KiB behind 50 ms",
+    "group": "a group of 200 arrays behind 50 ms",
+}
+
+
+def cloud_table(result: dict | None) -> list[str]:
+    """Reads from S3: seconds of the median run, CPU seconds of the reading process."""
+    if result is None:
+        return []
+    found = {(row["case"], row["reader"]): row for row in result["results"]}
+    readers = [
+        name for name in ("penstock", "tensorstore", "obstore", "zarr-python") if any(r == name for _, r in found)
+    ]
+    head = f"Reads from S3, {result['cores']} cores: seconds (CPU s)"
+    lines = ["", "| " + " | ".join([head, *readers, "requests"]) + " |", "|---" * (len(readers) + 2) + "|"]
+    for case, label in CASES.items():
+        cells = [label]
+        for reader in readers:
+            row = found.get((case, reader))
+            cells.append("" if row is None else f"{median(row['seconds']):.2f} ({row['cpu_seconds']:.2f})")
+        cells.append(str(found[case, "penstock"].get("requests", "")) if (case, "penstock") in found else "")
         lines.append("| " + " | ".join(cells) + " |")
     return lines
 

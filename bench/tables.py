@@ -2,6 +2,8 @@
 
 import statistics
 
+import tables_track
+
 
 def rate(row: dict) -> float:
     """GB/s of the median run."""
@@ -115,6 +117,35 @@ def latency_table(result: dict) -> list[str]:
     return lines
 
 
+def operator_table(result: dict) -> list[str]:
+    """Milliseconds of each operator and its peer's, and the share of a copy's bandwidth."""
+    lines = [
+        f"Milliseconds for {result['size']}^3 elements, the least of {result['rounds']} runs, {result['device']} beside "
+        f"{result['peer']}; share: of the bandwidth of a copy, were the elements read and the result written once.",
+        "",
+        f"| operator | penstock | {result['peer'].split()[0]} | ratio | share |",
+        "|---|---|---|---|---|",
+    ]
+    for row in result["rows"]:
+        times = f"{row['penstock_ms']:.2f} | {row['peer_ms']:.2f}"
+        lines.append(f"| {row['what']} | {times} | {row['ratio']:.1f} x | {row['share']:.0%} |")
+    return lines
+
+
+def tile_table(result: dict) -> list[str]:
+    """A filter by tiles beside reading and writing alone."""
+    s, extra = result["seconds"], result["extra_bytes"]
+    return [
+        f"Tile by tile, budget {result['budget']}, device {result['device']}: read and write alone {s['copy']:.2f} s, with "
+        f"`gaussian_filter sigma 2` {s['gaussian']:.2f} s ({result['ratio']:.2f} x); at most "
+        f"{max(extra.values()) / 2**20:,.0f} MiB beyond what the process had before.",
+        "",
+        "```",
+        *result["explain"].strip().splitlines(),
+        "```",
+    ]
+
+
 def cloud_table(result: dict) -> list[str]:
     """Seconds, CPU seconds of the client, memory and requests of each reading."""
     lines = ["| case | reader | seconds | CPU seconds | MiB | requests |", "|---|---|---|---|---|---|"]
@@ -142,9 +173,14 @@ def rates(result: dict) -> list[str]:
 TABLES = {
     "info": time_table,
     "track": time_table,
+    "track-peers": tables_track.beside_peers,
+    "track-rates": tables_track.rates,
     "fuzz": input_table,
     "durable": durable_table,
     "latency": latency_table,
+    "ndimage": operator_table,
+    "ndimage-gpu": operator_table,
+    "ndimage-tiles": tile_table,
     "cloud": cloud_table,
     "io": io_table,
 }

@@ -21,7 +21,7 @@ namespace {
 
 class Copy : public Command {
   std::string from_, to_;
-  std::optional<std::string> region_, format_, separator_, downsample_, levels_;
+  std::optional<std::string> region_, format_, separator_, downsample_, levels_, factor_, device_;
   bool pyramid_ = false, resume_ = false, force_ = false, dry_run_ = false, json_ = false;
   LayoutWords layout_;
   StoreWords words_;
@@ -52,6 +52,10 @@ class Copy : public Command {
     downsample.kind = ValueKind::choice;
     downsample.choices = {"mean", "gaussian", "mode", "nearest"};
     usage.option("--levels", "N", levels_, "with --pyramid: how many levels; default until 256 or less");
+    usage.option("--factor", "N", factor_,
+                 "with --pyramid: how much coarser each level is along the axes of space, 2 (default) to 16");
+    usage.option("--device", "D", device_,
+                 "with --pyramid: where levels are made: cpu (default), cuda, cuda:1 or auto");
     usage.flag("--resume", resume_,
                "go on with the same copy that was stopped; of one that is complete, compare every element");
     usage.flag("--force", force_,
@@ -68,6 +72,8 @@ class Copy : public Command {
                   "from v2 to sharded v3");
     usage.example("penstock copy vol.zarr vol.zip", "into one file");
     usage.example("penstock copy vol.zarr/0 image.ome.zarr --pyramid", "an image with its pyramid");
+    usage.example("penstock copy labels.zarr labels.ome.zarr --pyramid --downsample mode --factor 4 --device auto",
+                  "of labels, each level a quarter, made on a GPU where there is one");
   }
 
   Result<int> run(Session& session) override {
@@ -124,7 +130,8 @@ class Copy : public Command {
 
   [[nodiscard]] Status check_options() const {
     const auto refuse = [](std::string text) { return Error(ErrorCode::invalid_argument, std::move(text)); };
-    if (!pyramid_ && (downsample_ || levels_)) return refuse("--downsample and --levels go with --pyramid");
+    if (!pyramid_ && (downsample_ || levels_ || factor_ || device_))
+      return refuse("--downsample, --levels, --factor and --device go with --pyramid");
     return {};
   }
 
@@ -176,6 +183,14 @@ class Copy : public Command {
       PENSTOCK_ASSIGN_IN(const std::uint64_t levels, parse_count(*levels_), "--levels");
       if (levels < 1 || levels > 32) return Error(ErrorCode::invalid_argument, "--levels: must be from 1 to 32");
       how.pyramid->levels = static_cast<int>(levels);
+    }
+    if (factor_) {
+      PENSTOCK_ASSIGN_IN(const std::uint64_t factor, parse_count(*factor_), "--factor");
+      if (factor < 2 || factor > 16) return Error(ErrorCode::invalid_argument, "--factor: must be from 2 to 16");
+      how.pyramid->factor = static_cast<std::uint32_t>(factor);
+    }
+    if (device_) {
+      PENSTOCK_ASSIGN_IN(how.pyramid->device, Device::parse(*device_), "--device");
     }
     return {};
   }

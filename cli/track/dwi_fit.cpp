@@ -13,7 +13,7 @@ namespace {
 
 class DwiFit : public Command {
   std::string dwi_;
-  std::optional<std::string> output_;
+  std::optional<std::string> output_, device_;
   DwiModel model_ = DwiModel::dti;
   TrackOptions how_;
   FieldOptions fields_;
@@ -24,9 +24,9 @@ class DwiFit : public Command {
   void usage(Usage& usage) override {
     usage.about(
         "Fits a model to each voxel of a diffusion volume and writes maps (NIfTI, float32) into a folder. dti, the "
-        "tensor: fa, md (mm2/s), evals, evecs (the largest first). csd, constrained spherical deconvolution: sh "
-        "(coefficients, legacy basis of Descoteaux), fa, response.json. csa and opdt, orientation distributions of one "
-        "shell: sh, fa.");
+        "tensor: fa, md (mm2/s), evals, evecs (the largest first), peaks. csd, constrained spherical deconvolution: sh "
+        "(coefficients, legacy basis of Descoteaux), peaks, fa, response.json. csa and opdt, orientation distributions "
+        "of one shell: sh, peaks, fa. The same input and options give the same numbers on the CPU and on a GPU.");
     usage.argument("DWI", dwi_, "diffusion volume (x, y, z, volumes): .nii, .nii.gz or a Zarr array");
     usage.option("--output", "DIR", output_, "folder for the maps; made if absent").kind = ValueKind::path;
     usage.flag("--force", how_.force, "replace maps that are there");
@@ -36,9 +36,14 @@ class DwiFit : public Command {
     declare_model(usage, fields_, how_);
     fields_.add(usage, "--stop-below", "FA", how_.stop_below,
                 "csd, csa, opdt: only voxels above are fitted; default 0.1");
+    fields_.add(usage, "--sphere", "N", how_.sphere,
+                "csd, csa, opdt: directions of the half sphere that peaks are looked for in; default 362");
+    fields_.add(usage, "--relative-peak", "R", how_.relative_peak, "least part of the strongest peak; default 0.25");
+    fields_.add(usage, "--separation-deg", "DEG", how_.separation_deg, "least angle between peaks; default 45");
+    usage.option("--device", "D", device_, "fit on cpu, cuda, cuda:1 or auto; default cpu");
     usage.flag("--json", json_, "print the summary as JSON");
     resources_.declare(usage);
-    usage.example("penstock dwi fit dwi.nii.gz -o maps", "fa, md, evals and evecs");
+    usage.example("penstock dwi fit dwi.nii.gz -o maps", "fa, md, evals, evecs and peaks");
     usage.example("penstock dwi fit dwi.nii.gz -o maps --model csd --sh-order 6", "fibre orientations");
   }
 
@@ -48,13 +53,18 @@ class DwiFit : public Command {
     PENSTOCK_TRY(fields_.read());
     PENSTOCK_ASSIGN(const Options options, resources_.options());
     const ProgressEnd end;
-    PENSTOCK_ASSIGN(const TrackSummary s, fit_dwi(dwi_, *output_, model_, how_, options));
+    std::vector<Device> devices;
+    if (device_) {
+      PENSTOCK_ASSIGN_IN(devices, parse_devices(*device_), "--device");
+    }
+    PENSTOCK_ASSIGN(const TrackSummary s, fit_dwi(dwi_, *output_, model_, how_, devices, options));
     if (json_) {
       Json out = Json::object();
       out["voxels"] = s.voxels;
       out["fitted_voxels"] = s.fitted_voxels;
       if (model_ == DwiModel::csd)
         out["response"] = {{"evals", s.response_evals}, {"s0", s.response_s0}, {"voxels", s.response_voxels}};
+      out["fit_seconds"] = s.fit_seconds;
       out["wall_seconds"] = s.report.wall_seconds;
       session.out.json(out);
     } else {

@@ -21,6 +21,9 @@ inline void declare_model(Usage& usage, FieldOptions& fields, TrackOptions& how)
              "b value of the shell to fit (not of dti); default that of most volumes");
   fields.add(usage, "--sh-order", "N", how.sh_order,
              "order of the spherical harmonics, even; default 8, of csa and opdt 4");
+  fields.add_choice(
+      usage, "--response", "R", how.response, {}, parse_response,
+      "csd: auto, or L1,L2,S0: diffusivities along and across a fibre in mm2/s, signal without weighting");
   fields.add(usage, "--response-fa", "FA", how.response_fa, "csd: the response is of voxels above; default 0.7");
   fields.add(usage, "--response-radius", "N", how.response_radius,
              "csd: half width in voxels of the box about the centre that they lie in; default 10");

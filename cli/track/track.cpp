@@ -47,6 +47,8 @@ class Track : public Command {
     declare_method(usage);
     declare_seeds(usage);
     declare_steps(usage);
+    fields_.add_choice(usage, "--dtype", "T", how_.dtype, {"float32", "float16"}, parse_point_type,
+                       "of the points: float32 or, in a TRX, float16 (0.06 mm at 128 mm); default float32");
     usage.flag("--keep-partial", how_.keep_partial,
                "when it is cancelled, FILE has what was tracked until then; default none");
     usage.option("--device", "D", device_,
@@ -70,6 +72,7 @@ class Track : public Command {
     if (device_) {
       PENSTOCK_ASSIGN_IN(devices, parse_devices(*device_), "--device");
     }
+    if (!resources_.quiet) how_.planned = say_plan;
     PENSTOCK_ASSIGN(const TrackSummary s, track(dwi_, *output_, how_, devices, options));
     if (json_)
       session.out.json(as_json(s));
@@ -128,6 +131,12 @@ class Track : public Command {
     fields_.add(usage, "--chunk-seeds", "N", how_.chunk_seeds, "seeds in memory at a time; default 25000");
   }
 
+  static void say_plan(const TrackPlan& plan) {
+    fmt::print(stderr, "memory: {} planned, of which {} the field and {} streamlines, in chunks of {} seeds\n",
+               format_bytes(plan.bytes), format_bytes(plan.field_bytes), format_bytes(plan.streamline_bytes),
+               format_count(plan.chunk_seeds));
+  }
+
   static std::string per_second(double count, double seconds) {
     return seconds > 0 ? format_count(static_cast<std::uint64_t>(count / seconds)) : "-";
   }
@@ -150,6 +159,7 @@ class Track : public Command {
                        format_count(s.streamlines), s.mean_length_mm, format_count(s.points),
                        per_second(static_cast<double>(s.points), s.track_seconds), format_count(s.too_short));
     out += fmt::format(" memory      {} at most", format_bytes(s.peak_bytes));
+    out += fmt::format(" ({} planned)", format_bytes(s.planned_bytes));
     if (s.report.peak_device_bytes > 0)
       out += fmt::format(", {} on the device", format_bytes(s.report.peak_device_bytes));
     out += fmt::format("; {} in all\n", format_seconds(s.report.wall_seconds));
@@ -171,6 +181,8 @@ class Track : public Command {
     out["fit_seconds"] = s.fit_seconds;
     out["track_seconds"] = s.track_seconds;
     out["wall_seconds"] = s.report.wall_seconds;
+    out["kernel_seconds"] = s.kernel_seconds;
+    out["planned_bytes"] = s.planned_bytes;
     out["peak_bytes"] = s.peak_bytes;
     out["peak_device_bytes"] = s.report.peak_device_bytes;
     Json stages = Json::array();

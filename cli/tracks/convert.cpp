@@ -12,15 +12,16 @@ namespace {
 
 class TracksConvert : public Command {
   std::string file_;
-  std::optional<std::string> output_, reference_;
+  std::optional<std::string> output_, reference_, dtype_;
   TractogramOptions how_;
   Resources resources_;
 
  public:
   void usage(Usage& usage) override {
     usage.about(
-        "Writes the streamlines of a file to another, whose ending chooses the format. Points become float32 in the "
-        "place that the other format gives them: TRX and TCK count millimetres of the world, TRK from the corner of "
+        "Writes the streamlines of a file to another, whose ending chooses the format. Points become float32, or "
+        "float16 in a TRX, in the place that the other format gives them: TRX and TCK count millimetres of the world, "
+        "TRK from the corner of "
         "the image. What the file says of streamlines beside seed, seed_index, reason and length is left out, and "
         "said.");
     usage.argument("FILE", file_, ".trx (a file or a folder), .trk or .tck");
@@ -28,6 +29,10 @@ class TracksConvert : public Command {
         ValueKind::path;
     usage.option("--reference", "IMAGE", reference_, "the image that the points belong to; a TCK does not say it")
         .kind = ValueKind::path;
+    Option& dtype =
+        usage.option("--dtype", "T", dtype_, "of the points: float32 or, in a TRX, float16; default float32");
+    dtype.kind = ValueKind::choice;
+    dtype.choices = {"float32", "float16"};
     usage.flag("--force", how_.force, "replace an existing file");
     resources_.declare(usage);
     usage.example("penstock tracks convert out.trx -o out.trk", "");
@@ -39,6 +44,9 @@ class TracksConvert : public Command {
       return Error(ErrorCode::invalid_argument, "--output FILE is needed")
           .set_hint("penstock tracks convert out.trx -o out.trk");
     how_.reference = reference_.value_or("");
+    if (dtype_) {
+      PENSTOCK_ASSIGN_IN(how_.dtype, parse_point_type(*dtype_), "--dtype");
+    }
     PENSTOCK_ASSIGN(const Options options, resources_.options());
     PENSTOCK_ASSIGN(const TractogramSummary s, convert_tractogram(file_, *output_, how_, options));
     session.out.print(

@@ -107,10 +107,13 @@ class PENSTOCK_API LazyArray {
 
 /// Which statistics are wanted.
 struct StatisticsRequest {
-  std::vector<double> percentiles;                 ///< 0 to 100; between two elements as NumPy's `linear`
+  std::vector<double> percentiles;                 ///< 0 to 100, at most 31; between two as NumPy's `linear`
   std::uint32_t bins = 0;                          ///< of a histogram; 0: none
   std::optional<std::pair<double, double>> range;  ///< of the histogram; default: from the least to the largest
   bool otsu = false;                               ///< Otsu's threshold
+  /// Least, largest, mean, deviation and the number of NaNs.  Where nobody wants them they are not found, unless a
+  /// histogram or a threshold needs them: that spares a pass.
+  bool summary = true;
 };
 /// What they are.  NaNs are counted, and left out of all but the percentiles, which one of them makes NaN.
 struct Statistics {

@@ -2,6 +2,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 #include "penstock/device.hpp"
 #include "penstock/options.hpp"
 #include "penstock/report.hpp"
+#include "penstock/tractogram.hpp"
 
 namespace penstock {
 
@@ -66,9 +68,21 @@ enum class ShBasis : std::uint8_t {
 PENSTOCK_API Result<ShBasis> parse_sh_basis(std::string_view name);
 PENSTOCK_API std::string_view sh_basis_name(ShBasis basis);
 
+/// "auto" (nullopt), or "L1,L2,S0" as TrackOptions::response has them.  Errors: invalid_argument.
+PENSTOCK_API Result<std::optional<std::array<double, 3>>> parse_response(std::string_view text);
+
 /// The devices of a list: "cpu", "auto", "cuda", "cuda:0,cuda:1", "cuda:all"; one may stand there twice.
 /// Errors: invalid_argument, no_device.
 PENSTOCK_API Result<std::vector<Device>> parse_devices(std::string_view text);
+
+/// What tracking will take, known before the first seed of it is tracked.
+struct TrackPlan {
+  std::uint64_t seeds = 0;
+  std::uint64_t chunk_seeds = 0;       ///< seeds whose streamlines are in memory at a time, of each device
+  std::uint64_t field_bytes = 0;       ///< what is tracked
+  std::uint64_t streamline_bytes = 0;  ///< of the chunks in memory
+  std::uint64_t bytes = 0;             ///< the most that the process will hold, or has held while it fitted
+};
 
 /// How streamlines are made.  The defaults are those of `penstock track`; what is not set is chosen and reported.
 struct TrackOptions {
@@ -79,8 +93,10 @@ struct TrackOptions {
   std::optional<DwiModel> model;  ///< csd, csa, opdt; default csd, of boot opdt (boot: no csd)
   std::optional<std::uint32_t> sh_order;  ///< even, 2 to 12; lowered for few directions; default 8, of csa and opdt 4
   TensorMethod fit = TensorMethod::wls;
-  double smooth = 0.006;               ///< csa, opdt: weight of the Laplace-Beltrami penalty
-  double min_signal = 1;               ///< csa, opdt: lower signals count as this
+  double smooth = 0.006;  ///< csa, opdt: weight of the Laplace-Beltrami penalty
+  double min_signal = 1;  ///< csa, opdt: lower signals count as this
+  /// csd: the signal of one fibre: diffusivities along and across it (mm2/s), signal without weighting; else estimated
+  std::optional<std::array<double, 3>> response;
   double response_fa = 0.7;            ///< voxels of the response have a higher fractional anisotropy
   std::uint32_t response_radius = 10;  ///< voxels: half width of the box about the centre that they lie in
   std::uint32_t sphere = 362;          ///< directions of the half sphere, 16 to 1024
@@ -115,9 +131,11 @@ struct TrackOptions {
   double min_length_mm = 5;
   double max_length_mm = 500;
 
-  std::uint64_t chunk_seeds = 25000;  ///< seeds in memory at a time
-  bool force = false;                 ///< replace an existing file
-  bool keep_partial = false;          ///< when it is cancelled, the file has what was tracked until then
+  std::uint64_t chunk_seeds = 25000;     ///< seeds in memory at a time; fewer where the budget has no room for them
+  PointType dtype = PointType::float32;  ///< of the points in the file; float16: of a TRX
+  bool force = false;                    ///< replace an existing file
+  bool keep_partial = false;             ///< when it is cancelled, the file has what was tracked until then
+  std::function<void(const TrackPlan&)> planned;  ///< called once, before the first seed is tracked; may be empty
 };
 
 /// "prob", "det", "closest", "boot", "ptt".
@@ -137,19 +155,21 @@ struct TrackSummary {
   double response_s0 = 0;
   std::uint64_t response_voxels = 0;
   double fit_seconds = 0, track_seconds = 0;
-  bool cancelled = false;        ///< the rest was not tracked (keep_partial)
-  std::uint64_t peak_bytes = 0;  ///< most memory that the process held
-  Report report;                 ///< stages
+  double kernel_seconds = 0;        ///< of tracking: kernels on a device
+  std::uint64_t planned_bytes = 0;  ///< TrackPlan::bytes
+  bool cancelled = false;           ///< the rest was not tracked (keep_partial)
+  std::uint64_t peak_bytes = 0;     ///< most memory that the process held
+  Report report;                    ///< stages
 };
 
 /// Tracks a diffusion volume.  `dwi`: shape (x, y, z, volumes), NIfTI (.nii, .nii.gz, .hdr/.img) or Zarr, any real data
-/// type; or a folder of fit_dwi, whose fa and sh are tracked; with how.sh_basis an image of coefficients. `out`:
-/// becomes a TRX (zip), TRK or TCK file, by its ending: points as float32, streamlines in the order of their seeds. TRX
-/// and TCK hold millimetres of the world.  The file's bytes depend on the input and on `how`, not on devices, chunks or
-/// threads. `devices`: chunks are given to them in turn; none: the CPU.  A chunk is written while the next is tracked.
-/// Errors: invalid_argument (an option), not_found, invalid_metadata and corrupt_data (a file, named), no_device,
-/// already_exists (unless `force`), out_of_memory, cancelled.  Memory: the volume as float32, the field, two chunks for
-/// each device.
+/// type; or a folder of fit_dwi, whose fa and sh, or where there is no sh peaks, are tracked; with how.sh_basis an
+/// image of coefficients. `out`: becomes a TRX (zip), TRK or TCK file, by its ending: points as how.dtype, streamlines
+/// in the order of their seeds. TRX and TCK hold millimetres of the world.  The file's bytes depend on the input and on
+/// `how`, not on devices, chunks or threads. `devices`: chunks are given to them in turn; none: the CPU.  A chunk is
+/// written while the next is tracked. Errors: invalid_argument (an option), not_found, invalid_metadata and
+/// corrupt_data (a file, named), no_device, already_exists (unless `force`), out_of_memory, cancelled.  Memory: the
+/// volume as float32, the field, the points of a chunk of the CPU or of two of each GPU, and of one more: TrackPlan.
 PENSTOCK_API Result<TrackSummary> track(const std::string& dwi, const std::string& out, const TrackOptions& how,
                                         const std::vector<Device>& devices, const Options& options);
 
@@ -200,11 +220,15 @@ class PENSTOCK_API Tracking {
 PENSTOCK_API Result<std::vector<std::array<double, 3>>> sphere_directions(std::uint32_t count);
 
 /// Fits a diffusion volume and writes maps into the folder `out`, which is made if absent: NAME.nii.gz, float32, with
-/// the transformation of `dwi`.  dti: fa, md (mm2/s), evals (x, y, z, 3), evecs (x, y, z, 9: of the largest first);
-/// csd, csa, opdt: fa, sh (x, y, z, coefficients of the legacy basis of Descoteaux), of csd response.json {evals, s0};
-/// voxels whose FA is not above how.stop_below hold 0 in sh.  Of `how` the gradients, shell, order, fit, response,
-/// smooth, min_signal and stop_below count. Errors: as track.  Memory: the volume as float32 and the maps.
+/// the transformation of `dwi`.  dti: fa, md (mm2/s), evals (x, y, z, 3), evecs (x, y, z, 9: of the largest first),
+/// peaks (x, y, z, 3: the first eigenvector, as long as fa); csd, csa, opdt: fa, sh (x, y, z, coefficients of the
+/// legacy basis of Descoteaux), peaks (x, y, z, 15: five of them, strongest first, each as long as its amplitude; in
+/// the axes of the voxels), of csd response.json {evals, s0}; voxels whose FA is not above how.stop_below hold 0 in sh
+/// and peaks.  Of `how` the gradients, shell, order, fit, response, smooth, min_signal, stop_below, sphere,
+/// relative_peak and separation_deg count.  `devices`: the first fits; none: the CPU.  All give the same bits.
+/// Errors: as track.  Memory: the volume as float32 and the maps.
 PENSTOCK_API Result<TrackSummary> fit_dwi(const std::string& dwi, const std::string& out, DwiModel model,
-                                          const TrackOptions& how, const Options& options);
+                                          const TrackOptions& how, const std::vector<Device>& devices,
+                                          const Options& options);
 
 }  // namespace penstock

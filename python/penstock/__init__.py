@@ -42,7 +42,7 @@ from ._raster import CRS, BandInfo, Bounds, GroundControlPoint, Raster, Transfor
 from ._read import read_many
 from ._streamlines import Streamlines
 from ._tensor import DeviceArray, Tensor, asarray
-from ._track import TrackHow, fit_dwi, sphere_directions, track, track_chunks
+from ._track import TrackHow, fit_dwi, from_dipy, sphere_directions, track, track_chunks
 
 __version__ = _core.version()
 
@@ -92,6 +92,7 @@ __all__ = [
     "defaults",
     "devices",
     "fit_dwi",
+    "from_dipy",
     "open",
     "read_many",
     "sphere_directions",

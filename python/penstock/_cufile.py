@@ -26,7 +26,7 @@ class CuFile:
         ignored.
     reads, writes: "auto" chooses for each request ("direct" where the file offers it and the request is large and, when
         reading, cold); "buffered" goes through the page cache, "direct" past it (O_DIRECT).
-    errors: FileNotFoundError, PermissionError, IsADirectoryError, OSError, ValueError.
+    errors: FileNotFoundError, PermissionError, IsADirectoryError, OSError, ValueError, TypeError.
 
     Every request moves all of its bytes or raises, also where the file ends before.  Thread-safe.
     """
@@ -38,9 +38,11 @@ class CuFile:
         writes = writes or ("auto" if defaults.get("auto_direct_io_write") else "buffered")
         if isinstance(file, str | os.PathLike):
             self._core = _core.File.open(os.fspath(file), flags, reads, writes)
-        else:
-            number = file if isinstance(file, int) else file.fileno()
-            self._core = _core.File.from_descriptor(number, reads, writes)
+            return
+        if not isinstance(file, int) and not hasattr(file, "fileno"):
+            raise TypeError(f"file is a path, a descriptor or an object with fileno(), not {type(file).__name__}")
+        number = file if isinstance(file, int) else file.fileno()
+        self._core = _core.File.from_descriptor(number, reads, writes)
 
     def pread(self, buf: Any, size: int | None = None, file_offset: int = 0, task_size: int | None = None) -> IOFuture:
         """Starts to read into ``buf``.

@@ -10,7 +10,7 @@ from typing import Any
 import zarr
 from xarray.backends.zarr import ZarrBackendEntrypoint
 
-from ._api import open as _open
+from ._group import open as _open
 from ._raster import Raster
 from .zarr import PenstockStore
 

@@ -113,12 +113,13 @@ void bind_lazy(nb::module_& m) {
 }
 
 StatisticsRequest request_of(const std::vector<double>& percentiles, std::uint32_t bins,
-                             const std::optional<std::pair<double, double>>& range, bool otsu) {
+                             const std::optional<std::pair<double, double>>& range, bool otsu, bool summary) {
   StatisticsRequest request;
   request.percentiles = percentiles;
   request.bins = bins;
   request.range = range;
   request.otsu = otsu;
+  request.summary = summary;
   return request;
 }
 
@@ -138,24 +139,24 @@ void bind_statistics(nb::module_& m) {
   m.def(
       "statistics_of_tensor",
       [](const Tensor& elements, const std::vector<double>& percentiles, std::uint32_t bins,
-         const std::optional<std::pair<double, double>>& range, bool otsu, const JobOptions& job) {
-        const StatisticsRequest request = request_of(percentiles, bins, range, otsu);
+         const std::optional<std::pair<double, double>>& range, bool otsu, bool summary, const JobOptions& job) {
+        const StatisticsRequest request = request_of(percentiles, bins, range, otsu, summary);
         return run_giving<Statistics>(job, [&](const Options& o) { return statistics(elements.view(), request, o); });
       },
       nb::arg("elements"), nb::arg("percentiles"), nb::arg("bins"), nb::arg("range").none(), nb::arg("otsu"),
-      nb::arg("options"));
+      nb::arg("summary"), nb::arg("options"));
   m.def(
       "statistics_of_array",
       [](const Array& array, const std::vector<double>& percentiles, std::uint32_t bins,
-         const std::optional<std::pair<double, double>>& range, bool otsu, bool is_cuda, int index,
+         const std::optional<std::pair<double, double>>& range, bool otsu, bool summary, bool is_cuda, int index,
          const JobOptions& job) {
-        const StatisticsRequest request = request_of(percentiles, bins, range, otsu);
+        const StatisticsRequest request = request_of(percentiles, bins, range, otsu, summary);
         const Array held = array;
         return run_giving<Statistics>(
             job, [&](const Options& o) { return statistics(held, request, device_of(is_cuda, index), o); });
       },
       nb::arg("array"), nb::arg("percentiles"), nb::arg("bins"), nb::arg("range").none(), nb::arg("otsu"),
-      nb::arg("is_cuda"), nb::arg("index"), nb::arg("options"));
+      nb::arg("summary"), nb::arg("is_cuda"), nb::arg("index"), nb::arg("options"));
 }
 
 }  // namespace

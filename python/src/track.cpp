@@ -107,6 +107,7 @@ void bind_track(nb::module_& m) {
       .def_rw("sh_order", &TrackOptions::sh_order, nb::arg().none())
       .def_rw("smooth", &TrackOptions::smooth)
       .def_rw("min_signal", &TrackOptions::min_signal)
+      .def_rw("response", &TrackOptions::response, nb::arg().none())
       .def_rw("response_fa", &TrackOptions::response_fa)
       .def_rw("response_radius", &TrackOptions::response_radius)
       .def_rw("sphere", &TrackOptions::sphere)
@@ -140,6 +141,9 @@ void bind_track(nb::module_& m) {
       .def_rw("min_length_mm", &TrackOptions::min_length_mm)
       .def_rw("max_length_mm", &TrackOptions::max_length_mm)
       .def_rw("chunk_seeds", &TrackOptions::chunk_seeds)
+      .def_prop_rw(
+          "dtype", [](const TrackOptions& how) { return std::string(point_type_name(how.dtype)); },
+          [](TrackOptions& how, const std::string& name) { how.dtype = unwrap(parse_point_type(name), "dtype"); })
       .def_rw("keep_partial", &TrackOptions::keep_partial)
       .def_rw("force", &TrackOptions::force);
   nb::class_<TrackSummary>(m, "TrackSummary", "What tracking, or fitting a diffusion volume, gave.")
@@ -159,6 +163,8 @@ void bind_track(nb::module_& m) {
       .def_ro("response_voxels", &TrackSummary::response_voxels)
       .def_ro("fit_seconds", &TrackSummary::fit_seconds)
       .def_ro("track_seconds", &TrackSummary::track_seconds)
+      .def_ro("kernel_seconds", &TrackSummary::kernel_seconds)
+      .def_ro("planned_bytes", &TrackSummary::planned_bytes)
       .def_ro("peak_bytes", &TrackSummary::peak_bytes)
       .def_ro("report", &TrackSummary::report);
   m.def(
@@ -219,11 +225,12 @@ void bind_track(nb::module_& m) {
   m.def(
       "fit_dwi",
       [](const std::string& dwi, const std::string& out, const std::string& model, const TrackOptions& how,
-         const JobOptions& job) {
+         const std::string& device, const JobOptions& job) {
         const DwiModel which = unwrap(parse_dwi_model(model), "model");
-        return run_summary(job, "", [&](const Options& o) { return fit_dwi(dwi, out, which, how, o); });
+        const std::vector<Device> where = unwrap(parse_devices(device), "device");
+        return run_summary(job, "", [&](const Options& o) { return fit_dwi(dwi, out, which, how, where, o); });
       },
-      nb::arg("dwi"), nb::arg("out"), nb::arg("model"), nb::arg("how"), nb::arg("options"));
+      nb::arg("dwi"), nb::arg("out"), nb::arg("model"), nb::arg("how"), nb::arg("device"), nb::arg("options"));
 }
 
 }  // namespace penstock::python

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "exec/job.hpp"
 #include "penstock/cog_options.hpp"
 #include "penstock/control.hpp"
 #include "penstock/dataset.hpp"
@@ -39,9 +40,11 @@ class RasterWriter {
   /// Chunk number `chunk` (C order of the grid) of a level or of its mask, encoded.  Each once, in any order, from any
   /// thread.  Errors: no_space, io_error, unsupported (a chunk too large for the format).
   virtual Status put(std::size_t level, bool of_mask, std::uint64_t chunk, ByteView encoded) = 0;
+  /// Brings what was put to its place in the file, once, when all of it was.  Errors: as put; cancelled.
+  virtual Status lay_out(Job& job) = 0;
   /// Errors: changed (something stands there that may not be replaced), those of the store.
   virtual Status commit(const WriteCondition& condition, const CancelToken& cancel) = 0;
-  /// Of the file; known after `commit`.
+  /// Of the file; known after `lay_out`.
   [[nodiscard]] virtual std::uint64_t file_bytes() const = 0;
 };
 

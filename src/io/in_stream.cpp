@@ -125,7 +125,7 @@ Status Enqueued::call(std::uint64_t at, ByteSpan slot) {
   auto made = std::make_unique<Call>(Call{shared_from_this(), at, slot});
   Backend& backend = *find_backend(order().device.type);
   PENSTOCK_TRY(backend.call_host(order().device.index, files_->native(), carry_out, made.get()));
-  (void)made.release();  // carry_out has it
+  [[maybe_unused]] Call* const carried = made.release();  // carry_out has it
   return {};
 }
 

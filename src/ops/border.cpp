@@ -51,13 +51,19 @@ std::int64_t border_index(std::int64_t at, std::int64_t extent, Border border) {
 
 Result<std::vector<std::int32_t>> border_table(std::int64_t first, std::uint64_t count, std::uint64_t extent,
                                                std::uint64_t origin, Border border) {
-  if (extent > std::numeric_limits<std::int32_t>::max() || count > std::numeric_limits<std::int32_t>::max())
-    return Error(ErrorCode::out_of_range, fmt::format("an axis of {} elements is worked on in parts", extent));
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  const auto too_long = [&] {
+    return Error(ErrorCode::out_of_range,
+                 fmt::format("a box with more than {} elements along an axis of {}", kMost, extent));
+  };
+  if (count > static_cast<std::uint64_t>(kMost)) return too_long();
   std::vector<std::int32_t> table(count);
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::int64_t index =
         border_index(first + static_cast<std::int64_t>(i), static_cast<std::int64_t>(extent), border);
-    table[i] = index < 0 ? -1 : static_cast<std::int32_t>(index - static_cast<std::int64_t>(origin));
+    const std::int64_t in_box = index - static_cast<std::int64_t>(origin);
+    if (index >= 0 && in_box > kMost) return too_long();
+    table[i] = index < 0 ? -1 : static_cast<std::int32_t>(in_box);
   }
   return table;
 }

@@ -22,7 +22,9 @@ Status CheckedWriter::write_at(std::uint64_t offset_bytes, ByteView bytes) {
     failed_ = true;
     return status;
   }
-  size_bytes_ = std::max(size_bytes_, offset_bytes + bytes.size());
+  const std::uint64_t end = offset_bytes + bytes.size();
+  for (std::uint64_t size = size_bytes_.load(); size < end && !size_bytes_.compare_exchange_weak(size, end);) {
+  }
   return {};
 }
 

@@ -36,6 +36,42 @@ PENSTOCK_HD float log_of(float x) {
   return static_cast<float>(exponent) * 0.693147181f + 2 * f * series;
 }
 
+PENSTOCK_HD std::uint64_t double_bits(double value) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+PENSTOCK_HD double bits_double(std::uint64_t bits) {
+  double value = 0;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+PENSTOCK_HD bool is_finite(double x) { return (double_bits(x) >> 52 & 0x7ff) != 0x7ff; }
+
+/// Natural logarithm; `x` positive and not denormal.  Within 4e-16 of its value, or of 1 where that is less.
+PENSTOCK_HD double log_of(double x) {
+  constexpr std::uint64_t kRootHalf = 0x3fe6a09e667f3bcdu;
+  const auto exponent = static_cast<std::int64_t>(double_bits(x) - kRootHalf) >> 52;
+  const double m = bits_double(double_bits(x) - (static_cast<std::uint64_t>(exponent) << 52));
+  const double f = (m - 1) / (m + 1), s = f * f;
+  const double high = 1.0 / 13 + s * (1.0 / 15 + s * (1.0 / 17 + s * (1.0 / 19 + s * (1.0 / 21))));
+  const double series = s * (1.0 / 3 + s * (1.0 / 5 + s * (1.0 / 7 + s * (1.0 / 9 + s * (1.0 / 11 + s * high)))));
+  return static_cast<double>(exponent) * 0.69314718055994531 + (2 * f + 2 * f * series);
+}
+
+/// e to the power of x, which counts as no further than 700 from 0.  Within 1e-15 of its value.
+PENSTOCK_HD double exp_of(double x) {
+  const double inside = x > 700 ? 700 : x > -700 ? x : -700;  // NaN too
+  const double scaled = inside * 1.4426950408889634;
+  const auto power = static_cast<std::int32_t>(scaled + (scaled < 0 ? -0.5 : 0.5));
+  const auto k = static_cast<double>(power);
+  const double r = inside - k * 0.693147180369123816490 - k * 1.90821492927058770002e-10;
+  double sum = 1;
+  PENSTOCK_UNROLL
+  for (int i = 13; i > 0; --i) sum = 1 + sum * r / static_cast<double>(i);
+  return sum * bits_double(static_cast<std::uint64_t>(power + 1023) << 52);
+}
+
 struct SinCos {
   float sine, cosine;
 };

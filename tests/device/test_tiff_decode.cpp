@@ -277,7 +277,7 @@ TEST(TiffPredictorDecode, AllExecutorsAsTheCpu) {
   for (const int predictor : {2, 3})
     for (const std::uint32_t bytes : {1U, 2U, 4U, 8U})
       for (const std::uint64_t samples : {1U, 3U, 5U})
-        for (const std::uint64_t pixels : {1U, 31U, 32U, 33U, 100U}) {
+        for (const std::uint64_t pixels : {1U, 31U, 32U, 33U, 100U, 264U, 520U}) {
           if (predictor == 3 && bytes == 1) continue;
           const PredictorKernel kernel{{3, pixels * samples, samples, bytes}, predictor, false};
           Data in(kernel.rows.rows * kernel.rows.row_items * bytes), want(in.size());

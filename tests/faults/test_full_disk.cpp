@@ -9,6 +9,7 @@
 #include <csignal>
 #include <fstream>
 
+#include "penstock/ops.hpp"
 #include "store/in_child.hpp"
 #include "store/posix.hpp"
 #include "store/store_kinds.hpp"
@@ -67,6 +68,37 @@ std::string fill(const std::string& url, const fs::path& directory) {
   return "";
 }
 
+/// Filters an array whose result does not fit.  "" when everything is as it must be.
+std::string filter_onto(const std::string& url, const fs::path& directory) {
+  const auto memory = open_store("memory://", StoreMode::create);
+  if (!memory) return "memory: " + memory.error().message();
+  Dataset dataset;
+  dataset.shape = {64, 128, 128};
+  dataset.chunk_shape = {8, 32, 64};
+  dataset.dtype = DType::float32();
+  dataset.codecs = {{"bytes", R"({"endian":"little"})"}};
+  dataset.fill.assign(4, std::byte{0});
+  auto from = Array::create(*memory, "a", dataset, Array::IfExists::fail);
+  if (!from) return "source: " + from.error().message();
+  std::vector<float> values(64 * 128 * 128, 1.5f);
+  if (!from->write(whole(dataset.shape), Target{values.data(), {}, {}, {}}, {})) return "the source is not written";
+  const OpCall call{"gaussian_filter", R"({"sigma":1})"};
+  const auto lazy = LazyArray::make(*from, {&call, 1});
+  if (!lazy) return "lazy: " + lazy.error().message();
+  const auto store = open_store(url, StoreMode::create);
+  if (!store) return "open: " + store.error().message();
+  Options options;
+  options.budget_bytes = 2 << 20;
+  options.threads = 1;
+  const auto full = lazy->write(*store, "b", {}, Array::IfExists::fail, Device(), options);
+  if (full) return "4 MiB fit on a disk of 1 MiB";
+  if (full.error().code() != ErrorCode::no_space) return "not no_space: " + full.error().message();
+  if (Array::open(*store, "b")) return "half of the result opens";
+  for (const auto& entry : fs::recursive_directory_iterator(directory))
+    if (entry.path().filename().string().starts_with(".")) return "litter: " + entry.path().string();
+  return "";
+}
+
 /// A file system of 1 MiB at `directory`, for this process only.  False where the system does not let us.
 bool mount_small(const fs::path& directory) {
   if (::unshare(CLONE_NEWNS) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
@@ -100,6 +132,15 @@ TEST_P(FullDisk, SmallFileSystem) {
               const Status status = write_at(full.get(), 0, {&bytes, 1}, "/dev/full");
               if (status || status.error().system_errno() != ENOSPC) return "/dev/full is not full";
               return status.error().code() == ErrorCode::no_space ? "" : status.error().message();
+            }),
+            "");
+}
+
+TEST(FullDisk, AnOperatorLeavesNothingThatOpens) {
+  const TemporaryDirectory scratch;
+  EXPECT_EQ(in_child([&]() -> std::string {
+              if (!mount_small(scratch.path())) return "";  // the limit of a file's size says nothing of many
+              return filter_onto(scratch / "store", scratch.path());
             }),
             "");
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <random>
 
 #include "device/teams.hpp"
@@ -97,6 +98,43 @@ TEST(Statistics, NanMakesPercentilesNanAndIsLeftOutElsewhere) {
   EXPECT_EQ(made.max, INFINITY);
 }
 
+TEST(Statistics, WithoutASummaryPercentilesAreTheSame) {
+  std::vector<float> data = values<float>(3001);
+  StatisticsRequest request;
+  for (int q = 0; q <= 30; ++q) request.percentiles.push_back(q * 100 / 30.0);
+  request.bins = 9;
+  request.range = {{-20, 80}};
+  const TensorView view = TensorView::packed(data.data(), DType::float32(), {3001}).value();
+  const Statistics with = statistics(view, request).value();
+  request.summary = false;
+  const Statistics without = statistics(view, request).value();
+  EXPECT_EQ(without.percentiles, with.percentiles);
+  EXPECT_EQ(without.histogram, with.histogram);
+  EXPECT_TRUE(std::isnan(without.mean));
+  data[17] = std::numeric_limits<float>::quiet_NaN();
+  const Statistics nothing = statistics(view, request).value();
+  for (const double p : nothing.percentiles) EXPECT_TRUE(std::isnan(p));
+  request.range.reset();  // then the least and the largest are needed
+  EXPECT_EQ(statistics(view, request)->nans, 1u);
+}
+
+TEST(Statistics, ThreadsAndSharesChangeNothing) {
+  std::vector<float> data = values<float>(600001);  // one thread's share is counted in several tables
+  StatisticsRequest request;
+  request.percentiles = {0, 30, 50, 99.9, 100};
+  request.bins = 33;
+  const TensorView view = TensorView::packed(data.data(), DType::float32(), {600001}).value();
+  Options one, many;
+  one.threads = 1, many.threads = 8;
+  const Statistics a = statistics(view, request, one).value(), b = statistics(view, request, many).value();
+  EXPECT_EQ(a.percentiles, b.percentiles);
+  EXPECT_EQ(a.histogram, b.histogram);
+  EXPECT_EQ(std::accumulate(a.histogram.begin(), a.histogram.end(), std::uint64_t{0}), 600001u);
+  const std::vector<double> plain(data.begin(), data.end());
+  for (std::size_t i = 0; i < request.percentiles.size(); ++i)
+    EXPECT_NEAR(a.percentiles[i], percentile_of(plain, request.percentiles[i]), 1e-9);
+}
+
 TEST(Statistics, OfAViewAreThoseOfItsElements) {
   std::vector<std::int32_t> data = values<std::int32_t>(6000);
   TensorView view = TensorView::packed(data.data(), DType::int32(), {60, 100}).value();
@@ -114,10 +152,12 @@ TEST(Statistics, RefusesWhatHasNone) {
   const auto of = [&](const Shape& shape, const StatisticsRequest& request) {
     return statistics(TensorView::packed(data.data(), DType::float32(), shape).value(), request).error().code();
   };
-  StatisticsRequest bad_percentile, bad_range;
+  StatisticsRequest bad_percentile, bad_range, many;
   bad_percentile.percentiles = {101};
   bad_range.bins = 3;
   bad_range.range = {{2, 1}};
+  many.percentiles.assign(32, 50);
+  EXPECT_EQ(of({4}, many), ErrorCode::invalid_argument);
   EXPECT_EQ(of({0}, {}), ErrorCode::invalid_argument);
   EXPECT_EQ(of({4}, bad_percentile), ErrorCode::invalid_argument);
   EXPECT_EQ(of({4}, bad_range), ErrorCode::invalid_argument);

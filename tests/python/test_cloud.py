@@ -119,7 +119,10 @@ def test_a_web_server_is_read(tmp_path: pathlib.Path) -> None:
         with pytest.raises(penstock.UnsupportedError, match="does not tell which objects"):
             penstock.open(f"{url}/g.zarr").keys()  # type: ignore[union-attr]
         zarr.consolidate_metadata(tmp_path / "g.zarr")
-        assert penstock.open(f"{url}/g.zarr").keys() == ["a"]  # type: ignore[union-attr]
+        listed = penstock.open(f"{url}/g.zarr")
+        assert isinstance(listed, penstock.Group) and listed.keys() == ["a"]
+        [(name, member)] = listed.items()
+        assert name == "a" and np.array_equal(member[...], VALUES)  # type: ignore[index]
         with pytest.raises(penstock.UnsupportedError):
             penstock.create(f"{url}/new.zarr", shape=(4,), dtype="u1")
 

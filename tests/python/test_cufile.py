@@ -116,6 +116,8 @@ def test_wrong_modes_and_closed_files(path: pathlib.Path, tmp_path: pathlib.Path
         CuFile(tmp_path)
     with pytest.raises(ValueError, match="flags"):
         CuFile(path, "q")
+    with pytest.raises(TypeError, match="not float"):
+        CuFile(1.5)  # type: ignore[arg-type]
 
 
 def test_append_and_descriptors(path: pathlib.Path) -> None:

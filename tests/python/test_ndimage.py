@@ -339,6 +339,37 @@ def test_mistakes_are_named(wrong: Any, error: type[Exception]) -> None:
         wrong(image((10, 10), "f4"))
 
 
+def test_arguments_at_their_ends_are_scipys() -> None:
+    x = image((10, 7), "f4")
+    for mode in ("reflect", "mirror", "nearest", "constant", "wrap"):
+        expect_same(nd.gaussian_filter(x, 0, mode=mode), sn.gaussian_filter(x, 0, mode=mode))
+        expect_same(
+            nd.gaussian_filter(x, (0, 30), mode=mode),
+            sn.gaussian_filter(x.astype("f8"), (0, 30), mode=mode).astype("f4"),
+        )
+        for size in (1, 25, (1, 40)):
+            expect_same(
+                nd.uniform_filter(x, size, mode=mode), sn.uniform_filter(x.astype("f8"), size, mode=mode).astype("f4")
+            )
+            np.testing.assert_array_equal(nd.maximum_filter(x, size, mode=mode), sn.maximum_filter(x, size, mode=mode))
+        np.testing.assert_array_equal(nd.median_filter(x, (3, 21), mode=mode), sn.median_filter(x, (3, 21), mode=mode))
+    for matrix in ([[0, 0], [0, 0]], [[1, 1], [1, 1]], [[1e-300, 0], [0, 1]]):  # singular: nothing is inverted
+        for order in (0, 1, 3):
+            expect_same(
+                nd.affine_transform(x, matrix, 2.25, order=order),
+                sn.affine_transform(x.astype("f8"), matrix, 2.25, order=order).astype("f4"),
+            )
+
+
+@pytest.mark.parametrize("mode", ("reflect", "mirror", "nearest", "constant", "wrap", "grid-wrap", "grid-constant"))
+def test_coordinates_that_are_no_numbers_give_the_constant(mode: Any) -> None:
+    x = image((10, 7), "f4")
+    bad = np.array([[np.nan, np.inf, -np.inf, 3, 1e300], [2, 2, 2, np.nan, -1e300]])
+    for order in (0, 1, 2, 3):
+        made = nd.map_coordinates(x, bad, order=order, mode=mode, cval=-7)
+        np.testing.assert_array_equal(made, -7)
+
+
 def test_empty_arrays() -> None:
     for shape in ((0,), (3, 0, 2)):
         assert nd.gaussian_filter(np.zeros(shape, "f4"), 2).shape == shape

@@ -1,11 +1,14 @@
 // Stores behind HTTP against a server that misbehaves: each fault of a network is a test.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <chrono>
 #include <fstream>
+#include <functional>
 #include <thread>
 
 #include "collect.hpp"
+#include "in_child.hpp"
 #include "penstock/store.hpp"
 #include "servers/server.hpp"
 #include "store_kinds.hpp"
@@ -400,6 +403,32 @@ TEST_F(Remote, CancellingEndsAWaitSoon) {
   ASSERT_TRUE(sink.wait(1));
   EXPECT_LT(Clock::now() - start, std::chrono::seconds(1));
   EXPECT_EQ(sink.text(0), "cancelled");
+}
+
+TEST_F(Remote, WithoutDescriptorsRequestsFailAndLaterOnesDoNot) {
+  put("k", "value");
+  // A child has a client of its own: first there is none for want of descriptors, then no connection.
+  const std::string said = test::in_child([&] {
+    rlimit before{};
+    if (::getrlimit(RLIMIT_NOFILE, &before) != 0) return std::string("no limits");
+    const auto limited = [&](const std::function<std::string()>& work) {
+      const rlimit few{3, before.rlim_max};
+      (void)::setrlimit(RLIMIT_NOFILE, &few);
+      const std::string text = work();
+      (void)::setrlimit(RLIMIT_NOFILE, &before);
+      return text + ", ";
+    };
+    const auto from = [&](const std::string& host) {
+      const std::string port = server_.url().substr(server_.url().rfind(':'));
+      const auto store = open_store("http://" + host + port + "/bucket/vol.zarr", StoreMode::read);
+      return store ? fetch_text(**store, {"k", {}}) : store.error().message();
+    };
+    std::string all = limited([&] { return from("127.0.0.1"); });
+    all += from("127.0.0.1") + ", ";
+    all += limited([&] { return from("localhost"); });
+    return all + from("localhost");
+  });
+  EXPECT_EQ(said, "io_error, value, io_error, value");
 }
 
 TEST_F(Remote, ManySmallObjectsAreUnderWayTogether) {

@@ -86,15 +86,16 @@ inline HostField phantom_field(const PhantomData& data, const TrackOptions& how)
   const Options options;
   Job job(options, "test", 0, 1);
   const ModelPlan plan = plan_model(data.gradients, how, model_of(how)).value();
-  VoxelFit fit;
+  const auto fitter = cpu_fitter(1);
+  const DwiData dwi = {data.volume, data.gradients};
+  FitTables tables;
   if (how.method != TrackMethod::boot) {
     FibreResponse response;
-    if (plan.model == DwiModel::csd) response = fit_response(data.volume, data.gradients, how).value();
-    fit = make_voxel_fit(data.gradients, plan, response, how).value();
+    if (plan.model == DwiModel::csd) response = fit_response(job, *fitter, dwi, how).value();
+    tables = model_tables(data.gradients, plan, response, how).value();
   }
   HostField field;
-  const auto made = make_field(job, data.volume, data.gradients, plan, fit, how,
-                               fit_fa(job, data.volume, data.gradients, how.fit).value(), field);
+  const auto made = make_field(job, *fitter, dwi, plan, tables, how, fit_fa(job, *fitter, dwi, how.fit).value(), field);
   if (!made) throw std::runtime_error(made.error().message());
   static_cast<void>(place_seeds(data.volume, how, options, field).value());
   return field;
@@ -104,7 +105,9 @@ inline HostField phantom_field(const PhantomData& data, const TrackOptions& how)
 inline Streamlines tracked(const HostField& field, std::uint64_t first, std::uint64_t count) {
   const Options options;
   Job job(options, "test", 0, 1);
-  return cpu_tracker(field)->chunk(job, first, count).value();
+  Streamlines all;
+  for (const Streamlines& piece : cpu_tracker(field)->chunk(job, first, count).value()) all.append(piece);
+  return all;
 }
 
 }  // namespace penstock::tracto

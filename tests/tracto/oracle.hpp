@@ -230,7 +230,13 @@ class BootOracle : public Oracle {
   }
   [[nodiscard]] double unweighted(const Vector3d& p) const {
     return interpolate(p, [&](std::size_t voxel) {
-      return static_cast<double>(mean_unweighted(data_.volume, data_.gradients, voxel, 1));
+      double sum = 0, n = 0;
+      for (std::size_t t = 0; t < data_.gradients.size(); ++t) {
+        if (!data_.gradients.unweighted[t]) continue;
+        sum += std::max(1.0, static_cast<double>(data_.volume.data[voxel * data_.volume.volumes + t]));
+        n += 1;
+      }
+      return static_cast<double>(static_cast<float>(sum / n));
     });
   }
   [[nodiscard]] VectorXd shuffled(const VectorXd& d, const DrawKey& key, std::uint32_t step,

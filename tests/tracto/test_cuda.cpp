@@ -107,3 +107,51 @@ TEST_F(GpuTrack, SmallStepsAndLongStreamlinesAreTheSame) {
   how.force = true;
   EXPECT_TRUE(run("a.trx", how, {}) == run("b.trx", how, kGpu));
 }
+
+TEST_F(GpuTrack, EveryMapHasTheBytesOfTheCpu) {
+  for (const DwiModel model : {DwiModel::dti, DwiModel::csd, DwiModel::csa, DwiModel::opdt})
+    for (const bool other : {false, true}) {
+      TrackOptions how;
+      how.sh_order = other ? 6 : model == DwiModel::csd ? 8 : 4;
+      how.fit = other ? TensorMethod::ols : TensorMethod::wls;
+      how.sphere = other ? 724 : 362;
+      how.force = true;
+      const auto cpu = fit_dwi((folder / "dwi.nii").string(), (folder / "cpu").string(), model, how, {}, {});
+      const auto gpu = fit_dwi((folder / "dwi.nii").string(), (folder / "gpu").string(), model, how, {kGpu}, {});
+      ASSERT_TRUE(cpu) << cpu.error().message();
+      ASSERT_TRUE(gpu) << gpu.error().message();
+      EXPECT_EQ(cpu->fitted_voxels, gpu->fitted_voxels);
+      for (const auto& entry : fs::directory_iterator(folder / "cpu")) {
+        const auto read = [](const fs::path& path) {
+          std::ostringstream text;
+          text << std::ifstream(path, std::ios::binary).rdbuf();
+          return text.str();
+        };
+        EXPECT_TRUE(read(entry.path()) == read(folder / "gpu" / entry.path().filename()))
+            << dwi_model_name(model) << (other ? ", other: " : ": ") << entry.path().filename();
+      }
+    }
+}
+
+TEST_F(GpuTrack, HighOrdersOfCoefficientsAreFittedTheSame) {
+  penstock::testing::Phantom many = penstock::testing::crossing_phantom();
+  many.directions = 120;
+  many.noise = 20;
+  many.write(folder / "many");
+  for (const std::uint32_t order : {10u, 12u}) {
+    TrackOptions how;
+    how.sh_order = order;
+    how.seeds = 200;
+    how.force = true;
+    std::string files[2];
+    for (const bool gpu : {false, true}) {
+      const std::string out = (folder / "many.trx").string();
+      const auto made = track((folder / "many.nii").string(), out, how, {gpu ? kGpu : Device()}, {});
+      ASSERT_TRUE(made) << made.error().message();
+      std::ostringstream text;
+      text << std::ifstream(out, std::ios::binary).rdbuf();
+      files[gpu ? 1 : 0] = text.str();
+    }
+    EXPECT_TRUE(files[0] == files[1]) << order;
+  }
+}

@@ -214,7 +214,7 @@ TEST_F(Track, MemoryHasWhatTheFileHas) {
 
 TEST_F(Track, MapsThatWereFittedAreTracked) {
   Options options;
-  const auto fitted = fit_dwi(at("dwi.nii"), at("maps"), DwiModel::csd, {}, options);
+  const auto fitted = fit_dwi(at("dwi.nii"), at("maps"), DwiModel::csd, {}, {}, options);
   ASSERT_TRUE(fitted) << fitted.error().message();
   const auto direct = run("a.trx", quick());
   const auto again = track(at("maps"), at("b.trx"), quick(), {}, {});
@@ -225,6 +225,45 @@ TEST_F(Track, MapsThatWereFittedAreTracked) {
   const auto refused = track(at("maps"), at("c.trx"), boot, {}, {});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), ErrorCode::invalid_argument);
+}
+
+TEST_F(Track, PeaksAreTrackedWhereThereAreNoCoefficients) {
+  TrackOptions how = quick();
+  how.method = TrackMethod::det;
+  how.max_angle_deg = 30;
+  for (const DwiModel model : {DwiModel::dti, DwiModel::csd}) {
+    const std::string maps = at("maps" + std::string(dwi_model_name(model)));
+    ASSERT_TRUE(fit_dwi(at("dwi.nii"), maps, model, how, {}, {}));
+    fs::remove(fs::path(maps) / "sh.nii.gz");
+    how.force = true;
+    const auto tracked = track(maps, at("peaks.trx"), how, {}, {});
+    ASSERT_TRUE(tracked) << tracked.error().message();
+    EXPECT_EQ(tracked->report.stages.at(1).stage, "peaks");
+    EXPECT_GT(tracked->streamlines, 200u);
+    // Bundles lie along x and y: nothing but the voxels' directions takes a streamline from its plane.
+    const auto info = tractogram_info(at("peaks.trx"), {});
+    ASSERT_TRUE(info);
+    EXPECT_GT(info->mean_length_mm, 15);
+  }
+  TrackOptions boot = how;
+  boot.method = TrackMethod::boot;
+  EXPECT_FALSE(track(at("mapsdti"), at("c.trx"), boot, {}, {}));
+}
+
+TEST_F(Track, AResponseThatIsGivenIsTaken) {
+  TrackOptions how = quick();
+  how.response = {0.0017, 0.0003, 1000};
+  const auto given = run("a.trx", how);
+  ASSERT_TRUE(given) << given.error().message();
+  EXPECT_EQ(given->response_evals[1], 0.0003);
+  EXPECT_EQ(given->response_voxels, 0u);
+  how.response = {0.0003, 0.0017, 1000};
+  const auto refused = run("b.trx", how);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message().find("--response"), std::string::npos) << refused.error().message();
+  for (const char* wrong : {"", "1", "1,2", "1,2,3,4", "a,b,c", "1,2,3 "}) EXPECT_FALSE(parse_response(wrong)) << wrong;
+  EXPECT_EQ((**parse_response("0.0017,0.0003,1000"))[2], 1000);
+  EXPECT_FALSE(*parse_response("auto"));
 }
 
 TEST_F(Track, SeedsOfGridsAndFilesLieWhereTheyAreSaid) {

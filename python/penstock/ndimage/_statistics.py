@@ -15,7 +15,7 @@ from . import _handed, _run
 from ._lazy import LazyArray
 from ._run import Machine
 
-_AT_ONCE = 32
+_AT_ONCE = 31
 """Percentiles that the library looks for in one go."""
 
 
@@ -40,8 +40,18 @@ def statistics(
     NaNs are counted and left out; they make the percentiles NaN.
     errors: ValueError (no elements, values), UnsupportedError (type).  memory: at most ``budget``.
     """
+    return _found(input, (list(percentiles), bins, range, otsu, True), device, budget, threads)
+
+
+def _found(
+    input: Any,
+    asked: tuple[list[float], int, tuple[float, float] | None, bool, bool],
+    device: str,
+    budget: Bytes | None,
+    threads: int | None,
+) -> _core.Statistics:
+    """``asked``: percentiles, bins, range, otsu, and whether least, largest, mean and deviation are wanted."""
     machine = Machine(budget, threads)
-    asked = (list(percentiles), bins, range, otsu)
     if isinstance(input, LazyArray):
         input = input.read(device=device, budget=budget, threads=threads)
     if isinstance(input, Array):
@@ -69,7 +79,7 @@ def percentile(
     found: list[float] = []
     for at in range(0, len(flat), _AT_ONCE):
         part = [float(value) for value in flat[at : at + _AT_ONCE]]
-        found += statistics(input, percentiles=part, device=device, budget=budget, threads=threads).percentiles
+        found += _found(input, (part, 0, None, False, False), device, budget, threads).percentiles
     made = np.array(found, dtype=np.float64).reshape(wanted.shape)
     return made[()]
 
@@ -100,7 +110,7 @@ def histogram(
     if (min is None) != (max is None):
         raise ValueError("histogram: give both min and max, or neither")
     limits = None if min is None or max is None else (float(min), float(max))
-    made = statistics(input, bins=bins, range=limits, device=device, budget=budget, threads=threads)
+    made = _found(input, ([], bins, limits, False, False), device, budget, threads)
     return np.array(made.histogram, dtype=np.int64)
 
 
@@ -116,6 +126,6 @@ def threshold_otsu(
     input, device, errors, memory: as ``statistics``.  Of whole numbers of 1 or 2 bytes each value is a bin, of others 256
     between least and largest.  source: skimage.filters.threshold_otsu.
     """
-    made = statistics(input, otsu=True, device=device, budget=budget, threads=threads).otsu
+    made = _found(input, ([], 0, None, True, False), device, budget, threads).otsu
     assert made is not None
     return made

@@ -1,25 +1,20 @@
 #include "array/copy/elements.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <chrono>
 #include <cstring>
+#include <mutex>
 
-#include "array/blocks.hpp"
 #include "array/plan/bound_region.hpp"
 #include "array/state.hpp"
-#include "core/checked.hpp"
-#include "core/units.hpp"
-#include "exec/budget.hpp"
+#include "array/tiles/walk.hpp"
 
 namespace penstock {
 namespace {
 
-/// Largest block: more does not make the work faster.
-constexpr std::uint64_t kBlockBytes = std::uint64_t{256} << 20;
+/// Held at most: more does not make the work faster.
+constexpr std::uint64_t kHeldBytes = std::uint64_t{512} << 20;
 
-/// A region of the source that block `b` of the copy comes from.
+/// The region of the source that a tile of the copy comes from.
 Region source_region(const Region& from, const Region& block) {
   Region region;
   for (std::size_t d = 0; d < block.size(); ++d) {
@@ -30,7 +25,7 @@ Region source_region(const Region& from, const Region& block) {
   return region;
 }
 
-/// Whether every object of a block is there.
+/// Whether every object of a tile is there.
 Result<bool> block_is_written(const Array& to, const Region& block) {
   const Array::State& state = ArrayAccess::state(to);
   const auto view = state.current();
@@ -46,67 +41,56 @@ Result<bool> block_is_written(const Array& to, const Region& block) {
   return true;
 }
 
-/// How a copy is cut, and how much of the budget is left for reading and writing a block.
-struct Blocks {
-  BlockWalk walk;
-  std::uint64_t count = 0;  ///< of blocks; 0 where the array has no elements
-  std::uint64_t total_bytes = 0;
-  std::uint64_t budget_bytes = 0;  ///< of all
-  Options options;                 ///< for reading and writing a block
+/// The walk over a copy, which is what is read.
+Result<TileWork> work_for(std::string_view what, const Array& from, const Region& region, const Dataset& to,
+                          const Options& options) {
+  TileWork work;
+  work.what = what;
+  work.in_dtype = work.out_dtype = to.dtype;
+  work.source_shape = from.dataset().shape;
+  PENSTOCK_ASSIGN(work.source_chunks, from.dataset().inner_chunk_shape());
+  work.out_shape = to.shape;
+  work.out_objects = to.chunk_shape;
+  work.makes = false;
+  work.most_bytes = kHeldBytes;
+  work.needs = [&region](const Region& tile) { return source_region(region, tile); };
+  PENSTOCK_ASSIGN(work.min_read_bytes, min_read_bytes(from, Device(), options));
+  return work;
+}
 
-  /// `held`: blocks in memory at once, for which half of the budget is kept.
-  static Result<Blocks> make(const Array& from, const Dataset& to, std::uint64_t held, const Options& options) {
-    const std::uint64_t item = to.dtype.size_bytes;
-    PENSTOCK_ASSIGN(const BudgetPlan allowed, plan_budget(options, 0));
-    const std::uint64_t most = std::min(allowed.budget_bytes / 2, kBlockBytes) / held / item;
-    PENSTOCK_ASSIGN(const Shape read_unit, from.dataset().inner_chunk_shape());
-    BlockWalk walk(to.shape, to.chunk_shape, read_unit, std::max(most, std::uint64_t{1}));
-    Shape clipped = walk.block_shape();
-    for (std::size_t d = 0; d < clipped.size(); ++d) clipped[d] = std::min(clipped[d], to.shape[d]);
-    PENSTOCK_ASSIGN(const std::uint64_t block_elements, element_count(clipped));
-    const std::uint64_t held_bytes = block_elements * item * held;
-    if (held_bytes > allowed.budget_bytes / 2)
-      return Error(ErrorCode::budget_too_small,
-                   fmt::format("a memory budget of {} is too small: one object of the copy needs {}",
-                               format_bytes(allowed.budget_bytes), format_bytes(2 * held_bytes)))
-          .set_hint("Allow more memory, or write smaller chunks or shards.");
-    PENSTOCK_ASSIGN(const std::uint64_t total, element_count(to.shape));
-    PENSTOCK_TRY(check_decoded(saturating_mul(total, item)));
-    Options inner = options;
-    inner.budget_bytes = allowed.budget_bytes - held_bytes;
-    inner.progress = nullptr;
-    const std::uint64_t count = total > 0 ? walk.size() : 0;
-    return Blocks{std::move(walk), count, total * item, allowed.budget_bytes, std::move(inner)};
-  }
-};
+TileSteps reading(const Array& from) {
+  TileSteps steps;
+  steps.read = [&from](const Region& box, const TileMemory& into, const Options& inner) {
+    return from.read(box, into.view, inner, into.arena);
+  };
+  return steps;
+}
 
-/// Says how many bytes of a pass over all blocks are done.
-class Pass {
+/// Says how far a copy is whose reading and writing go on at once: a byte is half done when it was read.
+class Halves {
  public:
-  Pass(std::string_view what, const Blocks& blocks, const Options& options)
-      : what_(what), total_(blocks.total_bytes), tell_(options.progress) {}
-  void add(std::uint64_t bytes) {
-    done_ += bytes;
-    if (tell_) tell_({what_, done_, total_});
+  Halves(const ProgressFn& tell, std::uint64_t total) : tell_(tell), total_(total) {}
+  [[nodiscard]] ProgressFn within(std::uint64_t& done) {
+    if (!tell_) return nullptr;
+    return [this, &done, before = done](const Progress& p) {
+      const std::scoped_lock lock(mutex_);
+      done = before + p.done;
+      say();
+    };
   }
+  void set(std::uint64_t& done, std::uint64_t bytes) {
+    if (!tell_) return;
+    const std::scoped_lock lock(mutex_);
+    done = bytes;
+    say();
+  }
+  std::uint64_t read = 0, written = 0;
 
  private:
-  std::string_view what_;
-  std::uint64_t total_, done_ = 0;
-  ProgressFn tell_;
-};
-
-/// One block's elements.
-struct Elements {
-  Bytes memory;
-  Arena arena;
-
-  Result<Report> read(const Array& array, const Region& region, const Options& options) {
-    const std::uint64_t item = array.dataset().dtype.size_bytes;
-    PENSTOCK_ASSIGN(const std::uint64_t count, element_count(shape_of(region)));
-    PENSTOCK_TRY(memory.resize_discard(count * item));
-    return array.read(region, {memory.data(), {}, {}, {}}, options, &arena);
-  }
+  void say() { tell_({"copy", std::min(read / 2 + written / 2, total_), total_}); }
+  const ProgressFn& tell_;
+  std::uint64_t total_;
+  std::mutex mutex_;
 };
 
 bool equal(const DType& dtype, const std::byte* a, const std::byte* b) {
@@ -117,11 +101,14 @@ bool equal(const DType& dtype, const std::byte* a, const std::byte* b) {
   return x.size == y.size && (x.size == 0 || std::memcmp(x.data, y.data, x.size) == 0);
 }
 
-/// Number of the first element in which two blocks differ; nullopt: none.
-std::optional<std::uint64_t> first_difference(const DType& dtype, const Bytes& a, const Bytes& b) {
-  if (!dtype.is_vlen() && std::ranges::equal(a.view(), b.view())) return std::nullopt;
-  for (std::uint64_t at = 0; at < a.size(); at += dtype.size_bytes)
-    if (!equal(dtype, a.data() + at, b.data() + at)) return at / dtype.size_bytes;
+/// Number of the first element in which two packed boxes of a shape differ; nullopt: none.
+std::optional<std::uint64_t> first_difference(const TensorView& a, const TensorView& b, std::uint64_t count) {
+  const std::uint64_t item = a.dtype.size_bytes;
+  const auto* x = static_cast<const std::byte*>(a.data);
+  const auto* y = static_cast<const std::byte*>(b.data);
+  if (!a.dtype.is_vlen() && std::memcmp(x, y, count * item) == 0) return std::nullopt;
+  for (std::uint64_t i = 0; i < count; ++i)
+    if (!equal(a.dtype, x + i * item, y + i * item)) return i;
   return std::nullopt;
 }
 
@@ -130,76 +117,77 @@ std::optional<std::uint64_t> first_difference(const DType& dtype, const Bytes& a
 Result<Report> copy_elements(const Array& from, const Region& region, Array& to, Resume resume,
                              const Options& options) {
   const Dataset target = to.dataset();
+  PENSTOCK_ASSIGN(const std::uint64_t elements, element_count(target.shape));
   const std::uint64_t item = target.dtype.size_bytes;
-  PENSTOCK_ASSIGN(const Blocks blocks, Blocks::make(from, target, 1, options));
-  const auto start = std::chrono::steady_clock::now();
   Report report;
   report.written.emplace();
-  std::uint64_t peak_worker = 0;
-  Bytes block;
-  for (std::uint64_t i = 0; i < blocks.count; ++i) {
-    const Region part = blocks.walk[i];
-    PENSTOCK_ASSIGN(const std::uint64_t elements, element_count(shape_of(part)));
-    const std::uint64_t done = report.decoded_bytes, bytes = elements * item;
-    report.decoded_bytes = done + bytes;
-    if (resume == Resume::yes) {
-      PENSTOCK_ASSIGN(const bool written, block_is_written(to, part));
-      if (written) continue;
-    }
-    Options inner = blocks.options;
-    if (options.progress)
-      inner.progress = [&](const Progress& p) {  // half the way when the block is read, the other half when written
-        const std::uint64_t half = p.done / 2 + (p.what == "write" ? bytes / 2 : 0);
-        options.progress({"copy", std::min(done + half, blocks.total_bytes), blocks.total_bytes});
-      };
-    PENSTOCK_TRY(block.resize_discard(bytes));
-    Arena elements_of_block;
-    const Target memory{block.data(), {}, {}, {}};
-    PENSTOCK_ASSIGN(const Report read, from.read(source_region(region, part), memory, inner, &elements_of_block));
-    PENSTOCK_ASSIGN(Report written, to.write(part, memory, inner));
-    written.written = {written.chunks, written.absent_chunks, written.requests, written.stored_bytes};
-    peak_worker = std::max({peak_worker, read.peak_host_bytes, written.peak_host_bytes});
-    report.merge(read);
-    report.merge(written);
-    report.decoded_bytes = done + bytes;  // once for reading and writing
-  }
-  report.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  report.budget_bytes = blocks.budget_bytes;
-  report.peak_host_bytes = block.capacity() + peak_worker;
+  if (elements == 0) return report;
+  PENSTOCK_ASSIGN(const TileWork work, work_for("copy", from, region, target, options));
+  PENSTOCK_ASSIGN(const TilePlan plan, TilePlan::make(work, options));
+  Options quiet = options;
+  quiet.progress = nullptr;
+  Halves halves(options.progress, elements * item);
+  TileSteps steps;
+  steps.read = [&](const Region& box, const TileMemory& into, const Options& inner) {
+    Options some = inner;
+    some.progress = halves.within(halves.read);
+    return from.read(box, into.view, some, into.arena);
+  };
+  steps.write = [&](const Region& tile, const TensorView& made, const Options& inner) {
+    Options some = inner;
+    some.progress = halves.within(halves.written);
+    return to.write(tile, made, some);
+  };
+  if (resume == Resume::yes) steps.skip = [&](const Region& tile) { return block_is_written(to, tile); };
+  PENSTOCK_ASSIGN(report, walk_tiles(work, plan, steps, Device(), quiet));
+  halves.set(halves.read, elements * item);
+  halves.set(halves.written, elements * item);
+  report.decoded_bytes = elements * item;  // once for reading and writing
   return report;
 }
 
 Status read_elements(const Array& from, const Region& region, const Dataset& to, const Options& options) {
-  PENSTOCK_ASSIGN(const Blocks blocks, Blocks::make(from, to, 1, options));
-  Pass pass("check the source", blocks, options);
-  for (std::uint64_t i = 0; i < blocks.count; ++i) {
-    Elements read;
-    PENSTOCK_TRY(read.read(from, source_region(region, blocks.walk[i]), blocks.options));
-    pass.add(read.memory.size());
-  }
-  return {};
+  PENSTOCK_ASSIGN(const std::uint64_t elements, element_count(to.shape));
+  if (elements == 0) return {};
+  PENSTOCK_ASSIGN(TileWork work, work_for("check the source", from, region, to, options));
+  work.writes = false;
+  PENSTOCK_ASSIGN(const TilePlan plan, TilePlan::make(work, options));
+  const auto read = walk_tiles(work, plan, reading(from), Device(), options);
+  return read ? Status() : Status(read.error());
 }
 
 Result<std::optional<Shape>> differing_element(const Array& from, const Region& region, const Array& to,
                                                const Options& options) {
   const Dataset target = to.dataset();
-  PENSTOCK_ASSIGN(const Blocks blocks, Blocks::make(from, target, 2, options));
-  Pass pass("compare", blocks, options);
-  for (std::uint64_t i = 0; i < blocks.count; ++i) {
-    const Region part = blocks.walk[i];
-    Elements asked, there;
-    PENSTOCK_TRY(asked.read(from, source_region(region, part), blocks.options));
-    PENSTOCK_TRY(there.read(to, part, blocks.options));
-    const auto differs = first_difference(target.dtype, asked.memory, there.memory);
-    if (differs) {
-      Shape at(part.size());
-      std::uint64_t rest = *differs;
-      for (std::size_t d = part.size(); d-- > 0; rest /= part[d].count) at[d] = part[d].start + rest % part[d].count;
-      return std::optional(std::move(at));
-    }
-    pass.add(asked.memory.size());
-  }
-  return std::optional<Shape>();
+  std::optional<Shape> found;
+  PENSTOCK_ASSIGN(const std::uint64_t elements, element_count(target.shape));
+  if (elements == 0) return found;
+  PENSTOCK_ASSIGN(TileWork work, work_for("compare", from, region, target, options));
+  work.makes = true;  // the tile is what stands in the copy
+  PENSTOCK_ASSIGN(const TilePlan plan, TilePlan::make(work, options));
+  Options inner = options;
+  inner.progress = nullptr;
+  inner.budget_bytes = std::max<std::uint64_t>((plan.budget_bytes - plan.held_bytes) / 2, 1);
+  TileSteps steps = reading(from);
+  steps.make = [&](std::uint64_t, const Region& in_box, const TensorView& in, const Region& tile,
+                   const TensorView& there) -> Status {
+    if (found) return {};
+    Arena arena;
+    PENSTOCK_TRY(to.read(tile, there, inner, &arena));
+    PENSTOCK_ASSIGN(const TensorView part, part_of_box(in, in_box, source_region(region, tile)));
+    PENSTOCK_ASSIGN(const Tensor asked, Tensor::share(nullptr, part).contiguous());
+    PENSTOCK_ASSIGN(const std::uint64_t count, there.elements());
+    const auto differs = first_difference(asked.view(), there, count);
+    if (!differs) return {};
+    found.emplace(tile.size());
+    std::uint64_t rest = *differs;
+    for (std::size_t d = tile.size(); d-- > 0; rest /= tile[d].count)
+      (*found)[d] = tile[d].start + rest % tile[d].count;
+    return {};
+  };
+  const auto walked = walk_tiles(work, plan, steps, Device(), options);
+  if (!walked) return walked.error();
+  return found;
 }
 
 }  // namespace penstock

@@ -415,6 +415,7 @@ class CogWrite {
     };
     PENSTOCK_ASSIGN(Report report, walk_tiles(work, walk, steps, Device{}, inner));
     PENSTOCK_TRY(job.run([&] { return levels.finish(); }));
+    PENSTOCK_TRY(job.run([&] { return out_.lay_out(job); }));
     report.budget_bytes = allowed.budget_bytes;
     report.peak_host_bytes += ladder.held_bytes;
     return report;

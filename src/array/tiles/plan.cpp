@@ -123,8 +123,8 @@ Result<TilePlan> TilePlan::make(const TileWork& work, const Options& options) {
   if (work.decodes) PENSTOCK_TRY(check_decoded(bytes_once(work)));
   PENSTOCK_ASSIGN(const BudgetPlan allowed, plan_budget(options, 0));
   const std::uint64_t io_bytes = saturating_mul(work.min_read_bytes, work.writes ? 2 : 1);
-  const std::uint64_t most =
-      std::min(allowed.budget_bytes / 2, allowed.budget_bytes - std::min(io_bytes, allowed.budget_bytes));
+  const std::uint64_t most = std::min(
+      {allowed.budget_bytes / 2, work.most_bytes, allowed.budget_bytes - std::min(io_bytes, allowed.budget_bytes)});
   const std::uint64_t item = std::max(work.in_dtype.size_bytes, work.out_dtype.size_bytes);
   std::uint64_t elements = std::max<std::uint64_t>(most / item / 2, 1);
   std::optional<TilePlan> best;

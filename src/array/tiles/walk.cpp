@@ -52,15 +52,6 @@ class Turns {
   std::optional<Error> error_;
 };
 
-Result<TensorView> part_of(const TensorView& whole, const Region& box, const Region& part) {
-  std::vector<Index> indices;
-  for (std::size_t d = 0; d < box.size(); ++d) {
-    const auto start = static_cast<std::int64_t>(part[d].start - box[d].start);
-    indices.push_back(Slice{start, start + static_cast<std::int64_t>(part[d].count), 1});
-  }
-  return whole.slice(indices);
-}
-
 class Walk {
  public:
   Walk(const TileWork& work, const TilePlan& plan, const TileSteps& steps, Device device, const Options& options)
@@ -188,7 +179,7 @@ class Walk {
     if (elements == 0) return {};
     TensorView target = place.view;
     if (fresh != box.whole) {
-      PENSTOCK_ASSIGN(target, part_of(place.view, box.whole, fresh));
+      PENSTOCK_ASSIGN(target, part_of_box(place.view, box.whole, fresh));
     }
     PENSTOCK_ASSIGN(const Report report, steps_.read(fresh, {target, place.arena.get()}, io_));
     PENSTOCK_TRY(streams_[0].synchronize());
@@ -203,8 +194,8 @@ class Walk {
       if (box.fresh[d] != box.whole[d]) halo[d].count = box.fresh[d].start - box.whole[d].start;
     PENSTOCK_ASSIGN(const std::uint64_t count, element_count(shape_of(halo)));
     if (count == 0) return {};
-    PENSTOCK_ASSIGN(const TensorView from, part_of(before.view, before.box, halo));
-    PENSTOCK_ASSIGN(const TensorView to, part_of(place.view, place.box, halo));
+    PENSTOCK_ASSIGN(const TensorView from, part_of_box(before.view, before.box, halo));
+    PENSTOCK_ASSIGN(const TensorView to, part_of_box(place.view, place.box, halo));
     return copy_elements(from, to);
   }
 
@@ -246,7 +237,7 @@ class Walk {
     const Place& in = in_[i % 2];
     const Region box = work_.needs(plan_.tiles[i]);
     if (box == in.box) return in.view;
-    return part_of(in.view, in.box, box);  // whole chunks were read
+    return part_of_box(in.view, in.box, box);  // whole chunks were read
   }
 
   static void add(Report& sum, const Report& part) {
@@ -275,6 +266,15 @@ class Walk {
 };
 
 }  // namespace
+
+Result<TensorView> part_of_box(const TensorView& whole, const Region& box, const Region& part) {
+  std::vector<Index> indices;
+  for (std::size_t d = 0; d < box.size(); ++d) {
+    const auto start = static_cast<std::int64_t>(part[d].start - box[d].start);
+    indices.push_back(Slice{start, start + static_cast<std::int64_t>(part[d].count), 1});
+  }
+  return whole.slice(indices);
+}
 
 Result<Report> walk_tiles(const TileWork& work, const TilePlan& plan, const TileSteps& steps, Device device,
                           const Options& options) {

@@ -22,8 +22,9 @@ struct TileWork {
   Shape out_shape;                   ///< of the whole output
   Shape out_objects;                 ///< tiles are whole ones of these
   std::uint64_t min_read_bytes = 0;  ///< the least budget that reading works with (`min_read_bytes`)
-  bool decodes = true;               ///< the source is stored; false: it lies in memory
-  bool writes = true;                ///< tiles are written
+  std::uint64_t most_bytes = ~std::uint64_t{0};  ///< held at most, though the budget be larger
+  bool decodes = true;                           ///< the source is stored; false: it lies in memory
+  bool writes = true;                            ///< tiles are written
   bool makes = true;  ///< false: a tile is the box that was read (copies), or nothing is made of it (sums)
   /// Box of the source that a tile is made of.
   std::function<Region(const Region& tile)> needs;
@@ -78,6 +79,9 @@ struct TileSteps {
   /// Whether a tile is left out, because it is there already; may be unset.
   std::function<Result<bool>(const Region& tile)> skip;
 };
+
+/// The part of a box in memory.
+Result<TensorView> part_of_box(const TensorView& whole, const Region& box, const Region& part);
 
 /// Runs the steps over all tiles, with boxes in memory of `device`.  With one thread, or where the system gives no
 /// more, one after the other.  Errors: those of the steps, cancelled, timed_out, out_of_memory.

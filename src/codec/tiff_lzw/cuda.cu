@@ -40,6 +40,14 @@ __global__ void __launch_bounds__(CudaTeam::lanes)
                      shared, results[tile]);
 }
 
+/// What a multiprocessor has of it decides how many teams run there, so all of it is for them and none for the cache.
+template <class Kernel>
+Status give_all_shared_memory(Kernel kernel) {
+  return cuda_status(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared),
+      "shared memory for the LZW decoder");
+}
+
 }  // namespace
 
 Status decode_lzw_cuda(const DeviceBatch& batch, LzwVariant variant, ByteSpan scratch, const Stream& stream) {
@@ -56,6 +64,8 @@ Status decode_lzw_cuda(const DeviceBatch& batch, LzwVariant variant, ByteSpan sc
     lzw_kernel<<<count, CudaTeam::lanes, 0, native>>>(batch.tasks, batch.results, variant);
     return cuda_status(cudaGetLastError(), "launching the LZW decoder");
   }
+  PENSTOCK_TRY(give_all_shared_memory(lzw_measure_kernel));
+  PENSTOCK_TRY(give_all_shared_memory(lzw_decode_kernel));
   const auto grid = static_cast<unsigned>(blocks);
   lzw_find_kernel<<<(count + kFindWarps - 1) / kFindWarps, kFindWarps * CudaTeam::lanes, 0, native>>>(batch.tasks,
                                                                                                       count, plan);

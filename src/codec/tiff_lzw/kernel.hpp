@@ -178,14 +178,19 @@ PENSTOCK_HD ChunkStatus decode_lzw_span(const Team& team, const DecodeTask& task
   std::uint32_t clear = span.bit, n = 0,
                 made = span.made;  // bit behind the last Clear, codes since it, bytes of output
   bool begun = span.begun;
-  PENSTOCK_NO_UNROLL
-  while (made < size) {  // takes 9 bits or more each time, or ends
-    auto code = team.map([&](std::uint32_t lane) {
-      const std::uint32_t width = lzw_width(n + lane, late);
-      const std::uint64_t at = std::uint64_t{clear} + lzw_bits_before(n + lane, late);
+  const auto codes_from = [&](std::uint32_t from) {
+    return team.map([&](std::uint32_t lane) {
+      const std::uint32_t width = lzw_width(from + lane, late);
+      const std::uint64_t at = std::uint64_t{clear} + lzw_bits_before(from + lane, late);
       return at + width <= bits ? lzw_code(in, task.in_bytes, static_cast<std::uint32_t>(at), width, old_style)
                                 : kLzwLiteral;  // the input ends
     });
+  };
+  auto ahead = codes_from(0);
+  PENSTOCK_NO_UNROLL
+  while (made < size) {  // takes 9 bits or more each time, or ends
+    auto code = ahead;
+    ahead = codes_from(n + Team::lanes);  // under way while these are copied
     const auto stops = team.map([&](std::uint32_t lane) {
       const std::uint32_t c = Team::at(code, lane);
       return c >= kLzwClear && (c < kLzwFirst || c - kLzwFirst >= n + lane);
@@ -217,6 +222,7 @@ PENSTOCK_HD ChunkStatus decode_lzw_span(const Team& team, const DecodeTask& task
     clear = behind;
     n = 0;
     begun = true;
+    ahead = codes_from(0);
   }
   return finish(DecodeStatus::ok, task.in_bytes, made);
 }
@@ -267,17 +273,29 @@ PENSTOCK_HD std::uint32_t lzw_codes_to_clear(const Team& team, const DecodeTask&
   const std::uint64_t guess = std::uint64_t{begin} + lzw_bits_before(kLzwFullSegment, 0);
   if (guess + 12 <= bits && lzw_code(in, task.in_bytes, static_cast<std::uint32_t>(guess), 12, false) == kLzwClear)
     return kLzwFullSegment;
+  constexpr std::uint32_t kAtOnce = 4;  // windows of a team's lanes whose loads are under way together
   PENSTOCK_NO_UNROLL
-  for (std::uint32_t n = 0;; n += Team::lanes) {  // takes 9 bits a lane or more each time, or ends
-    auto code = team.map([&](std::uint32_t lane) {
-      const std::uint32_t width = lzw_width(n + lane, 0);
-      const std::uint64_t at = std::uint64_t{begin} + lzw_bits_before(n + lane, 0);
-      return at + width <= bits ? lzw_code(in, task.in_bytes, static_cast<std::uint32_t>(at), width, false) : kLzwEnd;
+  for (std::uint32_t n = 0;; n += kAtOnce * Team::lanes) {  // takes 9 bits a code or more each time, or ends
+    auto ends = team.map([&](std::uint32_t lane) {  // a bit of each window: it ends here; the one above: by a Clear
+      std::uint32_t found = 0;
+      PENSTOCK_UNROLL
+      for (std::uint32_t w = 0; w < kAtOnce; ++w) {
+        const std::uint32_t index = n + w * Team::lanes + lane, width = lzw_width(index, 0);
+        const std::uint64_t at = std::uint64_t{begin} + lzw_bits_before(index, 0);
+        const bool inside = at + width <= bits;
+        const std::uint32_t c =
+            inside ? lzw_code(in, task.in_bytes, static_cast<std::uint32_t>(at), width, false) : kLzwEnd;
+        found |= (c == kLzwClear ? 3U : c == kLzwEnd ? 1U : 0U) << 2 * w;
+      }
+      return found;
     });
-    const auto ends = team.map(
-        [&](std::uint32_t lane) { return Team::at(code, lane) == kLzwClear || Team::at(code, lane) == kLzwEnd; });
-    const std::uint32_t stop = team.first(ends);
-    if (stop < Team::lanes) return team.broadcast(code, stop) == kLzwClear ? n + stop : ~0U;
+    PENSTOCK_NO_UNROLL
+    for (std::uint32_t w = 0; w < kAtOnce; ++w) {
+      const auto here = team.map([&](std::uint32_t lane) { return (Team::at(ends, lane) >> 2 * w & 1) != 0; });
+      const std::uint32_t stop = team.first(here);
+      if (stop == Team::lanes) continue;
+      return (team.broadcast(ends, stop) >> (2 * w + 1) & 1) != 0 ? n + w * Team::lanes + stop : ~0U;
+    }
   }
 }
 
@@ -315,13 +333,18 @@ PENSTOCK_HD void measure_lzw_segment(const Team& team, const DecodeTask& task, L
   const auto* const in = assume_global(reinterpret_cast<const std::uint8_t*>(task.in));
   const LzwSegment segment = segments[slot];
   std::uint32_t n = 0, made = 0;
+  const auto codes_from = [&](std::uint32_t from) {
+    return team.map([&](std::uint32_t lane) {
+      const std::uint32_t at = segment.bit + lzw_bits_before(from + lane, 0);
+      return from + lane < segment.codes ? lzw_code(in, task.in_bytes, at, lzw_width(from + lane, 0), false) : 0;
+    });
+  };
+  auto ahead = codes_from(0);
   PENSTOCK_NO_UNROLL
   while (n < segment.codes && made < task.out_bytes) {
     const std::uint32_t left = segment.codes - n, codes = left < Team::lanes ? left : Team::lanes;
-    auto code = team.map([&](std::uint32_t lane) {
-      const std::uint32_t at = segment.bit + lzw_bits_before(n + lane, 0);
-      return lane < codes ? lzw_code(in, task.in_bytes, at, lzw_width(n + lane, 0), false) : 0;
-    });
+    auto code = ahead;
+    ahead = codes_from(n + Team::lanes);  // under way while lengths are made
     const auto wrong = team.map([&](std::uint32_t lane) {
       const std::uint32_t c = Team::at(code, lane);
       return c >= kLzwClear && (c < kLzwFirst || c - kLzwFirst >= n + lane);

@@ -4,8 +4,9 @@ namespace penstock::line::PENSTOCK_ISA {
 /// 64 bytes that move through registers together, as many as the instructions have them.
 template <class C>
 struct Lanes {
+  using Number = std::conditional_t<std::is_same_v<C, bool>, std::uint8_t, C>;  // there are no registers of bool
   static constexpr std::size_t kCount = 64 / sizeof(C);
-  typedef C Vector __attribute__((vector_size(64)));
+  typedef Number Vector __attribute__((vector_size(64)));
   Vector v;
   static void load(Lanes& lanes, const C* from) { std::memcpy(&lanes.v, from, 64); }
   void store(C* to) const { std::memcpy(to, &v, 64); }
@@ -40,6 +41,22 @@ void weigh(const C* __restrict in, std::size_t stride, const C* __restrict weigh
   }
 }
 
+/// f(in[x], in[x + distance]), which changes the first, for x < count, from the first to the last.  Whole registers:
+/// that the second is still what it was when the first changes, a compiler cannot know.
+template <class C, class F>
+void fold_ahead(C* in, std::size_t distance, std::size_t count, const F& f) {
+  constexpr std::size_t kLanes = Lanes<C>::kCount;
+  std::size_t x = 0;
+  for (; x + kLanes <= count; x += kLanes) {
+    Lanes<C> a, b;
+    Lanes<C>::load(a, in + x);
+    Lanes<C>::load(b, in + x + distance);
+    f(a.v, b.v);
+    a.store(in + x);
+  }
+  for (; x < count; ++x) f(in[x], in[x + distance]);
+}
+
 /// out[x] = the sum of `taps` of in[x], in[x + stride], ...: sums of 2, 4, 8 ... of them, put together as the bits of
 /// `taps` say.  `in` is used up.
 template <class C>
@@ -56,7 +73,7 @@ void add_up(C* in, std::size_t stride, std::size_t taps, C* __restrict out, std:
     }
     if (2 * width > taps) break;
     reach -= width * stride;
-    for (std::size_t x = 0; x < reach; ++x) in[x] += in[x + width * stride];
+    fold_ahead(in, width * stride, reach, [](auto& a, const auto& b) { a += b; });
   }
 }
 
@@ -64,14 +81,23 @@ void add_up(C* in, std::size_t stride, std::size_t taps, C* __restrict out, std:
 /// the window.  `in` is used up.
 template <bool kLeast, class C>
 void pick(C* in, std::size_t stride, std::size_t taps, C* __restrict out, std::size_t count) {
-  const auto better = [](C a, C b) { return kLeast ? (b < a ? b : a) : (b > a ? b : a); };
+  const auto take = [](auto& a, const auto& b) {
+    if constexpr (kLeast)
+      a = b < a ? b : a;
+    else
+      a = b > a ? b : a;
+  };
   std::size_t width = 1, reach = count + (taps - 1) * stride;
   for (; 2 * width <= taps; width *= 2) {
     reach -= width * stride;
-    for (std::size_t x = 0; x < reach; ++x) in[x] = better(in[x], in[x + width * stride]);
+    fold_ahead(in, width * stride, reach, take);
   }
   const C* other = in + (taps - width) * stride;
-  for (std::size_t x = 0; x < count; ++x) out[x] = better(in[x], other[x]);
+  for (std::size_t x = 0; x < count; ++x) {
+    C best = in[x];
+    take(best, other[x]);
+    out[x] = best;
+  }
 }
 
 template <class T, class C>

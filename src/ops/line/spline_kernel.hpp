@@ -43,22 +43,42 @@ struct SplineLine {
     const std::uint64_t first = line / inner * n * inner + line % inner;
     const C* const in = job.in + first;
     C* const out = job.out + first;
-    for (std::uint64_t k = 0; k < n; ++k) out[k * inner] = job.gain * in[k * inner];
     const Start<C>* starts = job.starts;
+    const C* from = in;  // the first recursion reads the elements, the others what the one before them has made
+    C gain = job.gain;
     for (std::uint32_t p = 0; p < job.poles; ++p) {
       const C z = job.pole[p];
-      C held = sum(out, inner, starts, job.forwards[p]);
+      C held = gain * sum(from, inner, starts, job.forwards[p]);
       starts += job.forwards[p];
       out[0] = held;
-      for (std::uint64_t k = 1; k < n; ++k) out[k * inner] = held = out[k * inner] + z * held;
+      for (std::uint64_t k = 1; k < n; k += kAhead) {
+        C values[kAhead] = {};
+        PENSTOCK_UNROLL
+        for (std::uint64_t i = 0; i < kAhead; ++i)
+          if (k + i < n) values[i] = from[(k + i) * inner];
+        PENSTOCK_UNROLL
+        for (std::uint64_t i = 0; i < kAhead; ++i)
+          if (k + i < n) out[(k + i) * inner] = held = gain * values[i] + z * held;
+      }
+      from = out, gain = C(1);
       held = sum(out, inner, starts, job.backwards[p]);
       starts += job.backwards[p];
       out[(n - 1) * inner] = held;
-      for (std::uint64_t k = n - 1; k-- > 0;) out[k * inner] = held = z * (held - out[k * inner]);
+      for (std::uint64_t left = n - 1; left > 0; left -= left < kAhead ? left : kAhead) {
+        C values[kAhead] = {};
+        PENSTOCK_UNROLL
+        for (std::uint64_t i = 0; i < kAhead; ++i)
+          if (i < left) values[i] = out[(left - 1 - i) * inner];
+        PENSTOCK_UNROLL
+        for (std::uint64_t i = 0; i < kAhead; ++i)
+          if (i < left) out[(left - 1 - i) * inner] = held = z * (held - values[i]);
+      }
     }
   }
 
  private:
+  /// Loads that are under way at once.
+  static constexpr std::uint64_t kAhead = 8;
   PENSTOCK_HD static C sum(const C* rows, std::uint64_t inner, const Start<C>* starts, std::uint32_t count) {
     C made = 0;
     for (std::uint32_t i = 0; i < count; ++i) made += starts[i].weight * rows[starts[i].row * inner];

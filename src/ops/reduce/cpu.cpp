@@ -27,24 +27,26 @@ namespace {
 /// Bytes of outputs whose accumulators stay in the first-level cache.
 constexpr std::uint64_t kTogetherBytes = 16 << 10;
 
-template <class Op>
-typename Op::Held reduce_run(const typename Op::In* in, std::uint64_t n, typename Op::Held held, double mean, Isa isa) {
 #ifdef PENSTOCK_HAVE_ISAS
-  if (isa == Isa::avx512) return avx512::reduce_run<Op>(in, n, held, mean);
-  if (isa == Isa::avx2) return avx2::reduce_run<Op>(in, n, held, mean);
+#define PENSTOCK_RUN(...) \
+  (isa == Isa::avx512 ? avx512::__VA_ARGS__ : isa == Isa::avx2 ? avx2::__VA_ARGS__ : baseline::__VA_ARGS__)
+#else
+#define PENSTOCK_RUN(...) baseline::__VA_ARGS__
 #endif
-  static_cast<void>(isa);
-  return baseline::reduce_run<Op>(in, n, held, mean);
+
+template <class Op>
+typename Op::Held reduce_run(const typename Op::In* in, std::uint64_t n, typename Op::Held held, double mean,
+                             [[maybe_unused]] Isa isa) {
+  using T = typename Op::In;
+  if constexpr (std::is_same_v<Op, Sum<T>> && std::is_integral_v<T> && sizeof(T) <= 2)
+    return PENSTOCK_RUN(sum_run<T>(in, n, held));
+  else
+    return PENSTOCK_RUN(reduce_run<Op>(in, n, held, mean));
 }
 template <class Op>
 void reduce_rows(const typename Op::In* in, std::uint64_t rows, std::uint64_t stride, std::uint64_t width,
-                 typename Op::Held* held, const double* means, Isa isa) {
-#ifdef PENSTOCK_HAVE_ISAS
-  if (isa == Isa::avx512) return avx512::reduce_rows<Op>(in, rows, stride, width, held, means);
-  if (isa == Isa::avx2) return avx2::reduce_rows<Op>(in, rows, stride, width, held, means);
-#endif
-  static_cast<void>(isa);
-  baseline::reduce_rows<Op>(in, rows, stride, width, held, means);
+                 typename Op::Held* held, const double* means, [[maybe_unused]] Isa isa) {
+  PENSTOCK_RUN(reduce_rows<Op>(in, rows, stride, width, held, means));
 }
 
 /// Calls f(offset, n) for runs of elements [first, last) along the innermost reduced dimension.

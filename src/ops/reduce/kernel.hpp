@@ -59,7 +59,10 @@ struct Least {
     else
       return kMost<T>;
   }
-  PENSTOCK_HD static T with(T held, T value, double) { return (value != value) | (value < held) ? value : held; }
+  PENSTOCK_HD static T with(T held, T value, double) {
+    if constexpr (std::is_floating_point_v<T>) return (value != value) | (value < held) ? value : held;
+    return value < held ? value : held;
+  }
 };
 template <class T>
 struct Most {
@@ -71,7 +74,10 @@ struct Most {
     else
       return kLeast<T>;
   }
-  PENSTOCK_HD static T with(T held, T value, double) { return (value != value) | (value > held) ? value : held; }
+  PENSTOCK_HD static T with(T held, T value, double) {
+    if constexpr (std::is_floating_point_v<T>) return (value != value) | (value > held) ? value : held;
+    return value > held ? value : held;
+  }
 };
 
 /// A packed box: dimensions that stay and dimensions that are reduced, outermost first, neighbours put together.

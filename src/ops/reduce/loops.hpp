@@ -10,50 +10,108 @@ struct Lanes {
   typedef typename Op::In In __attribute__((vector_size(kCount * sizeof(typename Op::In))));
 };
 
+template <class Op>
+inline constexpr bool kIsExtreme =
+    std::is_same_v<Op, Least<typename Op::In>> || std::is_same_v<Op, Most<typename Op::In>>;
+
+/// Whole numbers wrap.
+template <class V>
+void add(V& a, const V& b) {
+  if constexpr (std::is_integral_v<std::remove_cvref_t<decltype(a[0])>>) {
+    typedef std::uint64_t Words __attribute__((vector_size(64)));
+    a = reinterpret_cast<V>(reinterpret_cast<Words>(a) + reinterpret_cast<Words>(b));
+  } else {
+    a += b;
+  }
+}
+
+/// held = the better of two, where NaN is better than all
+template <class Op, class V>
+void take(V& held, const V& value) {
+  constexpr bool kLeast = std::is_same_v<Op, Least<typename Op::In>>;
+  if constexpr (std::is_floating_point_v<typename Op::In>) {
+    if constexpr (kLeast)
+      held = (value != value) | (value < held) ? value : held;
+    else
+      held = (value != value) | (value > held) ? value : held;
+  } else {
+    if constexpr (kLeast)
+      held = value < held ? value : held;
+    else
+      held = value > held ? value : held;
+  }
+}
+
 /// held = Op::with(held, the elements at `at`, mean)
 template <class Op>
 void add_lanes(typename Lanes<Op>::Held& held, const typename Op::In* at, double mean) {
   using Held = typename Lanes<Op>::Held;
   typename Lanes<Op>::In in;
   std::memcpy(&in, at, sizeof in);
-  if constexpr (std::is_same_v<Op, Least<typename Op::In>>) {
-    held = (in != in) | (in < held) ? in : held;
-  } else if constexpr (std::is_same_v<Op, Most<typename Op::In>>) {
-    held = (in != in) | (in > held) ? in : held;
+  if constexpr (kIsExtreme<Op>) {
+    take<Op>(held, in);
   } else if constexpr (std::is_same_v<Op, Squares<typename Op::In>>) {
     const Held distance = __builtin_convertvector(in, Held) - mean;
     held += distance * distance;
-  } else if constexpr (std::is_integral_v<typename Op::Held>) {
-    typedef std::uint64_t Words __attribute__((vector_size(64)));  // these wrap
-    held = reinterpret_cast<Held>(reinterpret_cast<Words>(held) +
-                                  reinterpret_cast<Words>(__builtin_convertvector(in, Held)));
   } else {
-    held += __builtin_convertvector(in, Held);
+    const Held value = __builtin_convertvector(in, Held);
+    add(held, value);
   }
 }
 
 /// One accumulator of `n` elements side by side.
 template <class Op>
 typename Op::Held reduce_run(const typename Op::In* in, std::uint64_t n, typename Op::Held held, double mean) {
-  constexpr std::size_t kCount = Lanes<Op>::kCount, kRows = 4;
+  constexpr std::size_t kCount = Lanes<Op>::kCount;
   std::uint64_t k = 0;
-  if (n >= kRows * kCount) {
-    typename Lanes<Op>::Held lanes[kRows];
-    for (std::size_t r = 0; r < kRows; ++r)
-      for (std::size_t i = 0; i < kCount; ++i) lanes[r][i] = Op::nothing();
-    for (; k + kRows * kCount <= n; k += kRows * kCount) {
-      add_lanes<Op>(lanes[0], in + k, mean);
-      add_lanes<Op>(lanes[1], in + k + kCount, mean);
-      add_lanes<Op>(lanes[2], in + k + 2 * kCount, mean);
-      add_lanes<Op>(lanes[3], in + k + 3 * kCount, mean);
+  if (n >= 4 * kCount) {
+    typename Lanes<Op>::Held a, b, c, d;
+    for (std::size_t i = 0; i < kCount; ++i) a[i] = Op::nothing();
+    b = c = d = a;
+    for (; k + 4 * kCount <= n; k += 4 * kCount) {
+      add_lanes<Op>(a, in + k, mean);
+      add_lanes<Op>(b, in + k + kCount, mean);
+      add_lanes<Op>(c, in + k + 2 * kCount, mean);
+      add_lanes<Op>(d, in + k + 3 * kCount, mean);
     }
-    using Join =
-        std::conditional_t<std::is_same_v<Op, Least<typename Op::In>> || std::is_same_v<Op, Most<typename Op::In>>, Op,
-                           Sum<typename Op::Held>>;
-    for (std::size_t r = 0; r < kRows; ++r)
-      for (std::size_t i = 0; i < kCount; ++i) held = Join::with(held, lanes[r][i], 0);
+    if constexpr (kIsExtreme<Op>)
+      take<Op>(a, b), take<Op>(c, d), take<Op>(a, c);
+    else
+      add(a, b), add(c, d), add(a, c);
+    using Join = std::conditional_t<kIsExtreme<Op>, Op, Sum<typename Op::Held>>;
+    for (std::size_t i = 0; i < kCount; ++i) held = Join::with(held, a[i], 0);
   }
   for (; k < n; ++k) held = Op::with(held, in[k], mean);
+  return held;
+}
+
+/// Sums of small whole numbers: of 2^15 at a time in 32 bits, of which a register holds twice as many as of 64.
+template <class T>
+  requires(std::is_integral_v<T> && sizeof(T) <= 2)
+typename Sum<T>::Held sum_run(const T* in, std::uint64_t n, typename Sum<T>::Held held) {
+  using Narrow = std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>;
+  typedef Narrow Lane __attribute__((vector_size(64)));
+  typedef T Elements __attribute__((vector_size(16 * sizeof(T))));
+  constexpr std::uint64_t kAtOnce = std::uint64_t{1} << 15;
+  std::uint64_t k = 0;
+  while (k + 64 <= n) {
+    const std::uint64_t last = n - k > kAtOnce ? k + kAtOnce : k + (n - k) / 64 * 64;
+    Lane a = {}, b = {}, c = {}, d = {};
+    for (; k < last; k += 64) {
+      Elements e, f, g, h;
+      std::memcpy(&e, in + k, sizeof e);
+      std::memcpy(&f, in + k + 16, sizeof f);
+      std::memcpy(&g, in + k + 32, sizeof g);
+      std::memcpy(&h, in + k + 48, sizeof h);
+      a += __builtin_convertvector(e, Lane);
+      b += __builtin_convertvector(f, Lane);
+      c += __builtin_convertvector(g, Lane);
+      d += __builtin_convertvector(h, Lane);
+    }
+    a += b + c + d;
+    for (std::size_t i = 0; i < 16; ++i) held = Sum<Narrow>::with(held, a[i], 0);
+  }
+  for (; k < n; ++k) held = Sum<T>::with(held, in[k], 0);
   return held;
 }
 

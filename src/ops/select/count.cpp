@@ -29,12 +29,21 @@ struct Lookup {
   }
 };
 
-template <class T, class Index>
+/// Tables of one task, which neighbours take in turns: they are often equal, and a counter waits for the one before.
+constexpr std::uint32_t kTurns = 4;
+/// Elements that are worth so many tables.
+constexpr std::uint64_t kTurnElements = std::uint64_t{1} << 19;
+
+template <std::uint32_t kTables, class T, class Index>
 void count_range(const T* in, std::uint64_t count, const Index& index, std::uint32_t size, std::uint32_t* counts) {
-  for (std::uint64_t i = 0; i < count; ++i) {
-    const std::uint32_t at = index.index(in[i]);
-    if (at < size) ++counts[at];
-  }
+  const auto add = [&](T value, std::uint32_t table) {
+    const std::uint32_t at = index.index(value);
+    if (at < size) ++counts[std::uint64_t{table} * size + at];
+  };
+  std::uint64_t i = 0;
+  for (; i + kTables <= count; i += kTables)
+    for (std::uint32_t table = 0; table < kTables; ++table) add(in[i + table], table);
+  for (; i < count; ++i) add(in[i], 0);
 }
 
 /// A few large tasks with a table each, which are added up.
@@ -47,10 +56,16 @@ Status count_on_cpu(const T* in, std::uint64_t n, const Index& index, std::uint3
   std::mutex mutex;
   return job.for_each(tasks, true, [&](std::uint64_t task) -> Status {
     const auto share = Share::of(n, static_cast<std::uint32_t>(task), static_cast<std::uint32_t>(tasks));
-    std::vector<std::uint32_t> own(size, 0);
-    count_range(in + share.first, share.last - share.first, index, size, own.data());
+    const std::uint64_t here = share.last - share.first;
+    const bool turns = here >= kTurnElements && size <= (1u << kHostDigitBits);
+    std::vector<std::uint32_t> own(std::uint64_t{size} * (turns ? kTurns : 1), 0);
+    if (turns)
+      count_range<kTurns>(in + share.first, here, index, size, own.data());
+    else
+      count_range<1>(in + share.first, here, index, size, own.data());
     const std::scoped_lock lock(mutex);
-    for (std::uint32_t i = 0; i < size; ++i) counts[i] += own[i];
+    for (std::uint64_t table = 0; table < own.size(); table += size)
+      for (std::uint32_t i = 0; i < size; ++i) counts[i] += own[table + i];
     return {};
   });
 }

@@ -141,10 +141,12 @@ PENSTOCK_HD void count_tile(const Team& team, const T* in, const Share& share, c
   team.for_each(size, [&](std::uint32_t i) { shared[i] = 0; });
   for (std::uint64_t at = share.first; at < share.last; at += 1u << 30) {
     const std::uint64_t left = share.last - at;
-    team.for_each(left < (1u << 30) ? static_cast<std::uint32_t>(left) : 1u << 30, [&](std::uint32_t i) {
-      const std::uint32_t index = table.index(in[at + i]);
-      if (index < size) atomic_add(&shared[index], 1u);
-    });
+    team.template for_each_batched<4>(
+        left < (1u << 30) ? static_cast<std::uint32_t>(left) : 1u << 30, [&](std::uint32_t i) { return in[at + i]; },
+        [&](std::uint32_t, T value) {
+          const std::uint32_t index = table.index(value);
+          if (index < size) atomic_add(&shared[index], 1u);
+        });
   }
   team.for_each(size, [&](std::uint32_t i) {
     if (shared[i] != 0) atomic_add(&counts[i], std::uint64_t{shared[i]});

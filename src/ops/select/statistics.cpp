@@ -42,6 +42,8 @@ Result<Statistician> Statistician::make(const DType& dtype, std::uint64_t elemen
                                         bool on_device) {
   if (!is_operand(dtype)) return Error(ErrorCode::unsupported, "no statistics of elements of type " + dtype.name());
   if (elements == 0) return bad("there are no elements, so no statistics of them");
+  if (request.percentiles.size() > kMaxPercentiles)
+    return bad(fmt::format("{} percentiles: at most {} at once", request.percentiles.size(), kMaxPercentiles));
   for (const double q : request.percentiles)
     if (!(q >= 0 && q <= 100)) return bad(fmt::format("percentile {}: it is a number from 0 to 100", q));
   if (request.bins > kMaxBins) return bad(fmt::format("{} bins: at most {}", request.bins, kMaxBins));
@@ -62,6 +64,10 @@ Result<Statistician> Statistician::make(const DType& dtype, std::uint64_t elemen
     s.ranks_.push_back({below, 0, below});
     s.ranks_.push_back({std::min(below + 1, elements - 1), 0, std::min(below + 1, elements - 1)});
   }
+  const bool bins_need = (request.bins > 0 && !request.range) || request.otsu;
+  s.sums_up_ = request.summary || bins_need;
+  // Without a summary it is the last element that says whether there is a NaN.
+  if (!s.sums_up_ && !s.ranks_.empty()) s.ranks_.push_back({elements - 1, 0, elements - 1});
   s.counts_levels_ = s.bits_ <= kHostDigitBits && (request.bins > 0 || request.otsu);
   return s;
 }
@@ -81,9 +87,9 @@ bool Statistician::next_pass() {
     counts_.assign(table_.size(), 0);
   }
   searches_ = searching;
-  bins_now_ = pass_ == 2 && !counts_levels_ && (request_.bins > 0 || request_.otsu);
+  bins_now_ = pass_ == (sums_up_ ? 2 : 1) && !counts_levels_ && (request_.bins > 0 || request_.otsu);
   if (bins_now_) begin_bins();
-  return pass_ == 1 || searching || bins_now_;
+  return (pass_ == 1 && sums_up_) || searching || bins_now_;
 }
 
 void Statistician::begin_bins() {
@@ -107,7 +113,7 @@ std::vector<double> bin_edges(double low, double high, std::uint32_t bins) {
 }
 
 Status Statistician::add(const TensorView& elements, const Workspace& work) {
-  if (pass_ == 1) {
+  if (pass_ == 1 && sums_up_) {
     if (!around_) PENSTOCK_TRY(choose_centre(elements, work));
     PENSTOCK_ASSIGN(const Summary part, summarize(elements, *around_, work));
     join(summary_, part);
@@ -136,7 +142,7 @@ Status Statistician::choose_centre(const TensorView& elements, const Workspace& 
 }
 
 Status Statistician::end_pass() {
-  if (pass_ == 1) finish_summary();
+  if (pass_ == 1 && sums_up_) finish_summary();
   if (searches_) {
     if (counts_levels_) levels_ = counts_;
     narrow_down();
@@ -180,12 +186,18 @@ void Statistician::narrow_down() {
 }
 
 Statistics Statistician::result() {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const bool any_nan = sums_up_ ? result_.nans > 0 : !ranks_.empty() && std::isnan(value(ranks_.back().prefix));
+  if (!sums_up_) {
+    result_.elements = elements_;
+    result_.min = result_.max = result_.mean = result_.deviation = nan;
+  }
   for (std::size_t i = 0; i < request_.percentiles.size(); ++i) {
     const double at = request_.percentiles[i] / 100 * static_cast<double>(elements_ - 1);
     const double t = at - std::floor(at), a = value(ranks_[2 * i].prefix), b = value(ranks_[2 * i + 1].prefix);
     // As NumPy: exact at both ends.
     const double between = t < 0.5 ? a + (b - a) * t : b - (b - a) * (1 - t);
-    result_.percentiles.push_back(result_.nans > 0 ? std::numeric_limits<double>::quiet_NaN() : a == b ? a : between);
+    result_.percentiles.push_back(any_nan ? nan : a == b ? a : between);
   }
   if (counts_levels_) bins_of_levels();
   if (request_.bins > 0) {

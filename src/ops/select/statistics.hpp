@@ -13,6 +13,8 @@ namespace penstock::select {
 
 inline constexpr std::uint32_t kMaxBins = 1u << 20;
 inline constexpr std::uint32_t kOtsuBins = 256;
+/// Each looks for two elements, and one more is looked for.
+inline constexpr std::size_t kMaxPercentiles = (kMaxPrefixes - 1) / 2;
 
 /// Edges of equal bins.
 std::vector<double> bin_edges(double low, double high, std::uint32_t bins);
@@ -52,6 +54,7 @@ class Statistician {
   std::uint64_t elements_ = 0;
   std::uint32_t bits_ = 0, digit_bits_ = 0, done_bits_ = 0;
   int pass_ = 0;
+  bool sums_up_ = true;  ///< the first pass makes a summary
   bool searches_ = false, bins_now_ = false;
   bool counts_levels_ = false;  ///< at most 2^16 values: all of them are counted, which answers everything
   std::vector<Rank> ranks_;

@@ -202,13 +202,13 @@ class Owner {
   Owner(const Owner&) = delete;
   Owner& operator=(const Owner&) = delete;
   ~Owner() {
-    if (pid_ != ::getpid()) (void)client_.release();
+    if (pid_ != ::getpid()) leave_to_parent();
   }
   Status submit(std::unique_ptr<Exchange> exchange) {
     return guarded([&]() -> Status {
       const std::scoped_lock lock(mutex_);
       if (pid_ != ::getpid()) {
-        (void)client_.release();
+        leave_to_parent();
         PENSTOCK_ASSIGN(client_, Client::create());
         pid_ = ::getpid();
       }
@@ -217,6 +217,9 @@ class Owner {
   }
 
  private:
+  /// Its thread is in the parent; here nothing can end it.
+  void leave_to_parent() { [[maybe_unused]] Client* const parents = client_.release(); }
+
   std::mutex mutex_;
   pid_t pid_ = 0;
   std::unique_ptr<Client> client_;

@@ -161,6 +161,7 @@ class MemoryStore final : public BlockingStore {
 
    protected:
     Status put(std::uint64_t offset_bytes, ByteView bytes) override {
+      const std::scoped_lock lock(mutex_);
       const std::uint64_t before = bytes_.size(), end = offset_bytes + bytes.size();
       if (end > before) {
         PENSTOCK_TRY_IN(bytes_.resize(end), where_);
@@ -176,6 +177,7 @@ class MemoryStore final : public BlockingStore {
    private:
     MemoryStore& store_;
     const std::string key_;
+    std::mutex mutex_;
     Bytes bytes_;
   };
 

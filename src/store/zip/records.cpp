@@ -164,8 +164,8 @@ Status apply_zip64_end(EndRecord& end, ByteView record) {
   return {};
 }
 
-Status append_local_header(Bytes& out, std::string_view name, const Member& member) {
-  const bool zip64 = member.size_bytes >= kMax32 || member.compressed_bytes >= kMax32;
+Status append_local_header(Bytes& out, std::string_view name, const Member& member, Room64 room) {
+  const bool zip64 = room == Room64::always || member.size_bytes >= kMax32 || member.compressed_bytes >= kMax32;
   Record<20> extra;
   if (zip64) extra.put(kZip64Field).put(std::uint16_t{16}).put(member.size_bytes).put(member.compressed_bytes);
   Record<kLocalBytes> record;

@@ -78,8 +78,10 @@ bool is_zip64_locator(ByteView bytes);
 /// Takes over what `end` leaves open.  Errors: corrupt_data.
 Status apply_zip64_end(EndRecord& end, ByteView record);
 
+/// Whether a local header has room for sizes of 64 bits.
+enum class Room64 : bool { where_needed, always };
 /// Appends the local header, of a member whose sizes and crc are known.
-Status append_local_header(Bytes& out, std::string_view name, const Member& member);
+Status append_local_header(Bytes& out, std::string_view name, const Member& member, Room64 room = Room64::where_needed);
 Status append_central_entry(Bytes& out, std::string_view name, const Member& member);
 /// Appends the end record, with the zip64 records before it where a value needs them.
 Status append_end_records(Bytes& out, const EndRecord& end);

@@ -253,6 +253,43 @@ Result<Member> Writer::append_file(std::string_view name, int fd, std::uint64_t 
   return std::move(status.error().add_context(where));
 }
 
+Result<Writer::Growing> Writer::begin_growing(std::string_view name) {
+  Growing growing;
+  growing.name = name;
+  PENSTOCK_ASSIGN_IN(growing.member, describe(name, 0, 0), member_text(*file_, name));
+  Bytes header;
+  PENSTOCK_TRY(append_local_header(header, name, growing.member, Room64::always));
+  growing.header_bytes = header.size();
+  const std::scoped_lock lock(mutex_);
+  growing.member.header_offset = end_;
+  PENSTOCK_ASSIGN(end_, checked_add(end_, header.size()));
+  return growing;
+}
+
+Status Writer::grow(Growing& growing, ByteView more) {
+  if (more.empty()) return {};
+  Member& member = growing.member;
+  const std::uint64_t at = member.header_offset + growing.header_bytes + member.size_bytes;
+  PENSTOCK_TRY_IN(write_at(file_->fd(), at, {&more, 1}, temporary_), member_text(*file_, growing.name));
+  member.crc32 = libdeflate_crc32(member.crc32, more.data(), more.size());
+  const std::scoped_lock lock(mutex_);
+  PENSTOCK_ASSIGN(end_, checked_add(at, more.size()));
+  PENSTOCK_ASSIGN(member.size_bytes, checked_add(member.size_bytes, more.size()));
+  member.compressed_bytes = member.size_bytes;
+  return {};
+}
+
+Result<Member> Writer::end_growing(const Growing& growing) {
+  Member member = growing.member;
+  member.end_offset = member.header_offset + growing.header_bytes + member.size_bytes;
+  Bytes header;
+  PENSTOCK_TRY(append_local_header(header, growing.name, member, Room64::always));
+  const ByteView bytes = header;
+  PENSTOCK_TRY_IN(write_at(file_->fd(), member.header_offset, {&bytes, 1}, temporary_),
+                  member_text(*file_, growing.name));
+  return member;
+}
+
 /// The file's bytes on the disk, where that is asked for, and no error of a file system that tells only at close.
 Status Writer::force(const FileSource* replaces, Durable durable) const {
   // The old archive may go only when the new one is on the disk: it may hold what nobody has a second time.

@@ -55,6 +55,16 @@ class Writer {
   Result<Member> append(std::string_view name, std::span<const ByteView> parts);
   /// The same with the first `bytes` of a file.  `check` is asked now and then; its error ends the work.
   Result<Member> append_file(std::string_view name, int fd, std::uint64_t bytes, const std::function<Status()>& check);
+  /// A stored member whose size is known at its end.
+  struct Growing {
+    std::string name;
+    Member member;
+    std::uint64_t header_bytes = 0;
+  };
+  /// Begins one behind all members.  Until end_growing no other may be appended.
+  Result<Growing> begin_growing(std::string_view name);
+  Status grow(Growing& growing, ByteView more);
+  Result<Member> end_growing(const Growing& growing);
   /// Writes the central directory and renames.  No append may be under way.  `replaces`: the archive that loses its
   /// name.  Unless `durable` is none, the archive and its name are on the disk afterwards.
   Status finish(const Members& members, const FileSource* replaces, Durable durable);

@@ -1,31 +1,12 @@
 // The field that the bootstrap samples: the signals of a shell, and matrices that they are multiplied with.
 #pragma once
 #include "tracto/field/pmf.hpp"
+#include "tracto/linear.hpp"
 
 namespace penstock::tracto {
 
 inline constexpr std::uint32_t kMaxWeighted = 384;
 inline constexpr std::uint32_t kMaxCoefficients = 91;  // of order 12
-
-/// out[i] = sum over j of matrix[j * stride + i] x[j], added from j = 0 on whatever the executor.
-template <class Team>
-PENSTOCK_HD void team_times(const Team& team, const float* matrix, std::uint32_t stride, std::uint32_t rows,
-                            std::uint32_t columns, const float* x, float* out) {
-  if constexpr (std::is_same_v<Team, HostTeam<Team::lanes>>) {  // a compiler makes vectors of neighbours
-    for (std::uint32_t i = 0; i < rows; ++i) out[i] = 0;
-    for (std::uint32_t j = 0; j < columns; ++j) {
-      const float factor = x[j];
-      const float* const column = matrix + j * stride;
-      for (std::uint32_t i = 0; i < rows; ++i) out[i] += column[i] * factor;
-    }
-  } else {
-    team.for_each(rows, [=](std::uint32_t i) {
-      float sum = 0;
-      for (std::uint32_t j = 0; j < columns; ++j) sum += matrix[j * stride + i] * x[j];
-      out[i] = sum;
-    });
-  }
-}
 
 /// Where the matrices lie in TrackBuffers::fit.
 struct BootMatrices {

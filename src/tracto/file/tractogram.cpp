@@ -8,13 +8,16 @@
 
 namespace penstock::tracto {
 
-Status check_tractogram_name(const std::string& name, bool replace) {
+Status check_tractogram_name(const std::string& name, bool replace, PointType points) {
   std::string path = name;
   while (path.ends_with('/')) path.pop_back();
   const bool as_folder = path.size() < name.size() && path.ends_with(".trx");  // NAME.trx/
   const std::string ending = std::filesystem::path(path).extension().string();
   if (ending != ".trx" && ending != ".trk" && ending != ".tck")
     return Error(ErrorCode::invalid_argument, path + ": the name must end in .trx, .trk or .tck");
+  if (points != PointType::float32 && ending != ".trx")
+    return Error(ErrorCode::invalid_argument,
+                 path + ": points of " + std::string(point_type_name(points)) + ": only .trx has them");
   std::error_code code;
   if (!as_folder && std::filesystem::is_directory(path, code))
     return Error(ErrorCode::is_directory, path + ": is a directory");
@@ -27,11 +30,11 @@ Status check_tractogram_name(const std::string& name, bool replace) {
 }
 
 Result<std::unique_ptr<TractogramWriter>> begin_tractogram(const std::string& path, const ImageGrid& grid,
-                                                           const PerStreamline& says, bool replace) {
-  PENSTOCK_TRY(check_tractogram_name(path, replace));
+                                                           const PerStreamline& says, bool replace, PointType points) {
+  PENSTOCK_TRY(check_tractogram_name(path, replace, points));
   if (path.ends_with(".trk")) return begin_trk(path, grid, says);
   if (path.ends_with(".tck")) return begin_tck(path);
-  return begin_trx(path, grid, says);
+  return begin_trx(path, grid, says, points);
 }
 
 }  // namespace penstock::tracto

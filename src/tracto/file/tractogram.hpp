@@ -9,6 +9,7 @@
 
 #include "penstock/dataset.hpp"
 #include "penstock/error.hpp"
+#include "penstock/tractogram.hpp"
 
 namespace penstock::tracto {
 
@@ -46,13 +47,14 @@ class TractogramWriter {
   [[nodiscard]] virtual std::string_view format() const = 0;
 };
 
-/// Whether a file can be made there.  Errors: invalid_argument (the ending), is_directory, already_exists, not_found
-/// (the folder).
-Status check_tractogram_name(const std::string& path, bool replace);
+/// Whether a file can be made there.  Errors: invalid_argument (the ending, points), is_directory, already_exists,
+/// not_found (the folder).
+Status check_tractogram_name(const std::string& path, bool replace, PointType points = PointType::float32);
 /// By the name's ending: .trx, .trk or .tck.  `says`: what each batch brings.  `replace`: a file that is there.
-/// Errors: invalid_argument (another ending, a grid that the format cannot say), already_exists, permission_denied,
-/// io_error.
+/// Errors: invalid_argument (another ending, a grid or numbers that the format cannot say), already_exists,
+/// permission_denied, io_error.
 Result<std::unique_ptr<TractogramWriter>> begin_tractogram(const std::string& path, const ImageGrid& grid,
-                                                           const PerStreamline& says, bool replace);
+                                                           const PerStreamline& says, bool replace,
+                                                           PointType points = PointType::float32);
 
 }  // namespace penstock::tracto

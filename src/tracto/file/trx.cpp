@@ -38,10 +38,21 @@ struct Spool {
   }
 };
 
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)
+#define PENSTOCK_HALF_CLONES __attribute__((target_clones("arch=haswell", "default")))
+#else
+#define PENSTOCK_HALF_CLONES
+#endif
+/// Compiled for processors that have the conversion too; it has one result.
+PENSTOCK_HALF_CLONES void to_halves(const float* from, std::size_t n, _Float16* to) {
+  for (std::size_t i = 0; i < n; ++i) to[i] = static_cast<_Float16>(from[i]);
+}
+
 class TrxWriter final : public TractogramWriter {
  public:
-  TrxWriter(std::string path, const ImageGrid& grid, const PerStreamline& says)
-      : path_(std::move(path)), grid_(grid), says_(says) {
+  TrxWriter(std::string path, const ImageGrid& grid, const PerStreamline& says, PointType points)
+      : path_(std::move(path)), grid_(grid), says_(says), type_(points) {
     while (path_.ends_with('/')) {
       folder_ = true;
       path_.pop_back();
@@ -53,18 +64,18 @@ class TrxWriter final : public TractogramWriter {
     if (!folder_ && std::filesystem::exists(path_, code)) {
       PENSTOCK_ASSIGN(replaced_, zip::open_source(path_));
     }
-    if (!folder_) {
+    const std::string positions = "positions.3." + std::string(point_type_name(type_));
+    if (folder_) {
+      PENSTOCK_TRY(begin_spool(positions, positions_));
+    } else {
       PENSTOCK_ASSIGN(zip_, zip::Writer::begin(path_));
+      PENSTOCK_ASSIGN(growing_, zip_->begin_growing(positions));
     }
-    std::vector<const char*> names = {"positions.3.float32", "offsets.uint64", "dps/length_mm.float32"};
+    std::vector<const char*> names = {"offsets.uint64", "dps/length_mm.float32"};
     if (says_.seed_points) names.push_back("dps/seed.3.float32");
     if (says_.seed_numbers) names.push_back("dps/seed_index.uint64");
     if (says_.reasons) names.push_back("dps/reason.2.uint8");
-    for (const char* name : names) {
-      members_.push_back(std::make_unique<Spool>());
-      members_.back()->name = name;
-      PENSTOCK_TRY(members_.back()->begin());
-    }
+    for (const char* name : names) PENSTOCK_TRY(begin_spool(name, members_.emplace_back()));
     return {};
   }
 
@@ -75,8 +86,8 @@ class TrxWriter final : public TractogramWriter {
       points_ += batch.lengths[i];
     }
     streamlines_ += batch.lengths.size();
-    std::vector<ByteView> parts = {std::as_bytes(batch.points), std::as_bytes(std::span(offsets)),
-                                   std::as_bytes(batch.lengths_mm)};
+    PENSTOCK_TRY_IN(write_points(batch.points), path_);
+    std::vector<ByteView> parts = {std::as_bytes(std::span(offsets)), std::as_bytes(batch.lengths_mm)};
     if (says_.seed_points) parts.push_back(std::as_bytes(batch.seed_points));
     if (says_.seed_numbers) parts.push_back(std::as_bytes(batch.seed_numbers));
     if (says_.reasons) parts.push_back(std::as_bytes(batch.reasons));
@@ -98,7 +109,7 @@ class TrxWriter final : public TractogramWriter {
     header["NB_STREAMLINES"] = streamlines_;
     header["NB_VERTICES"] = points_;
     const std::uint64_t last = points_;
-    PENSTOCK_TRY_IN(members_[1]->write(std::as_bytes(std::span(&last, 1))), path_);
+    PENSTOCK_TRY_IN(members_[0]->write(std::as_bytes(std::span(&last, 1))), path_);
     const std::string text = dump_json(header);
     return folder_ ? finish_folder(text, check) : finish_zip(text, check);
   }
@@ -106,10 +117,26 @@ class TrxWriter final : public TractogramWriter {
   [[nodiscard]] std::string_view format() const override { return "TRX"; }
 
  private:
+  static Status begin_spool(std::string name, std::unique_ptr<Spool>& spool) {
+    spool = std::make_unique<Spool>();
+    spool->name = std::move(name);
+    return spool->begin();
+  }
+  Status write_points(std::span<const std::array<float, 3>> points) {
+    ByteView bytes = std::as_bytes(points);
+    if (type_ == PointType::float16) {
+      halves_.resize(3 * points.size());
+      to_halves(reinterpret_cast<const float*>(points.data()), halves_.size(), halves_.data());
+      bytes = std::as_bytes(std::span(halves_));
+    }
+    return folder_ ? Status(positions_->write(bytes)) : zip_->grow(growing_, bytes);
+  }
   Status finish_zip(const std::string& text, const std::function<Status()>& check) {
     zip::Members members;
     const ByteView bytes = as_bytes(text);
-    PENSTOCK_ASSIGN(zip::Member member, zip_->append("header.json", {&bytes, 1}));
+    PENSTOCK_ASSIGN(zip::Member member, zip_->end_growing(growing_));
+    members.emplace(growing_.name, member);
+    PENSTOCK_ASSIGN(member, zip_->append("header.json", {&bytes, 1}));
     members.emplace("header.json", member);
     for (const auto& spool : members_) {
       if (std::fflush(spool->file) != 0) return errno_error(errno, path_ + ": the temporary file of " + spool->name);
@@ -127,6 +154,7 @@ class TrxWriter final : public TractogramWriter {
     const auto made = [&]() -> Status {
       PENSTOCK_ASSIGN(const std::shared_ptr<Store> store, open_store(part, StoreMode::create));
       PENSTOCK_TRY(store->set("header.json", as_bytes(text)));
+      PENSTOCK_TRY(copy_spool(*positions_, *store, check));
       for (const auto& spool : members_) PENSTOCK_TRY(copy_spool(*spool, *store, check));
       fs::remove_all(path_, code);
       fs::rename(part, path_, code);
@@ -155,7 +183,11 @@ class TrxWriter final : public TractogramWriter {
   bool folder_ = false;
   ImageGrid grid_;
   PerStreamline says_;
+  PointType type_;
+  std::vector<_Float16> halves_;
   std::unique_ptr<zip::Writer> zip_;
+  zip::Writer::Growing growing_;
+  std::unique_ptr<Spool> positions_;  // of a folder
   std::shared_ptr<const zip::FileSource> replaced_;
   std::vector<std::unique_ptr<Spool>> members_;
   std::uint64_t streamlines_ = 0, points_ = 0;
@@ -164,8 +196,8 @@ class TrxWriter final : public TractogramWriter {
 }  // namespace
 
 Result<std::unique_ptr<TractogramWriter>> begin_trx(const std::string& path, const ImageGrid& grid,
-                                                    const PerStreamline& says) {
-  auto writer = std::make_unique<TrxWriter>(path, grid, says);
+                                                    const PerStreamline& says, PointType points) {
+  auto writer = std::make_unique<TrxWriter>(path, grid, says, points);
   PENSTOCK_TRY(writer->begin());
   return std::unique_ptr<TractogramWriter>(std::move(writer));
 }

@@ -4,10 +4,10 @@
 
 namespace penstock::tracto {
 
-/// A name that ends in '/' becomes a folder.  Points as float32, offsets as uint64 with the number of points at their
-/// end; per streamline seed, seed_index, length_mm and reason.  The members grow beside each other in temporary files
-/// without a name and are put together at the end.
+/// A name that ends in '/' becomes a folder.  Offsets as uint64 with the number of points at their end; per streamline
+/// seed, seed_index, length_mm and reason.  The points grow in the zip itself, the other members beside them in
+/// temporary files without a name that are put behind them at the end.
 Result<std::unique_ptr<TractogramWriter>> begin_trx(const std::string& path, const ImageGrid& grid,
-                                                    const PerStreamline& says);
+                                                    const PerStreamline& says, PointType points);
 
 }  // namespace penstock::tracto

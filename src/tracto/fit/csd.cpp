@@ -6,29 +6,25 @@
 #include <Eigen/QR>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 
 #include "tracto/sh/basis.hpp"
 
 namespace penstock::tracto {
 namespace {
 
-constexpr int kMaxIterations = 50;
-constexpr Eigen::Index kFirstCoefficients = 15;  // of degrees up to 4, from which the first amplitudes are taken
-constexpr double kRidge = 1e-5;                  // where the normal matrix is not positive definite
-
 /// Signal of a fibre along z.
 double response_signal(const FibreResponse& r, double b, const Direction& g) {
   return r.s0 * std::exp(-b * (r.evals[1] * (g[0] * g[0] + g[1] * g[1]) + r.evals[0] * g[2] * g[2]));
 }
 
-/// Rows of amplitudes below the threshold.
-std::vector<bool> small_rows(const Eigen::VectorXd& amplitudes, double threshold) {
-  std::vector<bool> out(static_cast<std::size_t>(amplitudes.size()));
-  for (Eigen::Index i = 0; i < amplitudes.size(); ++i) out[static_cast<std::size_t>(i)] = amplitudes[i] < threshold;
-  return out;
+/// Appends a matrix column by column, each filled up to `stride`.
+void append_columns(const Eigen::MatrixXd& m, Eigen::Index stride, std::vector<double>& to) {
+  for (Eigen::Index j = 0; j < m.cols(); ++j) {
+    for (Eigen::Index i = 0; i < m.rows(); ++i) to.push_back(m(i, j));
+    to.insert(to.end(), static_cast<std::size_t>(stride - m.rows()), 0.0);
+  }
 }
-
-bool none(const std::vector<bool>& rows) { return std::find(rows.begin(), rows.end(), true) == rows.end(); }
 
 }  // namespace
 
@@ -39,8 +35,6 @@ Result<CsdFit> CsdFit::make(std::span<const double> b, std::span<const Direction
     return Error(ErrorCode::invalid_argument, fmt::format("spherical harmonics of order {} have {} coefficients; there "
                                                           "are {} weighted volumes",
                                                           how.order, count, directions.size()));
-  CsdFit out;
-  out.how_ = how;
   const Eigen::MatrixXd basis = sh_matrix(directions, how.order);
   Eigen::VectorXd signal(basis.rows());
   for (Eigen::Index i = 0; i < basis.rows(); ++i)
@@ -54,42 +48,37 @@ Result<CsdFit> CsdFit::make(std::span<const double> b, std::span<const Direction
     if (i == 0) first = scale[i];
   }
   const Eigen::MatrixXd forward = basis * scale.asDiagonal();
-  out.forward_t_ = forward.transpose();
-  out.normal_ = out.forward_t_ * forward;
+  Eigen::MatrixXd normal = forward.transpose() * forward;
+  Eigen::LLT<Eigen::MatrixXd> factor(normal);
+  if (factor.info() != Eigen::Success) factor.compute(normal + kCsdRidge * Eigen::MatrixXd::Identity(count, count));
   const double strength =
       how.lambda * count * first / (std::sqrt(static_cast<double>(constrained.size())) * std::sqrt(362.0));
-  out.constraint_ = strength * sh_matrix(constrained, how.order);
+  const Eigen::MatrixXd constraint = strength * sh_matrix(constrained, how.order);
+  CsdFit out;
+  FitTables& t = out.tables_;
+  t.params.kind = FitKind::csd;
+  t.params.coefficients = count;
+  t.params.constrained = static_cast<std::uint32_t>(constrained.size());
+  t.params.volumes = t.params.weighted = static_cast<std::uint32_t>(directions.size());
+  t.params.tau = how.tau;
+  t.weighted.resize(directions.size());
+  std::iota(t.weighted.begin(), t.weighted.end(), 0u);
+  append_columns(factor.solve(forward.transpose()), count, t.first);
+  append_columns(forward.transpose(), count, t.second);
+  append_columns(constraint, kMaxConstrained, t.constraint);
+  append_columns(constraint.transpose(), count, t.constraint_rows);
+  for (Eigen::Index j = 0; j < normal.cols(); ++j)
+    for (Eigen::Index i = j; i < normal.rows(); ++i) t.normal.push_back(normal(i, j));
   return out;
 }
 
-Eigen::VectorXd CsdFit::solve(Eigen::MatrixXd normal, const Eigen::VectorXd& z) const {
-  const Eigen::LLT<Eigen::MatrixXd> factor(normal);
-  if (factor.info() == Eigen::Success) return factor.solve(z);
-  normal.diagonal().array() += kRidge;
-  return normal.ldlt().solve(z);
-}
-
-Eigen::VectorXd CsdFit::fit(const Eigen::VectorXd& signal) const {
-  const Eigen::VectorXd z = forward_t_ * signal;
-  Eigen::VectorXd f = solve(normal_, z);
-  if (!f.allFinite()) return Eigen::VectorXd::Zero(normal_.rows());
-  const double threshold = constraint_(0, 0) * f[0] * how_.tau;
-  const Eigen::Index head = std::min(kFirstCoefficients, f.size());
-  std::vector<bool> rows = small_rows(constraint_.leftCols(head) * f.head(head), threshold);
-  if (none(rows)) rows = small_rows(constraint_ * f, threshold);
-  if (none(rows)) return f;
-  for (int i = 0; i < kMaxIterations; ++i) {
-    std::vector<Eigen::Index> chosen;
-    for (std::size_t k = 0; k < rows.size(); ++k)
-      if (rows[k]) chosen.push_back(static_cast<Eigen::Index>(k));
-    const Eigen::MatrixXd h = constraint_(chosen, Eigen::all);
-    f = solve(normal_ + h.transpose() * h, z);
-    if (!f.allFinite()) return Eigen::VectorXd::Zero(normal_.rows());
-    std::vector<bool> next = small_rows(constraint_ * f, threshold);
-    if (next == rows) break;
-    rows = std::move(next);
-  }
-  return f;
+std::vector<double> CsdFit::fit(std::span<const float> signal) const {
+  const auto scratch = std::make_unique<FitScratch<kLargestFit>>();
+  std::vector<double> room(fit_room(tables_.params)), weighted(signal.begin(), signal.end());
+  const bool some = fit_csd(HostTeam<32>(), tables_.params, tables_.buffers(), weighted.data(), *scratch, room.data());
+  std::vector<double> out(tables_.params.coefficients);
+  if (some) std::copy_n(scratch->f, out.size(), out.begin());
+  return out;
 }
 
 }  // namespace penstock::tracto

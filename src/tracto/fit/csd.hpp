@@ -1,8 +1,8 @@
 // Constrained spherical deconvolution of a voxel (Tournier et al. 2007).
 #pragma once
-#include <Eigen/Core>
 #include <span>
 
+#include "tracto/fit/fitter.hpp"
 #include "tracto/fit/response.hpp"
 #include "tracto/sphere/sphere.hpp"
 
@@ -17,21 +17,18 @@ struct CsdOptions {
 class CsdFit {
  public:
   /// `b`, `directions`: of the weighted volumes.  `constrained`: directions in which amplitudes are looked at.
-  /// Errors: invalid_argument (fewer volumes than coefficients).
+  /// At most kMaxConstrained of these.  Errors: invalid_argument (fewer volumes than coefficients).
   static Result<CsdFit> make(std::span<const double> b, std::span<const Direction> directions,
                              const FibreResponse& response, std::vector<Direction> constrained, const CsdOptions& how);
-  /// `signal`: of the weighted volumes.  Coefficients of the fibre orientation distribution in the legacy basis; all
-  /// zero where the signal is not finite.
-  [[nodiscard]] Eigen::VectorXd fit(const Eigen::VectorXd& signal) const;
-  [[nodiscard]] std::uint32_t order() const { return how_.order; }
+  /// Of a voxel.  `signal`: of the weighted volumes.  Coefficients of the fibre orientation distribution in the legacy
+  /// basis; all zero where the signal is not finite.
+  [[nodiscard]] std::vector<double> fit(std::span<const float> signal) const;
+  /// Of volumes that are the weighted ones alone.
+  [[nodiscard]] const FitTables& tables() const { return tables_; }
 
  private:
   CsdFit() = default;
-  [[nodiscard]] Eigen::VectorXd solve(Eigen::MatrixXd normal, const Eigen::VectorXd& z) const;
-  CsdOptions how_;
-  Eigen::MatrixXd forward_t_;  // coefficients x volumes
-  Eigen::MatrixXd normal_;
-  Eigen::MatrixXd constraint_;  // directions x coefficients
+  FitTables tables_;
 };
 
 }  // namespace penstock::tracto

@@ -48,21 +48,14 @@ Result<QballFit> QballFit::make(std::span<const Direction> directions, const Qba
   return out;
 }
 
-Eigen::VectorXd QballFit::fit(const Eigen::VectorXd& signal, double unweighted) const {
-  Eigen::VectorXd e(signal.size()), f(signal.size());
-  const double b0 = unweighted > how_.min_signal ? unweighted : how_.min_signal;
-  for (Eigen::Index i = 0; i < signal.size(); ++i) {
-    const bool enough = std::isfinite(signal[i]) && signal[i] > how_.min_signal;
-    e[i] = (enough ? signal[i] : how_.min_signal) / b0;
-    const double l = -std::log(how_.opdt ? e[i] : std::min(0.999, std::max(0.001, e[i])));
-    f[i] = how_.opdt ? l * (1.5 - l) * e[i] : std::log(l);
-  }
-  Eigen::VectorXd out = first_ * f;
-  if (how_.opdt)
-    out -= second_ * e;
-  else
-    out[0] = 0.5 / std::sqrt(std::numbers::pi);
-  return out;
+FitTables QballFit::tables() const {
+  FitTables t;
+  t.params.kind = how_.opdt ? FitKind::opdt : FitKind::csa;
+  t.params.coefficients = static_cast<std::uint32_t>(basis_.cols());
+  t.params.min_signal = how_.min_signal;
+  t.first.assign(first_.data(), first_.data() + first_.size());
+  t.second.assign(second_.data(), second_.data() + second_.size());
+  return t;
 }
 
 Result<HatMatrix> hat_matrix(const Eigen::MatrixXd& basis) {

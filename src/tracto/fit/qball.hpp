@@ -5,6 +5,7 @@
 #include <span>
 
 #include "penstock/error.hpp"
+#include "tracto/fit/fitter.hpp"
 #include "tracto/sphere/sphere.hpp"
 
 namespace penstock::tracto {
@@ -20,9 +21,8 @@ class QballFit {
  public:
   /// `directions`: of the weighted volumes.  Errors: invalid_argument (fewer of them than coefficients).
   static Result<QballFit> make(std::span<const Direction> directions, const QballOptions& how);
-  /// `signal`: of the weighted volumes; `unweighted`: mean of the others, each at least min_signal.  Coefficients in
-  /// the legacy basis; signals that are not finite count as min_signal.
-  [[nodiscard]] Eigen::VectorXd fit(const Eigen::VectorXd& signal, double unweighted) const;
+  /// What fit_qball takes but for the volumes; signals that are not finite count as min_signal.
+  [[nodiscard]] FitTables tables() const;
 
   // What the bootstrap multiplies with; coefficients x volumes but for `basis`, volumes x coefficients.
   [[nodiscard]] const Eigen::MatrixXd& first() const { return first_; }

@@ -1,17 +1,12 @@
 #include "tracto/fit/tensor.hpp"
 
-#include <Eigen/Cholesky>
-#include <Eigen/Eigenvalues>
+#include <Eigen/Core>
 #include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace penstock::tracto {
-namespace {
-
-constexpr double kMinSignal = 1e-4;
-
-}  // namespace
 
 double Tensor3::fa() const {
   const auto [a, b, c] = evals;
@@ -22,51 +17,53 @@ double Tensor3::fa() const {
 
 double Tensor3::md() const { return (evals[0] + evals[1] + evals[2]) / 3; }
 
-TensorFit::TensorFit(const Gradients& g, TensorMethod method) : method_(method) {
-  const auto n = static_cast<Eigen::Index>(g.size());
-  design_.resize(n, 7);
-  for (const double b : g.b) scale_ = std::max(scale_, b);
+TensorFit::TensorFit(const Gradients& g, TensorMethod method) {
+  FitParams& p = tables_.params;
+  p.volumes = p.weighted = static_cast<std::uint32_t>(g.size());
+  p.coefficients = kTensorColumns;
+  p.wls = method == TensorMethod::wls ? 1 : 0;
+  tables_.unweighted = unweighted_volumes(g);
+  p.unweighted = static_cast<std::uint32_t>(tables_.unweighted.size());
+  tables_.weighted.resize(g.size());
+  std::iota(tables_.weighted.begin(), tables_.weighted.end(), 0u);
+  p.b_scale = 1;
+  for (const double b : g.b) p.b_scale = std::max(p.b_scale, b);
+  Eigen::MatrixXd design(static_cast<Eigen::Index>(g.size()), static_cast<Eigen::Index>(kTensorColumns));
   double largest = 0;
-  for (Eigen::Index i = 0; i < n; ++i) {
+  for (Eigen::Index i = 0; i < design.rows(); ++i) {
     const auto& v = g.vector[static_cast<std::size_t>(i)];
     const double b = g.b[static_cast<std::size_t>(i)];
     const double row[6] = {v[0] * v[0], 2 * v[0] * v[1], v[1] * v[1], 2 * v[0] * v[2], 2 * v[1] * v[2], v[2] * v[2]};
     for (int k = 0; k < 6; ++k) {
       largest = std::max(largest, b * row[k]);
-      design_(i, k) = -b / scale_ * row[k];
+      design(i, k) = -b / p.b_scale * row[k];
     }
-    design_(i, 6) = -1;
+    design(i, 6) = -1;
   }
-  min_diffusivity_ = 1e-6 / std::max(largest, 1.0);
-  inverse_ = design_.completeOrthogonalDecomposition().pseudoInverse();
+  p.min_diffusivity = 1e-6 / std::max(largest, 1.0);
+  const Eigen::MatrixXd inverse = design.completeOrthogonalDecomposition().pseudoInverse();
+  for (Eigen::Index i = 0; i < design.rows(); ++i) {
+    for (Eigen::Index k = 0; k < inverse.rows(); ++k) {
+      tables_.first.push_back(inverse(k, i));
+      tables_.design.push_back(design(i, k));
+    }
+    for (Eigen::Index k = 0; k < design.cols(); ++k)
+      for (Eigen::Index l = k; l < design.cols(); ++l) tables_.second.push_back(design(i, l) * design(i, k));
+  }
 }
 
 Tensor3 TensorFit::fit(std::span<const float> signal) const {
-  using Vector7 = Eigen::Matrix<double, 7, 1>;
-  Eigen::VectorXd log_signal(design_.rows());
-  for (Eigen::Index i = 0; i < design_.rows(); ++i) {
-    const double s = signal[static_cast<std::size_t>(i)];
-    log_signal[i] = std::log(s > kMinSignal ? s : kMinSignal);
-  }
-  Vector7 beta = inverse_ * log_signal;
-  if (method_ == TensorMethod::wls) {
-    const Eigen::VectorXd weights = (2 * (design_ * beta)).array().exp();
-    const Eigen::MatrixXd weighted = weights.asDiagonal() * design_;
-    const Eigen::Matrix<double, 7, 7> normal = design_.transpose() * weighted;
-    const Vector7 solved = normal.ldlt().solve(weighted.transpose() * log_signal);
-    if (solved.allFinite()) beta = solved;
-  }
-  Eigen::Matrix3d d;
-  d << beta[0], beta[1], beta[3], beta[1], beta[2], beta[4], beta[3], beta[4], beta[5];
-  d /= scale_;
+  FitScratch<kSmallFit> scratch;
+  std::vector<double> room(fit_room(tables_.params));
+  double twelve[12] = {};
+  fit_tensor(HostTeam<32>(), tables_.params, tables_.buffers(), signal.data(), scratch, room.data(), twelve);
+  return tensor_of(twelve);
+}
+
+Tensor3 tensor_of(const double* twelve) {
   Tensor3 out;
-  if (!d.allFinite()) return out;
-  const Eigen::SelfAdjointEigenSolver<Eigen::Matrix3d> solver(d);
-  for (int i = 0; i < 3; ++i) {  // Eigen gives the smallest first
-    out.evals[static_cast<std::size_t>(i)] = std::max(solver.eigenvalues()[2 - i], min_diffusivity_);
-    for (int k = 0; k < 3; ++k)
-      out.evecs[static_cast<std::size_t>(i)][static_cast<std::size_t>(k)] = solver.eigenvectors()(k, 2 - i);
-  }
+  std::copy_n(twelve, 3, out.evals.begin());
+  for (std::size_t i = 0; i < 3; ++i) std::copy_n(twelve + 3 + 3 * i, 3, out.evecs[i].begin());
   return out;
 }
 

@@ -1,10 +1,10 @@
-// The diffusion tensor of a voxel by weighted least squares.
+// The diffusion tensor of a voxel by least squares.
 #pragma once
-#include <Eigen/Core>
 #include <array>
 #include <span>
 
 #include "penstock/tracto.hpp"
+#include "tracto/fit/fitter.hpp"
 #include "tracto/gradients/gradients.hpp"
 
 namespace penstock::tracto {
@@ -20,15 +20,15 @@ struct Tensor3 {
 class TensorFit {
  public:
   explicit TensorFit(const Gradients& gradients, TensorMethod method = TensorMethod::wls);
-  /// `signal`: one number for each volume; those below 1e-4, and NaN, count as 1e-4.
+  [[nodiscard]] const FitTables& tables() const { return tables_; }
+  /// Of a voxel.  `signal`: one number for each volume; those below 1e-4, and NaN, count as 1e-4.
   [[nodiscard]] Tensor3 fit(std::span<const float> signal) const;
 
  private:
-  TensorMethod method_;
-  double scale_ = 1;  ///< of b, so that the columns of the design are alike
-  double min_diffusivity_ = 0;
-  Eigen::MatrixXd design_;   // n x 7
-  Eigen::MatrixXd inverse_;  // 7 x n
+  FitTables tables_;
 };
+
+/// A tensor of FitVoxels.
+Tensor3 tensor_of(const double* twelve);
 
 }  // namespace penstock::tracto

@@ -75,6 +75,13 @@ Result<std::vector<std::array<double, 3>>> b_vectors(std::string_view text) {
 
 }  // namespace
 
+std::vector<std::uint32_t> unweighted_volumes(const Gradients& g) {
+  std::vector<std::uint32_t> out;
+  for (std::size_t i = 0; i < g.size(); ++i)
+    if (g.unweighted[i]) out.push_back(static_cast<std::uint32_t>(i));
+  return out;
+}
+
 std::size_t Gradients::weighted() const {
   return static_cast<std::size_t>(std::count(unweighted.begin(), unweighted.end(), false));
 }

@@ -20,6 +20,9 @@ struct Gradients {
   [[nodiscard]] std::size_t weighted() const;
 };
 
+/// The numbers of the unweighted volumes.
+std::vector<std::uint32_t> unweighted_volumes(const Gradients& gradients);
+
 /// Numbers in rows.  Errors: invalid_metadata naming line and word.
 Result<std::vector<std::vector<double>>> parse_rows(std::string_view text);
 /// From the texts of a bval and a bvec file (3 x N or N x 3).  Vectors are taken as they are, in the axes of the

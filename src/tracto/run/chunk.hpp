@@ -2,7 +2,9 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "exec/job.hpp"
@@ -13,16 +15,38 @@
 
 namespace penstock::tracto {
 
+/// Memory of vectors whose new numbers have no value yet: they are filled by a copy.
+template <class T>
+struct Unset : std::allocator<T> {
+  template <class U>
+  struct rebind {
+    using other = Unset<U>;
+  };
+  template <class U>
+  void construct(U* at) {
+    ::new (static_cast<void*>(at)) U;
+  }
+  template <class U, class... Args>
+  void construct(U* at, Args&&... args) {
+    ::new (static_cast<void*>(at)) U(std::forward<Args>(args)...);
+  }
+};
+using Points = std::vector<Vec3, Unset<Vec3>>;
+
 /// Streamlines in the order of their seeds, then of their peaks.
 struct Streamlines {
-  std::vector<Vec3> points;            ///< world, mm
+  Points points;                       ///< world, mm
   std::vector<std::uint32_t> lengths;  ///< points of each
   std::vector<std::uint64_t> seeds;    ///< number of the seed of each
-  std::vector<Vec3> seed_points;       ///< world, mm
+  Points seed_points;                  ///< world, mm
   std::vector<std::uint8_t> reasons;   ///< two for each: of the backward and of the forward half
   std::uint64_t too_short = 0;
   void append(const Streamlines& more);
+  void clear();
 };
+
+/// What a streamline takes in memory beside its points.
+inline constexpr std::uint64_t kStreamlineBytes = 4 + 8 + sizeof(Vec3) + 2;
 
 /// The field and what belongs to it, in host memory.
 struct HostField {
@@ -40,6 +64,11 @@ struct HostField {
   std::vector<std::uint16_t> nearest, triangle;
   std::vector<std::uint32_t> seed_list;  ///< voxels, or places (SeedMode)
   std::uint64_t fitted_voxels = 0;
+  [[nodiscard]] std::uint64_t bytes() const {
+    const auto of = [](const auto& v) { return v.size() * sizeof(v[0]); };
+    return of(row) + of(pmf) + of(scale) + of(stop) + of(vertices) + of(neighbours) + of(signal) + of(fit) + of(disc) +
+           of(nearest) + of(triangle) + of(seed_list);
+  }
   [[nodiscard]] TrackBuffers buffers() const {
     return {row.data(),    pmf.data(), scale.data(),   stop.data(), vertices.data(), neighbours.data(),
             signal.data(), fit.data(), nearest.data(), disc.data(), triangle.data()};
@@ -50,14 +79,18 @@ struct HostField {
 class Tracker {
  public:
   virtual ~Tracker() = default;
-  /// Seeds `first` to before `first + count`.  Errors: cancelled, out_of_memory, device_error.
-  virtual Result<Streamlines> chunk(Job& job, std::uint64_t first, std::uint64_t count) = 0;
+  /// Seeds `first` to before `first + count`: pieces, in their order.
+  /// Errors: cancelled, out_of_memory, device_error.
+  virtual Result<std::vector<Streamlines>> chunk(Job& job, std::uint64_t first, std::uint64_t count) = 0;
   [[nodiscard]] virtual std::uint64_t peak_device_bytes() const { return 0; }
+  /// Seconds that kernels took on a device until now; of trackers of one device, those of all.
+  [[nodiscard]] virtual double kernel_seconds() const { return 0; }
 };
 
 /// `field` must outlive it.
 std::unique_ptr<Tracker> cpu_tracker(const HostField& field);
+/// Several trackers of one device, with one copy of the field, so that one copies while another tracks.
 /// Errors: unsupported (built without CUDA), no_device, out_of_memory, device_error.
-Result<std::unique_ptr<Tracker>> cuda_tracker(const HostField& field, Device device);
+Result<std::vector<std::unique_ptr<Tracker>>> cuda_trackers(const HostField& field, Device device, std::size_t count);
 
 }  // namespace penstock::tracto

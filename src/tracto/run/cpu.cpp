@@ -2,6 +2,7 @@
 
 #include "core/checked.hpp"
 #include "device/team.hpp"
+#include "tracto/clones.hpp"
 #include "tracto/run/chunk.hpp"
 #include "tracto/step/list.hpp"
 
@@ -39,13 +40,6 @@ void track_seed(const HostField& field, std::uint64_t number, Scratch& scratch, 
   }
 }
 
-// Compiled for the vectors of AVX2 too, without its fused multiplication: the bits are the same.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
-    !defined(__SANITIZE_THREAD__)
-#define PENSTOCK_CLONES __attribute__((flatten, target_clones("avx2", "default")))
-#else
-#define PENSTOCK_CLONES
-#endif
 template <class Step, class Scratch>
 PENSTOCK_CLONES void track_one(const HostField& field, std::uint64_t number, Scratch& scratch, std::vector<Vec3>& slot,
                                Streamlines& out) {
@@ -56,27 +50,26 @@ class CpuTracker final : public Tracker {
  public:
   explicit CpuTracker(const HostField& field) : field_(field) {}
 
-  Result<Streamlines> chunk(Job& job, std::uint64_t first, std::uint64_t count) override {
+  Result<std::vector<Streamlines>> chunk(Job& job, std::uint64_t first, std::uint64_t count) override {
     const std::uint64_t blocks = div_up(count, kBlockSeeds);
     std::vector<Streamlines> parts(blocks);
     PENSTOCK_TRY(job.run([&] {
       return job.for_each(blocks, true, [&](std::uint64_t block) -> Status {
         const std::uint64_t end = std::min(count, (block + 1) * kBlockSeeds);
+        static thread_local Streamlines made;  // grows once
+        made.clear();
         with_step(field_.method, [&]<class Step>(Step) {
           typename Step::template ScratchOf<kMaxAmplitudes> scratch;
           std::vector<Vec3> slot(field_.params.max_points);
           for (std::uint64_t i = block * kBlockSeeds; i < end; ++i)
-            track_one<Step>(field_, first + i, scratch, slot, parts[block]);
+            track_one<Step>(field_, first + i, scratch, slot, made);
         });
+        parts[block] = made;  // as large as it must be
+        made.clear();
         return {};
       });
     }));
-    Streamlines all;
-    for (Streamlines& part : parts) {
-      all.append(part);
-      part = {};
-    }
-    return all;
+    return parts;
   }
 
  private:
@@ -92,6 +85,15 @@ void Streamlines::append(const Streamlines& more) {
   seed_points.insert(seed_points.end(), more.seed_points.begin(), more.seed_points.end());
   reasons.insert(reasons.end(), more.reasons.begin(), more.reasons.end());
   too_short += more.too_short;
+}
+
+void Streamlines::clear() {
+  points.clear();
+  lengths.clear();
+  seeds.clear();
+  seed_points.clear();
+  reasons.clear();
+  too_short = 0;
 }
 
 std::unique_ptr<Tracker> cpu_tracker(const HostField& field) { return std::make_unique<CpuTracker>(field); }

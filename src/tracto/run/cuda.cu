@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <chrono>
+#include <mutex>
 
 #include "device/cuda/launch.cuh"
 #include "device/cuda/team_launch.cuh"
@@ -9,7 +11,7 @@ namespace penstock::tracto {
 namespace {
 
 constexpr std::uint32_t kSmallDirections = 384;
-constexpr std::uint64_t kSlotBytes = std::uint64_t{1} << 30;  // of all slots under way
+constexpr std::uint64_t kSlotBytes = std::uint64_t{1} << 29;  // of all slots that a tracker has under way
 
 /// A seed's directions to begin with; none where its place is not tracked.
 template <class Step>
@@ -111,52 +113,46 @@ class Room {
   Buffer buffer_;
 };
 
-class CudaTracker final : public Tracker {
+/// A field on a device, and what its trackers share.
+class DeviceField {
  public:
-  CudaTracker(const HostField& field, Device device) : field_(field), device_(device) {}
-
-  Status begin() {
-    PENSTOCK_ASSIGN(stream_, Stream::create(device_));
-    PENSTOCK_ASSIGN(memory_, Memory::create(device_, 0));
-    PENSTOCK_ASSIGN(in_.row, upload(field_.row));
-    PENSTOCK_ASSIGN(in_.pmf, upload(field_.pmf));
-    PENSTOCK_ASSIGN(in_.scale, upload(field_.scale));
-    PENSTOCK_ASSIGN(in_.stop, upload(field_.stop));
-    PENSTOCK_ASSIGN(in_.vertex, upload(field_.vertices));
-    PENSTOCK_ASSIGN(in_.neighbour, upload(field_.neighbours));
-    PENSTOCK_ASSIGN(in_.signal, upload(field_.signal));
-    PENSTOCK_ASSIGN(in_.fit, upload(field_.fit));
-    PENSTOCK_ASSIGN(in_.nearest, upload(field_.nearest));
-    PENSTOCK_ASSIGN(in_.disc, upload(field_.disc));
-    PENSTOCK_ASSIGN(in_.triangle, upload(field_.triangle));
-    PENSTOCK_ASSIGN(seed_voxels_, upload(field_.seed_list));
-    PENSTOCK_ASSIGN(next_, counter_.of<std::uint32_t>(*memory_, 1, stream_));
+  Status begin(const HostField& field, Device device) {
+    device_ = device;
+    PENSTOCK_ASSIGN(stream_, Stream::create(device));
+    PENSTOCK_ASSIGN(memory_, Memory::create(device, 0));
+    PENSTOCK_ASSIGN(in_.row, upload(field.row));
+    PENSTOCK_ASSIGN(in_.pmf, upload(field.pmf));
+    PENSTOCK_ASSIGN(in_.scale, upload(field.scale));
+    PENSTOCK_ASSIGN(in_.stop, upload(field.stop));
+    PENSTOCK_ASSIGN(in_.vertex, upload(field.vertices));
+    PENSTOCK_ASSIGN(in_.neighbour, upload(field.neighbours));
+    PENSTOCK_ASSIGN(in_.signal, upload(field.signal));
+    PENSTOCK_ASSIGN(in_.fit, upload(field.fit));
+    PENSTOCK_ASSIGN(in_.nearest, upload(field.nearest));
+    PENSTOCK_ASSIGN(in_.disc, upload(field.disc));
+    PENSTOCK_ASSIGN(in_.triangle, upload(field.triangle));
+    PENSTOCK_ASSIGN(seed_voxels_, upload(field.seed_list));
     return stream_.synchronize();
   }
+  [[nodiscard]] const TrackBuffers& buffers() const { return in_; }
+  [[nodiscard]] const std::uint32_t* seed_voxels() const { return seed_voxels_; }
+  [[nodiscard]] Memory& memory() const { return *memory_; }
 
-  Result<Streamlines> chunk(Job& job, std::uint64_t first, std::uint64_t count) override {
-    PENSTOCK_ASSIGN(Peaks* const peaks_device, peaks_.of<Peaks>(*memory_, count, stream_));
-    PENSTOCK_TRY(with_step(field_.method, [&]<class Step>(Step) {
-      return launch<Step>(static_cast<std::uint32_t>(count),
-                          StartSeeds<Step>{field_.params, field_.seed_params, in_, seed_voxels_, first, peaks_device});
-    }));
-    std::vector<Peaks> peaks(count);
-    PENSTOCK_TRY(download(peaks.data(), peaks_device, count));
-    std::vector<Task> tasks;
-    for (std::uint32_t s = 0; s < count; ++s)
-      for (std::uint16_t p = 0; p < peaks[s].count; ++p) tasks.push_back({s, p, peaks[s].direction[p]});
-    const std::uint64_t slot = sizeof(Vec3) * field_.params.max_points;
-    const std::uint64_t batch = std::max<std::uint64_t>(kSlotBytes / slot, 1);
-    Streamlines all;
-    for (std::uint64_t at = 0; at < tasks.size(); at += batch) {
-      PENSTOCK_TRY(job.check());
-      const auto part = std::span(tasks).subspan(at, std::min<std::uint64_t>(batch, tasks.size() - at));
-      PENSTOCK_TRY(follow_tasks(first, part, all));
-    }
-    return all;
+  /// Runs kernels that `start` puts into `stream`, and waits for them.  Those of one tracker at a time: they fill the
+  /// device, and so what they take can be told.
+  template <class Start>
+  Status run(const Stream& stream, const Start& start) {
+    const std::scoped_lock lock(mutex_);
+    const auto begin = std::chrono::steady_clock::now();
+    PENSTOCK_TRY(start());
+    PENSTOCK_TRY(stream.synchronize());
+    kernel_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return {};
   }
-
-  [[nodiscard]] std::uint64_t peak_device_bytes() const override { return memory_->peak_bytes(); }
+  [[nodiscard]] double kernel_seconds() const {
+    const std::scoped_lock lock(mutex_);
+    return kernel_seconds_;
+  }
 
  private:
   template <class T>
@@ -167,6 +163,56 @@ class CudaTracker final : public Tracker {
     buffers_.push_back(std::move(buffer));
     return reinterpret_cast<const T*>(buffers_.back().data());
   }
+  Device device_;
+  Stream stream_;
+  std::shared_ptr<Memory> memory_;
+  std::vector<Buffer> buffers_;
+  TrackBuffers in_ = {};
+  const std::uint32_t* seed_voxels_ = nullptr;
+  mutable std::mutex mutex_;
+  double kernel_seconds_ = 0;
+};
+
+class CudaTracker final : public Tracker {
+ public:
+  CudaTracker(const HostField& field, std::shared_ptr<DeviceField> on, Device device)
+      : field_(field), on_(std::move(on)), device_(device) {}
+
+  Status begin() {
+    PENSTOCK_ASSIGN(stream_, Stream::create(device_));
+    PENSTOCK_ASSIGN(next_, counter_.of<std::uint32_t>(on_->memory(), 1, stream_));
+    return stream_.synchronize();
+  }
+
+  Result<std::vector<Streamlines>> chunk(Job& job, std::uint64_t first, std::uint64_t count) override {
+    PENSTOCK_ASSIGN(Peaks* const peaks_device, peaks_.of<Peaks>(on_->memory(), count, stream_));
+    PENSTOCK_TRY(on_->run(stream_, [&] {
+      return with_step(field_.method, [&]<class Step>(Step) {
+        return launch<Step>(static_cast<std::uint32_t>(count),
+                            StartSeeds<Step>{field_.params, field_.seed_params, on_->buffers(), on_->seed_voxels(),
+                                             first, peaks_device});
+      });
+    }));
+    std::vector<Peaks> peaks(count);
+    PENSTOCK_TRY(download(peaks.data(), peaks_device, count));
+    std::vector<Task> tasks;
+    for (std::uint32_t s = 0; s < count; ++s)
+      for (std::uint16_t p = 0; p < peaks[s].count; ++p) tasks.push_back({s, p, peaks[s].direction[p]});
+    const std::uint64_t slot = sizeof(Vec3) * field_.params.max_points;
+    const std::uint64_t batch = std::max<std::uint64_t>(kSlotBytes / slot, 1);
+    std::vector<Streamlines> pieces;
+    for (std::uint64_t at = 0; at < tasks.size(); at += batch) {
+      PENSTOCK_TRY(job.check());
+      const auto part = std::span(tasks).subspan(at, std::min<std::uint64_t>(batch, tasks.size() - at));
+      PENSTOCK_TRY(follow_tasks(first, part, pieces.emplace_back()));
+    }
+    return pieces;
+  }
+
+  [[nodiscard]] std::uint64_t peak_device_bytes() const override { return on_->memory().peak_bytes(); }
+  [[nodiscard]] double kernel_seconds() const override { return on_->kernel_seconds(); }
+
+ private:
   template <class T>
   Status download(T* to, const T* from, std::uint64_t n) {
     PENSTOCK_TRY(copy_async(to, {}, from, device_, n * sizeof(T), stream_));
@@ -182,13 +228,17 @@ class CudaTracker final : public Tracker {
   /// Tracks tasks and appends those that are long enough.
   Status follow_tasks(std::uint64_t first, std::span<const Task> tasks, Streamlines& all) {
     const auto n = static_cast<std::uint32_t>(tasks.size());
-    PENSTOCK_ASSIGN(Task* const tasks_device, tasks_.of<Task>(*memory_, n, stream_));
-    PENSTOCK_ASSIGN(Vec3* const slots, slots_.of<Vec3>(*memory_, std::uint64_t{n} * field_.params.max_points, stream_));
-    PENSTOCK_ASSIGN(Followed* const followed_device, followed_.of<Followed>(*memory_, n, stream_));
+    PENSTOCK_ASSIGN(Task* const tasks_device, tasks_.of<Task>(on_->memory(), n, stream_));
+    PENSTOCK_ASSIGN(Vec3* const slots,
+                    slots_.of<Vec3>(on_->memory(), std::uint64_t{n} * field_.params.max_points, stream_));
+    PENSTOCK_ASSIGN(Followed* const followed_device, followed_.of<Followed>(on_->memory(), n, stream_));
     PENSTOCK_TRY(copy_async(tasks_device, device_, tasks.data(), {}, tasks.size_bytes(), stream_));
-    PENSTOCK_TRY(with_step(field_.method, [&]<class Step>(Step) {
-      return launch<Step>(n, FollowTasks<Step>{field_.params, field_.seed_params, in_, seed_voxels_, first,
-                                               tasks_device, slots, followed_device});
+    PENSTOCK_TRY(stream_.synchronize());  // only kernels are counted as kernels
+    PENSTOCK_TRY(on_->run(stream_, [&] {
+      return with_step(field_.method, [&]<class Step>(Step) {
+        return launch<Step>(n, FollowTasks<Step>{field_.params, field_.seed_params, on_->buffers(), on_->seed_voxels(),
+                                                 first, tasks_device, slots, followed_device});
+      });
     }));
     std::vector<Followed> followed(n);
     PENSTOCK_TRY(download(followed.data(), followed_device, n));
@@ -206,9 +256,9 @@ class CudaTracker final : public Tracker {
       all.seeds.push_back(first + tasks[i].seed);
       all.reasons.insert(all.reasons.end(), {followed[i].reason[0], followed[i].reason[1]});
     }
-    PENSTOCK_ASSIGN(Kept* const kept_device, kept_.of<Kept>(*memory_, kept.size(), stream_));
-    PENSTOCK_ASSIGN(Vec3* const points_device, points_.of<Vec3>(*memory_, points, stream_));
-    PENSTOCK_ASSIGN(Vec3* const seeds_device, seed_points_.of<Vec3>(*memory_, kept.size(), stream_));
+    PENSTOCK_ASSIGN(Kept* const kept_device, kept_.of<Kept>(on_->memory(), kept.size(), stream_));
+    PENSTOCK_ASSIGN(Vec3* const points_device, points_.of<Vec3>(on_->memory(), points, stream_));
+    PENSTOCK_ASSIGN(Vec3* const seeds_device, seed_points_.of<Vec3>(on_->memory(), kept.size(), stream_));
     PENSTOCK_TRY(copy_async(kept_device, device_, kept.data(), {}, kept.size() * sizeof(Kept), stream_));
     const Compact compact{field_.params, kept_device, slots, points_device, seeds_device};
     PENSTOCK_TRY(launch_teams_cuda<NoScratch>(stream_, static_cast<std::uint32_t>(kept.size()), next_, compact));
@@ -220,22 +270,25 @@ class CudaTracker final : public Tracker {
   }
 
   const HostField& field_;
+  std::shared_ptr<DeviceField> on_;
   Device device_;
   Stream stream_;
-  std::shared_ptr<Memory> memory_;
-  std::vector<Buffer> buffers_;
-  TrackBuffers in_ = {};
-  const std::uint32_t* seed_voxels_ = nullptr;
   std::uint32_t* next_ = nullptr;
   Room counter_, peaks_, tasks_, slots_, followed_, kept_, points_, seed_points_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Tracker>> cuda_tracker(const HostField& field, Device device) {
-  auto tracker = std::make_unique<CudaTracker>(field, device);
-  PENSTOCK_TRY(tracker->begin());
-  return std::unique_ptr<Tracker>(std::move(tracker));
+Result<std::vector<std::unique_ptr<Tracker>>> cuda_trackers(const HostField& field, Device device, std::size_t count) {
+  auto on = std::make_shared<DeviceField>();
+  PENSTOCK_TRY(on->begin(field, device));
+  std::vector<std::unique_ptr<Tracker>> out;
+  for (std::size_t i = 0; i < count; ++i) {
+    auto tracker = std::make_unique<CudaTracker>(field, on, device);
+    PENSTOCK_TRY(tracker->begin());
+    out.emplace_back(std::move(tracker));
+  }
+  return Result<std::vector<std::unique_ptr<Tracker>>>(std::move(out));
 }
 
 }  // namespace penstock::tracto

@@ -9,6 +9,7 @@
 #include "core/checked.hpp"
 #include "tracto/field/nearest.hpp"
 #include "tracto/field/signal.hpp"
+#include "tracto/run/peak_maps.hpp"
 #include "tracto/sh/basis.hpp"
 #include "tracto/step/disc.hpp"
 
@@ -21,14 +22,6 @@ constexpr std::uint32_t kColumnElements = 8;   // columns of small matrices begi
 std::uint32_t padded(std::uint32_t n, std::uint32_t to) { return (n + to - 1) / to * to; }
 
 float cos_deg(double deg) { return static_cast<float>(std::cos(deg * std::numbers::pi / 180)); }
-
-/// Amplitudes of one voxel as 16-bit parts of the largest.
-void pack(const Eigen::VectorXd& amplitudes, std::uint16_t* out, float& scale) {
-  const double most = std::max(0.0, amplitudes.maxCoeff());
-  scale = static_cast<float>(most / 65535);
-  for (Eigen::Index i = 0; i < amplitudes.size(); ++i)
-    out[i] = most > 0 ? static_cast<std::uint16_t>(std::lround(std::max(0.0, amplitudes[i]) / most * 65535)) : 0;
-}
 
 void describe_sphere(const Sphere& sphere, HostField& field) {
   const auto n = static_cast<std::uint32_t>(sphere.vertices.size());
@@ -77,11 +70,8 @@ void set_params(const Volume& v, const TrackOptions& how, HostField& field) {
     t.probe.voxel_per_mm[d] = static_cast<float>(1 / size[d]);
   }
   t.cos_max_angle = cos_deg(how.max_angle_deg);
-  t.cos_separation = cos_deg(how.separation_deg);
   t.pmf_threshold = static_cast<float>(how.pmf_threshold);
   t.stop_below = static_cast<float>(how.stop_below);
-  t.relative_peak = static_cast<float>(how.relative_peak);
-  t.max_peaks = how.max_peaks;
   t.max_points = static_cast<std::uint32_t>(how.max_length_mm / step_mm) + 1;
   field.min_points = static_cast<std::uint32_t>(std::ceil(how.min_length_mm / step_mm - 1e-9)) + 1;
   for (std::size_t i = 0; i < 12; ++i) t.world_from_voxel[i] = static_cast<float>(v.world_from_voxel.rows[i]);
@@ -166,6 +156,11 @@ Status describe_bootstrap(const Gradients& g, const ModelPlan& plan, const Track
 void fill_signals(const Volume& v, const Gradients& g, const ModelPlan& plan, std::span<const std::uint32_t> voxels,
                   HostField& field) {
   const BootParams& b = field.params.boot;
+  const std::vector<std::uint32_t> unweighted = unweighted_volumes(g);
+  FitParams p = {};
+  p.unweighted = static_cast<std::uint32_t>(unweighted.size());
+  FitBuffers in = {};
+  in.unweighted = unweighted.data();
   field.signal.assign(voxels.size() * b.signal_stride, 0);
   for (std::size_t r = 0; r < voxels.size(); ++r) {
     float* const to = field.signal.data() + r * b.signal_stride;
@@ -173,16 +168,44 @@ void fill_signals(const Volume& v, const Gradients& g, const ModelPlan& plan, st
       const float s = v.data[std::uint64_t{voxels[r]} * v.volumes + plan.shell.volumes[i]];
       to[i] = std::isfinite(s) ? s : 0;
     }
-    to[b.signal_stride - 1] = mean_unweighted(v, g, voxels[r], static_cast<double>(b.min_signal));
+    to[b.signal_stride - 1] =
+        mean_unweighted(p, in, v.data.data() + std::uint64_t{voxels[r]} * v.volumes, static_cast<double>(b.min_signal));
   }
+}
+
+/// Fits the voxels of seed_list and samples what was fitted.
+Status fit_amplitudes(Job& job, Fitter& fitter, const Volume& v, const ModelPlan& plan, const Sphere& sphere,
+                      FitTables tables, HostField& field) {
+  const Eigen::MatrixXd sampling = sh_matrix(sphere.vertices, plan.order, plan.basis);
+  tables.sampling.assign(sampling.data(), sampling.data() + sampling.size());
+  tables.params.directions = field.params.directions;
+  tables.params.stride = field.params.stride;
+  field.pmf.assign(field.seed_list.size() * field.params.stride, 0);
+  field.scale.assign(field.seed_list.size(), 0);
+  FitWork work;
+  work.signals = v.data;
+  work.voxels = field.seed_list;
+  work.pmf = field.pmf.data();
+  work.scale = field.scale.data();
+  return fitter.run(job, tables, work);
 }
 
 }  // namespace
 
-Status make_field(Job& job, const Volume& v, const Gradients& g, const ModelPlan& plan, const VoxelFit& fit,
-                  const TrackOptions& how, std::vector<float> stop, HostField& field) {
+Status describe_directions(const TrackOptions& how, HostField& field) {
   PENSTOCK_ASSIGN(const Sphere sphere, repulsion_sphere(how.sphere));
   describe_sphere(sphere, field);
+  field.params.cos_separation = cos_deg(how.separation_deg);
+  field.params.relative_peak = static_cast<float>(how.relative_peak);
+  field.params.max_peaks = how.max_peaks;
+  return {};
+}
+
+Status make_field(Job& job, Fitter& fitter, const DwiData& dwi, const ModelPlan& plan, FitTables tables,
+                  const TrackOptions& how, std::vector<float> stop, HostField& field) {
+  const Volume& v = dwi.volume;
+  PENSTOCK_TRY(describe_directions(how, field));
+  PENSTOCK_ASSIGN(const Sphere sphere, repulsion_sphere(how.sphere));
   set_params(v, how, field);
   std::vector<bool> above(v.voxels());
   for (std::size_t i = 0; i < above.size(); ++i) above[i] = stop[i] > field.params.stop_below;
@@ -193,16 +216,11 @@ Status make_field(Job& job, const Volume& v, const Gradients& g, const ModelPlan
                              how.stop_below))
         .set_hint("a lower --stop-below finds some.");
   if (how.method == TrackMethod::boot) {
-    PENSTOCK_TRY(describe_bootstrap(g, plan, how, sphere, field));
-    fill_signals(v, g, plan, number_rows(dilated(v.dims, field.seed_list), field), field);
+    PENSTOCK_TRY(describe_bootstrap(dwi.gradients, plan, how, sphere, field));
+    fill_signals(v, dwi.gradients, plan, number_rows(dilated(v.dims, field.seed_list), field), field);
   } else {
-    const Eigen::MatrixXd sampling = sh_matrix(sphere.vertices, plan.order, plan.basis);
-    field.pmf.assign(field.seed_list.size() * field.params.stride, 0);
-    field.scale.assign(field.seed_list.size(), 0);
-    PENSTOCK_TRY(for_each_fit(job, v, g, plan, fit, how.min_signal, field.seed_list,
-                              [&](std::uint64_t r, const Eigen::VectorXd& f) {
-                                pack(sampling * f, field.pmf.data() + r * field.params.stride, field.scale[r]);
-                              }));
+    PENSTOCK_TRY(plan.from_peaks ? field_of_peaks(job, v, field)
+                                 : fit_amplitudes(job, fitter, v, plan, sphere, std::move(tables), field));
     // Parallel transport compares amplitudes with a threshold that is the same everywhere: all have their largest at 1.
     if (how.method == TrackMethod::ptt) {
       describe_cells(sphere, field);

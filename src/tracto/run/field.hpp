@@ -6,10 +6,14 @@
 namespace penstock::tracto {
 
 /// Fills `field` for how.method: of the voxels whose `stop` is above how.stop_below, of the bootstrap also their
-/// neighbours.  field.stop becomes `stop`, field.seed_list those voxels.  `fit`: unused by the bootstrap.
+/// neighbours.  field.stop becomes `stop`, field.seed_list those voxels.  `tables`: unused by the bootstrap.
 /// Errors: invalid_argument (there is no such voxel; a shell that the bootstrap does not take), out_of_memory,
 /// cancelled.
-Status make_field(Job& job, const Volume& volume, const Gradients& gradients, const ModelPlan& plan,
-                  const VoxelFit& fit, const TrackOptions& how, std::vector<float> stop, HostField& field);
+Status make_field(Job& job, Fitter& fitter, const DwiData& dwi, const ModelPlan& plan, FitTables tables,
+                  const TrackOptions& how, std::vector<float> stop, HostField& field);
+
+/// The directions of the half sphere, and what is taken for a peak of amplitudes along them.
+/// Errors: invalid_argument (how.sphere).
+Status describe_directions(const TrackOptions& how, HostField& field);
 
 }  // namespace penstock::tracto

@@ -27,6 +27,15 @@ Status check_options(const TrackOptions& how) {
   if (how.method == TrackMethod::boot && model_of(how) == DwiModel::csd)
     return Error(ErrorCode::invalid_argument, "--model csd: the bootstrap fits opdt or csa at each point");
   PENSTOCK_TRY(in_range("--b0-threshold", how.b0_threshold, 0, 1e6));
+  if (how.response) {
+    const auto [along, across, s0] = *how.response;
+    if (!(across >= 0 && along > across && along < 1 && s0 > 0 && s0 < 1e30))
+      return Error(
+          ErrorCode::invalid_argument,
+          fmt::format("--response {},{},{}: must be diffusivities in mm2/s, the first the larger, and a signal "
+                      "above 0",
+                      along, across, s0));
+  }
   PENSTOCK_TRY(in_range("--response-fa", how.response_fa, 0, 1));
   PENSTOCK_TRY(in_range("--response-radius", how.response_radius, 1, 32767));
   PENSTOCK_TRY(in_range("--sphere", how.sphere, 16, kMaxDirections));

@@ -4,18 +4,26 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
-#include "core/checked.hpp"
 #include "tracto/sh/basis.hpp"
 
 namespace penstock::tracto {
 namespace {
 
-constexpr std::uint64_t kBlockVoxels = 64;     // of one task
-constexpr std::uint32_t kConstraintParts = 6;  // 181 directions
+constexpr std::uint64_t kTensorVoxels = std::uint64_t{1} << 16;  // whose tensors are in memory at a time
+constexpr std::uint32_t kConstraintParts = 6;                    // 181 directions
 
-std::span<const float> signal_of(const Volume& v, std::uint64_t voxel) {
-  return std::span(v.data).subspan(voxel * v.volumes, v.volumes);
+/// The tensors of some voxels.
+Result<std::vector<double>> tensors_of(Job& job, Fitter& fitter, const FitTables& tables, const Volume& v,
+                                       std::span<const std::uint32_t> voxels) {
+  std::vector<double> out(12 * voxels.size());
+  FitWork work;
+  work.signals = v.data;
+  work.voxels = voxels;
+  work.tensor = out.data();
+  PENSTOCK_TRY(fitter.run(job, tables, work));
+  return out;
 }
 
 Result<CsdFit> make_csd(const Gradients& g, const ModelPlan& plan, const FibreResponse& response) {
@@ -28,43 +36,48 @@ Result<CsdFit> make_csd(const Gradients& g, const ModelPlan& plan, const FibreRe
 
 }  // namespace
 
-float mean_unweighted(const Volume& v, const Gradients& g, std::uint64_t voxel, double least) {
-  double sum = 0, n = 0;
-  for (std::size_t i = 0; i < g.size(); ++i) {
-    if (!g.unweighted[i]) continue;
-    const auto s = static_cast<double>(v.data[voxel * v.volumes + i]);
-    sum += s > least ? s : least;
-    n += 1;
+Status for_each_tensor(Job& job, Fitter& fitter, const DwiData& dwi, TensorMethod method,
+                       const std::function<void(std::uint64_t, const Tensor3&)>& take) {
+  const TensorFit fit(dwi.gradients, method);
+  std::vector<std::uint32_t> voxels;
+  for (std::uint64_t at = 0; at < dwi.volume.voxels(); at += kTensorVoxels) {
+    voxels.resize(std::min(kTensorVoxels, dwi.volume.voxels() - at));
+    std::iota(voxels.begin(), voxels.end(), static_cast<std::uint32_t>(at));
+    PENSTOCK_ASSIGN(const std::vector<double> tensors, tensors_of(job, fitter, fit.tables(), dwi.volume, voxels));
+    for (std::size_t i = 0; i < voxels.size(); ++i) take(at + i, tensor_of(tensors.data() + 12 * i));
   }
-  return static_cast<float>(sum / n);
+  return {};
 }
 
-Result<std::vector<float>> fit_fa(Job& job, const Volume& v, const Gradients& g, TensorMethod method) {
-  const TensorFit tensor(g, method);
-  std::vector<float> fa(v.voxels());
-  PENSTOCK_TRY(job.run([&] {
-    return job.for_each(div_up(v.voxels(), kBlockVoxels), true, [&](std::uint64_t block) -> Status {
-      const std::uint64_t end = std::min(v.voxels(), (block + 1) * kBlockVoxels);
-      for (std::uint64_t i = block * kBlockVoxels; i < end; ++i)
-        if (mean_unweighted(v, g, i) > 0) fa[i] = static_cast<float>(tensor.fit(signal_of(v, i)).fa());
-      return {};
-    });
+Result<std::vector<float>> fit_fa(Job& job, Fitter& fitter, const DwiData& dwi, TensorMethod method) {
+  std::vector<float> fa(dwi.volume.voxels());
+  PENSTOCK_TRY(for_each_tensor(job, fitter, dwi, method, [&](std::uint64_t voxel, const Tensor3& tensor) {
+    fa[voxel] = static_cast<float>(tensor.fa());
   }));
   return fa;
 }
 
-Result<FibreResponse> fit_response(const Volume& v, const Gradients& g, const TrackOptions& how) {
+Result<FibreResponse> fit_response(Job& job, Fitter& fitter, const DwiData& dwi, const TrackOptions& how) {
+  if (how.response) {
+    const auto [along, across, s0] = *how.response;
+    return FibreResponse{{along, across, across}, s0, 0};
+  }
+  const Volume& v = dwi.volume;
   const Box box = centre_box(v.dims, how.response_radius);
-  const TensorFit tensor(g, how.fit);
-  std::vector<Tensor3> tensors;
+  const TensorFit fit(dwi.gradients, how.fit);
+  const FitTables& tables = fit.tables();
+  std::vector<std::uint32_t> voxels;
   std::vector<float> b0;
   for (std::uint64_t z = box.first[2]; z < box.last[2]; ++z)
     for (std::uint64_t y = box.first[1]; y < box.last[1]; ++y)
       for (std::uint64_t x = box.first[0]; x < box.last[0]; ++x) {
         const std::uint64_t voxel = (z * v.dims[1] + y) * v.dims[0] + x;
-        b0.push_back(mean_unweighted(v, g, voxel));
-        tensors.push_back(b0.back() > 0 ? tensor.fit(signal_of(v, voxel)) : Tensor3());
+        voxels.push_back(static_cast<std::uint32_t>(voxel));
+        b0.push_back(mean_unweighted(tables.params, tables.buffers(), v.data.data() + voxel * v.volumes, -1e300));
       }
+  PENSTOCK_ASSIGN(const std::vector<double> numbers, tensors_of(job, fitter, tables, v, voxels));
+  std::vector<Tensor3> tensors;
+  for (std::size_t i = 0; i < voxels.size(); ++i) tensors.push_back(tensor_of(numbers.data() + 12 * i));
   return mean_response(tensors, b0, how.response_fa);
 }
 
@@ -126,33 +139,31 @@ QballOptions qball_options(const TrackOptions& how, const ModelPlan& plan) {
   return q;
 }
 
-Result<VoxelFit> make_voxel_fit(const Gradients& g, const ModelPlan& plan, const FibreResponse& response,
-                                const TrackOptions& how) {
+Result<FitTables> model_tables(const Gradients& g, const ModelPlan& plan, const FibreResponse& response,
+                               const TrackOptions& how) {
+  FitTables t;
   if (plan.model == DwiModel::csd) {
-    PENSTOCK_ASSIGN(CsdFit csd, make_csd(g, plan, response));
-    return VoxelFit([csd = std::move(csd)](const Eigen::VectorXd& signal, double) { return csd.fit(signal); });
+    PENSTOCK_ASSIGN(const CsdFit csd, make_csd(g, plan, response));
+    t = csd.tables();
+  } else {
+    PENSTOCK_ASSIGN(const QballFit qball, QballFit::make(shell_directions(g, plan), qball_options(how, plan)));
+    t = qball.tables();
   }
-  PENSTOCK_ASSIGN(QballFit qball, QballFit::make(shell_directions(g, plan), qball_options(how, plan)));
-  return VoxelFit(
-      [qball = std::move(qball)](const Eigen::VectorXd& signal, double b0) { return qball.fit(signal, b0); });
+  t.unweighted = unweighted_volumes(g);
+  t.weighted.assign(plan.shell.volumes.begin(), plan.shell.volumes.end());
+  t.params.unweighted = static_cast<std::uint32_t>(t.unweighted.size());
+  t.params.weighted = static_cast<std::uint32_t>(t.weighted.size());
+  t.params.volumes = static_cast<std::uint32_t>(g.size());
+  return t;
 }
 
-Status for_each_fit(Job& job, const Volume& v, const Gradients& g, const ModelPlan& plan, const VoxelFit& fit,
-                    double min_signal, std::span<const std::uint32_t> voxels,
-                    const std::function<void(std::uint64_t, const Eigen::VectorXd&)>& take) {
-  return job.run([&] {
-    return job.for_each(div_up(voxels.size(), kBlockVoxels), true, [&](std::uint64_t block) -> Status {
-      Eigen::VectorXd signal(static_cast<Eigen::Index>(plan.shell.volumes.size()));
-      const std::uint64_t end = std::min<std::uint64_t>(voxels.size(), (block + 1) * kBlockVoxels);
-      for (std::uint64_t r = block * kBlockVoxels; r < end; ++r) {
-        const std::span<const float> all = signal_of(v, voxels[r]);
-        for (std::size_t i = 0; i < plan.shell.volumes.size(); ++i)
-          signal[static_cast<Eigen::Index>(i)] = static_cast<double>(all[plan.shell.volumes[i]]);
-        take(r, fit(signal, static_cast<double>(mean_unweighted(v, g, voxels[r], min_signal))));
-      }
-      return {};
-    });
-  });
+FitTables coefficient_tables(std::uint64_t coefficients) {
+  FitTables t;
+  t.params.kind = FitKind::copy;
+  t.params.volumes = t.params.weighted = t.params.coefficients = static_cast<std::uint32_t>(coefficients);
+  t.weighted.resize(coefficients);
+  std::iota(t.weighted.begin(), t.weighted.end(), 0u);
+  return t;
 }
 
 }  // namespace penstock::tracto

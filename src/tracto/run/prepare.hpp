@@ -5,6 +5,7 @@
 
 #include "penstock/tracto.hpp"
 #include "tracto/fit/csd.hpp"
+#include "tracto/fit/fitter.hpp"
 #include "tracto/fit/qball.hpp"
 #include "tracto/fit/response.hpp"
 #include "tracto/gradients/gradients.hpp"
@@ -17,12 +18,18 @@ Status check_options(const TrackOptions& how);
 /// The model that is tracked.
 DwiModel model_of(const TrackOptions& how);
 
-/// FA of every voxel, (z, y, x); 0 where there is no unweighted signal.
-Result<std::vector<float>> fit_fa(Job& job, const Volume& volume, const Gradients& gradients, TensorMethod method);
-Result<FibreResponse> fit_response(const Volume& volume, const Gradients& gradients, const TrackOptions& how);
+/// What fits, and to what.
+struct DwiData {
+  const Volume& volume;
+  const Gradients& gradients;
+};
 
-/// Mean of a voxel's unweighted volumes, each at least `least`.
-float mean_unweighted(const Volume& volume, const Gradients& gradients, std::uint64_t voxel, double least = -1e300);
+/// Calls take(voxel, tensor) for every voxel in order; a tensor of zeros where there is no unweighted signal.
+Status for_each_tensor(Job& job, Fitter& fitter, const DwiData& dwi, TensorMethod method,
+                       const std::function<void(std::uint64_t, const Tensor3&)>& take);
+/// FA of every voxel, (z, y, x); 0 where there is no unweighted signal.
+Result<std::vector<float>> fit_fa(Job& job, Fitter& fitter, const DwiData& dwi, TensorMethod method);
+Result<FibreResponse> fit_response(Job& job, Fitter& fitter, const DwiData& dwi, const TrackOptions& how);
 /// The gradients of `dwi`: the files of `how`, or those beside it; in the axes of the voxels.
 Result<Gradients> load_gradients(const std::string& dwi, const TrackOptions& how, const Volume& volume);
 
@@ -32,21 +39,18 @@ struct ModelPlan {
   Shell shell;
   std::uint32_t order = 8;
   ShBasis basis = ShBasis::descoteaux07_legacy;
-  std::string reason;  ///< of shell and order, for the report
+  bool from_peaks = false;  ///< the volume holds peaks
+  std::string reason;       ///< of shell and order, for the report
 };
 /// Errors: invalid_argument (no such shell, too few directions).
 Result<ModelPlan> plan_model(const Gradients& gradients, const TrackOptions& how, DwiModel model);
 std::vector<Direction> shell_directions(const Gradients& gradients, const ModelPlan& plan);
 QballOptions qball_options(const TrackOptions& how, const ModelPlan& plan);
 
-/// The shell's signals of a voxel and the mean unweighted one -> coefficients.  Called from many threads.
-using VoxelFit = std::function<Eigen::VectorXd(const Eigen::VectorXd&, double)>;
-/// `response`: of csd.
-Result<VoxelFit> make_voxel_fit(const Gradients& gradients, const ModelPlan& plan, const FibreResponse& response,
-                                const TrackOptions& how);
-/// Calls take(i, coefficients) for the `i`th voxel of `voxels`, from many threads.
-Status for_each_fit(Job& job, const Volume& volume, const Gradients& gradients, const ModelPlan& plan,
-                    const VoxelFit& fit, double min_signal, std::span<const std::uint32_t> voxels,
-                    const std::function<void(std::uint64_t, const Eigen::VectorXd&)>& take);
+/// What the model fits with.  `response`: of csd.
+Result<FitTables> model_tables(const Gradients& gradients, const ModelPlan& plan, const FibreResponse& response,
+                               const TrackOptions& how);
+/// Of a volume of coefficients, which are taken as they are.
+FitTables coefficient_tables(std::uint64_t coefficients);
 
 }  // namespace penstock::tracto

@@ -28,7 +28,7 @@ class Pump {
         if (ended_ || next_ >= chunks_) return;
         number = next_++;
       }
-      Result<Streamlines> made =
+      Result<std::vector<Streamlines>> made =
           guarded([&] { return tracker.chunk(job_, seeds_.first + number * seeds_.chunk, count_of(number)); });
       const bool failed = !made;
       const std::scoped_lock lock(mutex_);
@@ -38,16 +38,16 @@ class Pump {
     }
   }
 
-  Status take_all(const std::function<Status(const Streamlines&, std::uint64_t)>& take) {
+  Status take_all(const std::function<Status(std::vector<Streamlines>, std::uint64_t)>& take) {
     for (std::uint64_t number = 0; number < chunks_; ++number) {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [&] { return done_.contains(number) || (ended_ && number >= next_); });
       if (!done_.contains(number)) return first_error();
-      Result<Streamlines> made = std::move(done_.at(number));
+      Result<std::vector<Streamlines>> made = std::move(done_.at(number));
       done_.erase(number);
       lock.unlock();
-      PENSTOCK_TRY(made);
-      PENSTOCK_TRY(take(*made, count_of(number)));
+      if (!made) return std::move(made).error();
+      PENSTOCK_TRY(take(*std::move(made), count_of(number)));
       lock.lock();
       ++taken_;
       changed_.notify_all();
@@ -77,7 +77,7 @@ class Pump {
   std::uint64_t chunks_, window_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<std::uint64_t, Result<Streamlines>> done_;
+  std::map<std::uint64_t, Result<std::vector<Streamlines>>> done_;
   std::uint64_t next_ = 0, taken_ = 0;
   bool ended_ = false;
 };
@@ -85,7 +85,7 @@ class Pump {
 }  // namespace
 
 Status pump(Job& job, std::span<const std::unique_ptr<Tracker>> trackers, const SeedRange& seeds,
-            const std::function<Status(const Streamlines&, std::uint64_t)>& take) {
+            const std::function<Status(std::vector<Streamlines>, std::uint64_t)>& take) {
   Pump work(job, seeds, trackers.size());
   std::vector<std::jthread> threads;
   for (const auto& tracker : trackers) threads.emplace_back([&work, &tracker] { work.track(*tracker); });

@@ -14,9 +14,9 @@ struct SeedRange {
   std::uint64_t first = 0, count = 0, chunk = 1;
 };
 
-/// Calls take(streamlines, seeds) for each chunk, in the order of their numbers, from the calling thread.  At most one
+/// Calls take(pieces, seeds) for each chunk, in the order of their numbers, from the calling thread.  At most one
 /// chunk more than there are trackers is in memory.  Errors: the first in that order, or of `take`.
 Status pump(Job& job, std::span<const std::unique_ptr<Tracker>> trackers, const SeedRange& seeds,
-            const std::function<Status(const Streamlines&, std::uint64_t)>& take);
+            const std::function<Status(std::vector<Streamlines>, std::uint64_t)>& take);
 
 }  // namespace penstock::tracto

@@ -2,31 +2,27 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 
 #include "core/units.hpp"
+#include "tracto/run/memory_plan.hpp"
 #include "tracto/run/place_seeds.hpp"
 #include "tracto/run/source.hpp"
 
 namespace penstock::tracto {
 namespace {
 
-std::uint64_t peak_process_bytes() {
-  rusage usage = {};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
-}
+constexpr std::size_t kTrackersOfDevice = 2;  // one tracks while the other's points are copied
 
-/// One for each device.
+/// One for a processor, several for each device.
 Result<std::vector<std::unique_ptr<Tracker>>> make_trackers(const HostField& field, std::vector<Device> devices) {
   if (devices.empty()) devices.emplace_back();
   std::vector<std::unique_ptr<Tracker>> out;
   for (const Device& device : devices) {
     if (device.type == Device::Type::cuda) {
-      PENSTOCK_ASSIGN(auto tracker, cuda_tracker(field, device));
-      out.push_back(std::move(tracker));
+      PENSTOCK_ASSIGN(auto trackers, cuda_trackers(field, device, kTrackersOfDevice));
+      for (auto& tracker : trackers) out.push_back(std::move(tracker));
     } else {
       out.push_back(cpu_tracker(field));
     }
@@ -57,26 +53,33 @@ Result<std::unique_ptr<Session>> begin_session(const std::string& dwi, const Tra
   Options quiet = options;
   quiet.progress = nullptr;
   Job job(quiet, "track", 0, threads);
-  PENSTOCK_ASSIGN(Source source, load_source(job, dwi, how, quiet, cpu, stages, summary));
+  PENSTOCK_ASSIGN(const std::unique_ptr<Fitter> fitter, make_fitter(devices, threads));
+  PENSTOCK_ASSIGN(Source source, load_source(job, *fitter, dwi, how, quiet, stages, summary));
   summary.voxels = source.volume.voxels();
   session->grid = {source.volume.dims, source.volume.world_from_voxel};
   HostField& field = session->field;
-  PENSTOCK_TRY(
-      make_field(job, source.volume, source.gradients, source.plan, source.fit, how, std::move(source.stop), field));
+  PENSTOCK_TRY(make_field(job, *fitter, {source.volume, source.gradients}, source.plan, std::move(source.tables), how,
+                          std::move(source.stop), field));
   summary.fitted_voxels = field.fitted_voxels;
   PENSTOCK_ASSIGN(session->seeds, place_seeds(source.volume, how, quiet, field));
-  stages.add(std::string(dwi_model_name(source.plan.model)), cpu,
-             fmt::format("{}, order {}; {} voxels with {} above {}{}", source.plan.reason, source.plan.order,
-                         summary.fitted_voxels, how.stop.empty() ? "FA" : how.stop, how.stop_below,
+  const std::string order = source.plan.from_peaks ? "" : fmt::format(", order {}", source.plan.order);
+  stages.add(source.plan.from_peaks ? "peaks" : std::string(dwi_model_name(source.plan.model)), fitter->name(),
+             fmt::format("{}{}; {} voxels with {} above {}{}", source.plan.reason, order, summary.fitted_voxels,
+                         how.stop.empty() ? "FA" : how.stop, how.stop_below,
                          how.method == TrackMethod::boot ? ", fitted while tracking" : ""),
              field.pmf.size() * 2 + field.signal.size() * 4);
   for (std::size_t i = 1; i < summary.report.stages.size(); ++i)
     summary.fit_seconds += summary.report.stages[i].seconds;
+  summary.report.peak_device_bytes = fitter->peak_device_bytes();
   PENSTOCK_ASSIGN(session->trackers, make_trackers(field, devices));
+  source = {};
+  PENSTOCK_ASSIGN(session->memory, plan_memory(job, *session));
+  summary.planned_bytes = session->memory.bytes;
+  if (how.planned) how.planned(session->memory);
   return session;
 }
 
-std::vector<float> count_chunk(Session& session, const Streamlines& chunk, std::uint64_t seeds) {
+std::vector<float> count_piece(Session& session, const Streamlines& chunk) {
   TrackSummary& summary = session.summary;
   std::vector<float> lengths_mm(chunk.lengths.size());
   for (std::size_t i = 0; i < lengths_mm.size(); ++i) {
@@ -84,7 +87,6 @@ std::vector<float> count_chunk(Session& session, const Streamlines& chunk, std::
     lengths_mm[i] = static_cast<float>(length);
     summary.mean_length_mm += length;
   }
-  summary.seeds += seeds;
   summary.streamlines += chunk.lengths.size();
   summary.points += chunk.points.size();
   summary.too_short += chunk.too_short;
@@ -97,8 +99,7 @@ void tell_progress(const Session& session, std::uint64_t done_seeds, const Optio
   options.progress({"track", done_seeds, session.seeds, "seeds", streamlines});
 }
 
-void finish_summary(Session& session, double track_seconds) {
-  TrackSummary& summary = session.summary;
+void finish_summary(const Session& session, double track_seconds, TrackSummary& summary) {
   const TrackOptions& how = session.how;
   summary.track_seconds = track_seconds;
   if (summary.streamlines > 0) summary.mean_length_mm /= static_cast<double>(summary.streamlines);
@@ -111,10 +112,12 @@ void finish_summary(Session& session, double track_seconds) {
   summary.report.threads = session.plan.threads;
   for (const auto& tracker : session.trackers)
     summary.report.peak_device_bytes = std::max(summary.report.peak_device_bytes, tracker->peak_device_bytes());
+  for (const auto& tracker : session.trackers)
+    summary.kernel_seconds = std::max(summary.kernel_seconds, tracker->kernel_seconds());
   summary.peak_bytes = peak_process_bytes();
 }
 
-std::span<const std::array<float, 3>> triples(const std::vector<Vec3>& points) {
+std::span<const std::array<float, 3>> triples(const Points& points) {
   static_assert(sizeof(Vec3) == sizeof(std::array<float, 3>));
   return {reinterpret_cast<const std::array<float, 3>*>(points.data()), points.size()};
 }

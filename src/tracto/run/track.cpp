@@ -7,7 +7,7 @@ namespace {
 
 using namespace tracto;
 
-Status write_chunk(TractogramWriter& out, const Streamlines& s, std::span<const float> lengths_mm) {
+Status write_piece(TractogramWriter& out, const Streamlines& s, std::span<const float> lengths_mm) {
   const std::span reasons(reinterpret_cast<const std::array<std::uint8_t, 2>*>(s.reasons.data()), s.reasons.size() / 2);
   return out.append({triples(s.points), s.lengths, triples(s.seed_points), s.seeds, lengths_mm, reasons});
 }
@@ -15,13 +15,16 @@ Status write_chunk(TractogramWriter& out, const Streamlines& s, std::span<const 
 /// Tracks all seeds into `file`.  With how.keep_partial a cancelled run is a success that says so.
 Status track_all(Job& job, Session& session, const Options& options, TractogramWriter& file) {
   const TrackOptions& how = session.how;
-  const auto take = [&](const Streamlines& chunk, std::uint64_t seeds) -> Status {
-    const std::vector<float> lengths_mm = count_chunk(session, chunk, seeds);
-    PENSTOCK_TRY(write_chunk(file, chunk, lengths_mm));
+  const auto take = [&](std::vector<Streamlines> pieces, std::uint64_t seeds) -> Status {
+    for (Streamlines& piece : pieces) {
+      PENSTOCK_TRY(write_piece(file, piece, count_piece(session, piece)));
+      piece = {};
+    }
+    session.summary.seeds += seeds;
     tell_progress(session, session.summary.seeds, options);
     return {};
   };
-  Status status = pump(job, session.trackers, {how.first_seed, session.seeds, how.chunk_seeds}, take);
+  Status status = pump(job, session.trackers, {how.first_seed, session.seeds, session.memory.chunk_seeds}, take);
   const bool stopped =
       !status && (status.error().code() == ErrorCode::cancelled || status.error().code() == ErrorCode::timed_out);
   if (!how.keep_partial || !stopped) return status;
@@ -31,21 +34,22 @@ Status track_all(Job& job, Session& session, const Options& options, TractogramW
 
 Result<TrackSummary> run(const std::string& dwi, const std::string& out, const TrackOptions& how,
                          const std::vector<Device>& devices, const Options& options) {
-  PENSTOCK_TRY(check_tractogram_name(out, how.force));  // before anything is computed
+  PENSTOCK_TRY(check_tractogram_name(out, how.force, how.dtype));  // before anything is computed
   PENSTOCK_ASSIGN(const std::unique_ptr<Session> session, begin_session(dwi, how, devices, options));
   PENSTOCK_ASSIGN(const std::unique_ptr<TractogramWriter> file,
-                  begin_tractogram(out, session->grid, {true, true, true}, how.force));
+                  begin_tractogram(out, session->grid, {true, true, true}, how.force, how.dtype));
   Options quiet = options;
   quiet.progress = nullptr;
   Job job(quiet, "track", 0, session->plan.threads);
   Lap lap;
   PENSTOCK_TRY(track_all(job, *session, options, *file));
-  finish_summary(*session, lap.seconds());
+  finish_summary(*session, lap.seconds(), session->summary);
   TrackSummary& summary = session->summary;
   PENSTOCK_TRY(file->finish([&] { return summary.cancelled ? Status() : job.check(); }));
   summary.report.stages.push_back({"write", "file, " + std::string(file->format()),
-                                   "float32, in the order of seeds; a chunk while the next is tracked, here the rest",
-                                   summary.points * 12, lap.seconds()});
+                                   std::string(point_type_name(how.dtype)) +
+                                       ", in the order of seeds; a chunk while the next is tracked, here the rest",
+                                   summary.points * (how.dtype == PointType::float16 ? 6 : 12), lap.seconds()});
   summary.report.wall_seconds = session->whole.seconds();
   return summary;
 }

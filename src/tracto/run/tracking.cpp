@@ -11,16 +11,16 @@ namespace {
 
 using namespace tracto;
 
-void append(const Session& session, const Streamlines& chunk, std::span<const float> lengths_mm,
+void append(const Session& session, const Streamlines& piece, std::span<const float> lengths_mm,
             TrackedStreamlines& to) {
-  const auto points = triples(chunk.points), seeds = triples(chunk.seed_points);
+  const auto points = triples(piece.points), seeds = triples(piece.seed_points);
   to.points.insert(to.points.end(), points.begin(), points.end());
-  for (const std::uint32_t length : chunk.lengths) to.offsets.push_back(to.offsets.back() + length);
+  for (const std::uint32_t length : piece.lengths) to.offsets.push_back(to.offsets.back() + length);
   to.seed_points.insert(to.seed_points.end(), seeds.begin(), seeds.end());
-  to.seed_numbers.insert(to.seed_numbers.end(), chunk.seeds.begin(), chunk.seeds.end());
+  to.seed_numbers.insert(to.seed_numbers.end(), piece.seeds.begin(), piece.seeds.end());
   to.lengths_mm.insert(to.lengths_mm.end(), lengths_mm.begin(), lengths_mm.end());
-  for (std::size_t i = 0; i < chunk.reasons.size(); i += 2)
-    to.reasons.push_back({chunk.reasons[i], chunk.reasons[i + 1]});
+  for (std::size_t i = 0; i < piece.reasons.size(); i += 2)
+    to.reasons.push_back({piece.reasons[i], piece.reasons[i + 1]});
   to.dims = session.grid.dims;
   to.world_from_voxel = session.grid.world_from_voxel;
 }
@@ -64,12 +64,13 @@ Result<std::optional<TrackedStreamlines>> Tracking::next(const Options& options)
     if (state_->done == session.seeds) return std::optional<TrackedStreamlines>();
     Lap lap;
     Job job(options, "track", 0, session.plan.threads);
-    const std::uint64_t count = std::min(session.how.chunk_seeds, session.seeds - state_->done);
+    const std::uint64_t count = std::min(session.memory.chunk_seeds, session.seeds - state_->done);
     Tracker& tracker = *session.trackers[state_->turn++ % session.trackers.size()];
-    PENSTOCK_ASSIGN(const Streamlines chunk, tracker.chunk(job, session.how.first_seed + state_->done, count));
+    PENSTOCK_ASSIGN(const auto pieces, tracker.chunk(job, session.how.first_seed + state_->done, count));
     state_->done += count;
+    session.summary.seeds += count;
     TrackedStreamlines out;
-    append(session, chunk, count_chunk(session, chunk, count), out);
+    for (const Streamlines& piece : pieces) append(session, piece, count_piece(session, piece), out);
     state_->seconds += lap.seconds();
     return std::optional(std::move(out));
   });
@@ -85,13 +86,18 @@ Result<TrackedStreamlines> Tracking::rest(const Options& options) {
     TrackedStreamlines out;
     out.dims = session.grid.dims;
     out.world_from_voxel = session.grid.world_from_voxel;
-    const auto take = [&](const Streamlines& chunk, std::uint64_t seeds) -> Status {
-      append(session, chunk, count_chunk(session, chunk, seeds), out);
+    const auto take = [&](std::vector<Streamlines> pieces, std::uint64_t seeds) -> Status {
+      for (Streamlines& piece : pieces) {
+        append(session, piece, count_piece(session, piece), out);
+        piece = {};
+      }
+      session.summary.seeds += seeds;
       state_->done += seeds;
       tell_progress(session, state_->done, options);
       return {};
     };
-    const SeedRange seeds{session.how.first_seed + state_->done, session.seeds - state_->done, session.how.chunk_seeds};
+    const SeedRange seeds{session.how.first_seed + state_->done, session.seeds - state_->done,
+                          session.memory.chunk_seeds};
     PENSTOCK_TRY(pump(job, session.trackers, seeds, take));
     state_->seconds += lap.seconds();
     return out;
@@ -99,17 +105,9 @@ Result<TrackedStreamlines> Tracking::rest(const Options& options) {
 }
 
 TrackSummary Tracking::summary() const {
-  Session copy;  // what is finished of the summary, the rest goes on
-  copy.how = state_->session->how;
-  copy.plan = state_->session->plan;
-  copy.processors = state_->session->processors;
-  copy.summary = state_->session->summary;
-  copy.field.step_mm = state_->session->field.step_mm;
-  finish_summary(copy, state_->seconds);
-  for (const auto& tracker : state_->session->trackers)
-    copy.summary.report.peak_device_bytes =
-        std::max(copy.summary.report.peak_device_bytes, tracker->peak_device_bytes());
-  return copy.summary;
+  TrackSummary summary = state_->session->summary;
+  finish_summary(*state_->session, state_->seconds, summary);
+  return summary;
 }
 
 Status save_streamlines(const TrackedStreamlines& s, const std::string& path, Replace replace) {

@@ -2,7 +2,7 @@
 
 namespace penstock::tracto {
 
-Result<std::unique_ptr<Tracker>> cuda_tracker(const HostField&, Device) {
+Result<std::vector<std::unique_ptr<Tracker>>> cuda_trackers(const HostField&, Device, std::size_t) {
   return Error(ErrorCode::unsupported, "tracking on CUDA: " + cuda_unavailable_reason());
 }
 

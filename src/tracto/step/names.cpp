@@ -1,12 +1,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "core/suggest.hpp"
 #include "penstock/tracto.hpp"
+#include "penstock/tractogram.hpp"
 
 namespace penstock {
 namespace {
@@ -26,6 +28,7 @@ constexpr Named<DwiModel> kModels[] = {
 constexpr Named<TensorMethod> kFits[] = {{"wls", TensorMethod::wls}, {"ols", TensorMethod::ols}};
 constexpr Named<GradientFrame> kFrames[] = {
     {"voxel", GradientFrame::voxel}, {"fsl", GradientFrame::fsl}, {"world", GradientFrame::world}};
+constexpr Named<PointType> kPointTypes[] = {{"float32", PointType::float32}, {"float16", PointType::float16}};
 constexpr Named<ShBasis> kBases[] = {{"descoteaux07_legacy", ShBasis::descoteaux07_legacy},
                                      {"descoteaux07", ShBasis::descoteaux07},
                                      {"tournier07", ShBasis::tournier07}};
@@ -58,6 +61,24 @@ std::string_view gradient_frame_name(GradientFrame frame) { return name_of(kFram
 Result<GradientFrame> parse_gradient_frame(std::string_view name) { return parse(kFrames, "gradients", name); }
 std::string_view sh_basis_name(ShBasis basis) { return name_of(kBases, basis); }
 Result<ShBasis> parse_sh_basis(std::string_view name) { return parse(kBases, "basis", name); }
+
+std::string_view point_type_name(PointType type) { return name_of(kPointTypes, type); }
+Result<PointType> parse_point_type(std::string_view name) { return parse(kPointTypes, "dtype", name); }
+
+Result<std::optional<std::array<double, 3>>> parse_response(std::string_view text) {
+  if (text == "auto") return std::optional<std::array<double, 3>>();
+  std::array<double, 3> out = {};
+  const char *at = text.data(), *const end = at + text.size();
+  for (std::size_t i = 0; i < 3; ++i) {
+    const auto [stop, code] = std::from_chars(at, end, out[i]);
+    const bool last = i == 2;
+    if (code != std::errc() || (last ? stop != end : stop == end || *stop != ','))
+      return Error(ErrorCode::invalid_argument,
+                   fmt::format("response '{}': must be auto, or L1,L2,S0 as 0.0017,0.0003,1000", text));
+    at = stop + 1;
+  }
+  return std::optional(out);
+}
 
 Result<std::vector<Device>> parse_devices(std::string_view text) {
   std::vector<Device> out;

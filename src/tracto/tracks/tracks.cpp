@@ -36,7 +36,7 @@ Result<TractogramSummary> convert(const std::string& path, const std::string& ou
                                   const Options& options) {
   PENSTOCK_ASSIGN(const auto reader, open_tractogram(path));
   PENSTOCK_ASSIGN(const ImageGrid grid, grid_of(*reader, path, how));
-  PENSTOCK_ASSIGN(const auto writer, begin_tractogram(out, grid, reader->head().says, how.force));
+  PENSTOCK_ASSIGN(const auto writer, begin_tractogram(out, grid, reader->head().says, how.force, how.dtype));
   std::vector<float> lengths;
   const auto take = [&](const StreamlineBlock& block) {
     lengths.clear();

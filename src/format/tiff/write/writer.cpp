@@ -15,9 +15,9 @@
 namespace penstock::tiff {
 namespace {
 
-constexpr std::uint64_t kLeader = 4, kTrailer = 4;  // bytes around each tile
-constexpr std::uint64_t kClassicEnd = 0xffffffff;   // offsets have 32 bits
-constexpr std::uint64_t kCopyBytes = std::uint64_t{8} << 20;
+constexpr std::uint64_t kLeader = 4, kTrailer = 4;            // bytes around each tile
+constexpr std::uint64_t kClassicEnd = 0xffffffff;             // offsets have 32 bits
+constexpr std::uint64_t kCopyBytes = std::uint64_t{1} << 20;  // of a piece, and a tile more
 
 class CogWriter final : public RasterWriter {
  public:
@@ -41,7 +41,7 @@ class CogWriter final : public RasterWriter {
     return {};
   }
 
-  Status commit(const WriteCondition& condition, const CancelToken& cancel) override {
+  Status lay_out(Job& job) override {
     std::vector<TileTable> placed = waiting_;
     PENSTOCK_ASSIGN(bool big, place(placed, plan_.options.big_tiff.value_or(false)));
     if (!plan_.options.big_tiff && object_bytes_ > kClassicEnd) {
@@ -52,9 +52,11 @@ class CogWriter final : public RasterWriter {
                    fmt::format("{}: {} bytes are too many for a classic TIFF", where_, object_bytes_))
           .set_hint("leave the choice open, or ask for BigTIFF.");
     PENSTOCK_ASSIGN(const std::vector<std::byte> head, make_head(plan_, placed, big));
-    PENSTOCK_TRY(object_->append(head));
-    for (std::size_t level = plan_.levels.size(); level-- > 0;) PENSTOCK_TRY(copy_level(level, cancel));
-    PENSTOCK_TRY(flush());
+    PENSTOCK_TRY(object_->write_at(0, head));
+    const std::vector<Piece> pieces = cut();
+    return job.for_each(pieces.size(), true, [&](std::uint64_t i) { return copy(pieces[i], placed, job.worker()); });
+  }
+  Status commit(const WriteCondition& condition, const CancelToken& cancel) override {
     return object_->commit(condition, cancel);
   }
   [[nodiscard]] std::uint64_t file_bytes() const override { return object_bytes_; }
@@ -67,15 +69,13 @@ class CogWriter final : public RasterWriter {
   [[nodiscard]] std::size_t image(std::size_t level, bool of_mask) const {
     return plan_.masks.empty() ? level : 2 * level + (of_mask ? 1 : 0);
   }
-  /// Calls `tile(image, chunk)` for all tiles in the order of the file; those of masks come right behind theirs.
-  template <class Tile>
-  Status each_tile_of(std::size_t level, const Tile& tile) const {
-    const std::uint64_t chunks = waiting_[image(level, false)].sizes.size();
-    for (std::uint64_t chunk = 0; chunk < chunks; ++chunk) {
-      PENSTOCK_TRY(tile(image(level, false), chunk));
-      if (!plan_.masks.empty()) PENSTOCK_TRY(tile(image(level, true), chunk));
-    }
-    return {};
+  /// Tiles of a level, and the masks right behind theirs: how many, and which of what image is number i.
+  [[nodiscard]] std::uint64_t tiles_of(std::size_t level) const {
+    return waiting_[image(level, false)].sizes.size() * (plan_.masks.empty() ? 1 : 2);
+  }
+  [[nodiscard]] std::pair<std::size_t, std::uint64_t> tile(std::size_t level, std::uint64_t i) const {
+    if (plan_.masks.empty()) return {image(level, false), i};
+    return {image(level, i % 2 == 1), i / 2};
   }
 
   /// Fills in where the tiles will lie, and how large the file is.
@@ -83,36 +83,60 @@ class CogWriter final : public RasterWriter {
     PENSTOCK_ASSIGN(const std::vector<std::byte> head, make_head(plan_, placed, big));
     std::uint64_t at = head.size();
     for (std::size_t level = plan_.levels.size(); level-- > 0;)
-      PENSTOCK_TRY(each_tile_of(level, [&](std::size_t which, std::uint64_t chunk) -> Status {
+      for (std::uint64_t i = 0; i < tiles_of(level); ++i) {
+        const auto [which, chunk] = tile(level, i);
         const std::uint64_t size = waiting_[which].sizes[chunk];
         if (size == 0) return Error(ErrorCode::internal, where_ + ": a tile was not given");
         placed[which].offsets[chunk] = at + kLeader;
         at += kLeader + size + kTrailer;
-        return {};
-      }));
+      }
     object_bytes_ = at;
     return big;
   }
 
-  Status copy_level(std::size_t level, const CancelToken& cancel) {
-    return each_tile_of(level, [&](std::size_t which, std::uint64_t chunk) -> Status {
-      PENSTOCK_TRY(cancel.check("write"));
-      const std::uint64_t size = waiting_[which].sizes[chunk];
-      const std::size_t at = buffer_.size();
-      buffer_.resize(at + kLeader + size + kTrailer);
-      std::byte* const tile = buffer_.data() + at + kLeader;
-      for (std::uint64_t i = 0; i < kLeader; ++i) buffer_[at + i] = static_cast<std::byte>(size >> 8 * i);
-      PENSTOCK_TRY(read_at(spool_.get(), waiting_[which].offsets[chunk], {tile, size}, where_));
-      const std::uint64_t repeated = std::min(size, kTrailer);
-      std::memset(tile + size, 0, kTrailer);
-      std::memcpy(tile + size + kTrailer - repeated, tile + size - repeated, repeated);
-      return buffer_.size() >= kCopyBytes ? flush() : Status();
-    });
+  /// Tiles of a level that lie behind each other in the file.
+  struct Piece {
+    std::size_t level;
+    std::uint64_t first, end;
+  };
+  [[nodiscard]] std::vector<Piece> cut() const {
+    std::vector<Piece> pieces;
+    for (std::size_t level = 0; level < plan_.levels.size(); ++level) {
+      std::uint64_t bytes = kCopyBytes;
+      for (std::uint64_t i = 0; i < tiles_of(level); ++i) {
+        const auto [which, chunk] = tile(level, i);
+        if (bytes >= kCopyBytes) {
+          pieces.push_back({level, i, i});
+          bytes = 0;
+        }
+        bytes += kLeader + waiting_[which].sizes[chunk] + kTrailer;
+        pieces.back().end = i + 1;
+      }
+    }
+    return pieces;
   }
-  Status flush() {
-    PENSTOCK_TRY(object_->append(buffer_));
-    buffer_.clear();
-    return {};
+
+  Status copy(const Piece& piece, const std::vector<TileTable>& placed, Worker& worker) const {
+    const auto [first_image, first_chunk] = tile(piece.level, piece.first);
+    std::uint64_t bytes = 0;
+    for (std::uint64_t i = piece.first; i < piece.end; ++i) {
+      const auto [which, chunk] = tile(piece.level, i);
+      bytes += kLeader + waiting_[which].sizes[chunk] + kTrailer;
+    }
+    PENSTOCK_TRY(worker.encoded.resize_discard(bytes));
+    std::byte* to = worker.encoded.data();
+    for (std::uint64_t i = piece.first; i < piece.end; ++i) {
+      const auto [which, chunk] = tile(piece.level, i);
+      const std::uint64_t size = waiting_[which].sizes[chunk];
+      for (std::uint64_t b = 0; b < kLeader; ++b) *to++ = static_cast<std::byte>(size >> 8 * b);
+      PENSTOCK_TRY(read_at(spool_.get(), waiting_[which].offsets[chunk], {to, size}, where_));
+      to += size;
+      const std::uint64_t repeated = std::min(size, kTrailer);
+      std::memset(to, 0, kTrailer);
+      std::memcpy(to + kTrailer - repeated, to - repeated, repeated);
+      to += kTrailer;
+    }
+    return object_->write_at(placed[first_image].offsets[first_chunk] - kLeader, worker.encoded);
   }
 
   std::unique_ptr<ObjectWriter> object_;
@@ -122,7 +146,6 @@ class CogWriter final : public RasterWriter {
   std::vector<TileTable> waiting_;  // where tiles lie in the spool
   std::atomic<std::uint64_t> spooled_{0};
   std::uint64_t object_bytes_ = 0;
-  std::vector<std::byte> buffer_;
 };
 
 }  // namespace
