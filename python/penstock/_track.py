@@ -210,6 +210,8 @@ def from_dipy(model: Any, *, smooth: float = 0.006) -> TrackHow:
     Raises TypeError (another model, a response that is no tensor's) and ValueError (csd: another `tau` than 0.1).
     """
     names = {kind.__name__ for kind in type(model).__mro__}
+    if not names & {"ConstrainedSphericalDeconvModel", "CsaOdfModel", "OpdtModel"}:
+        raise TypeError(f"{type(model).__name__}: must be a model of CSD, CSA or OPDT")
     table = model.gtab
     how: TrackHow = {
         "bval": np.asarray(table.bvals, float),
@@ -227,10 +229,8 @@ def from_dipy(model: Any, *, smooth: float = 0.006) -> TrackHow:
         except (TypeError, IndexError) as error:
             raise TypeError("response: must be (evals, S0)") from error
         return how | {"model": "csd"}
-    for kind, name in (("CsaOdfModel", "csa"), ("OpdtModel", "opdt")):
-        if kind in names:
-            return how | {"model": name, "smooth": smooth, "min_signal": float(model.min_signal)}  # type: ignore[return-value]
-    raise TypeError(f"{type(model).__name__}: must be a model of CSD, CSA or OPDT")
+    name: Model = "csa" if "CsaOdfModel" in names else "opdt"
+    return how | {"model": name, "smooth": smooth, "min_signal": float(model.min_signal)}
 
 
 def sphere_directions(count: int = 362) -> np.ndarray:

@@ -120,7 +120,8 @@ def test_peaks_are_those_of_the_coefficients(dwi: pathlib.Path, model: str) -> N
     amplitude = sh_to_sf(values(out / "sh.nii.gz"), sphere, sh_order_max=6, basis_type="descoteaux07", legacy=True)
     strongest = np.clip(amplitude, 0, None).max(-1)
     some = length > 0
-    assert some.sum() > 800
+    assert some.sum() > 700
+    np.testing.assert_array_equal(some, (strongest > 0) & (values(out / "fa.nii.gz") > 0.1))
     np.testing.assert_allclose(length[some], strongest[some], rtol=1e-4)
     assert peaks.shape[-1] == 15
     lengths = np.linalg.norm(peaks.reshape(*peaks.shape[:3], 5, 3), axis=-1)
@@ -164,7 +165,9 @@ def grey(path: pathlib.Path) -> np.ndarray:
 def test_the_picture_of_the_guide_is_what_its_commands_draw(dwi: pathlib.Path) -> None:
     text = GUIDE.read_text()
     picture = GUIDE.parent / re.search(r"!\[.*?\]\((\S+\.png)\)", text)[1]  # type: ignore[index]
-    block = next(b for b in re.findall(r"```\n(.*?)```", text, re.S) if "tracks picture" in b and "--scale" in b)
+    block = next(
+        b for b in re.findall(r"^```\w*\n(.*?)^```", text, re.S | re.M) if "tracks picture" in b and "--scale" in b
+    )
     for line in block.strip().splitlines():
         words = line.split()
         assert words[0] == "penstock"
