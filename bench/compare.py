@@ -29,7 +29,13 @@ def between_marks(text: str, lines: list[str], what: str = "") -> str:
 
 
 def benchmarks(rows: list, results: dict[str, dict]) -> str:
-    drawn = [*headline.table(rows), *headline.cloud_table(results.get("cloud-2-cores")), *operators(results)]
+    geotiff = max((r for r in results.values() if r["benchmark"] == "geotiff"), key=lambda r: r["cores"], default=None)
+    drawn = [
+        *headline.table(rows),
+        *headline.cloud_table(results.get("cloud-2-cores")),
+        *headline.geotiff_table(geotiff),
+        *operators(results),
+    ]
     text = between_marks((ROOT / "docs/benchmarks.md").read_text(), drawn)
     tracking = [line for r in results.values() for line in tables_track.pages(r)]
     return between_marks(text, tracking, ", tracking")

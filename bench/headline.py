@@ -105,6 +105,22 @@ def cloud_table(result: dict | None) -> list[str]:
     return lines
 
 
+def geotiff_table(result: dict | None) -> list[str]:
+    """GeoTIFFs: every row that was measured, beside the best peer."""
+    if result is None:
+        return []
+    place = f"{result['gpu']}, " if "gpu" in result else ""
+    head = f"GB/s of decoded data, GeoTIFF; {place}{result['cores']} cores"
+    lines = ["", f"| {head} | penstock | best peer | ratio |", "|---|---|---|---|"]
+    for (what, layout), row in rows_of(result).items():
+        rates = {name: rate(r) for name, r in row.items() if r["seconds"]}
+        peers = [name for name in rates if is_peer(name)]
+        best = max(peers, key=rates.__getitem__) if peers else None
+        peer, ratio = (f"{rates[best]:.3f} {best}", f"{rates['penstock'] / rates[best]:.1f} x") if best else ("", "")
+        lines.append(f"| {what}, {layout} | {rates['penstock']:.3f} | {peer} | {ratio} |")
+    return lines
+
+
 def readme_table(rows: list[Figure]) -> list[str]:
     """Three figures, beside tensorstore and zarr-python's quicker pipeline."""
     lines = ["| GB/s of decoded data | penstock | tensorstore | zarr-python | machine |", "|---|---|---|---|---|"]

@@ -8,6 +8,7 @@
 #include "codec/deflate_maker.hpp"
 #include "codec/little.hpp"
 #include "codec/lz4_frame_maker.hpp"
+#include "codec/lzw_maker.hpp"
 #include "codec/zstd/frame_maker.hpp"
 #include "fuzz.hpp"
 
@@ -113,6 +114,22 @@ inline std::optional<Input> zstd_made_input(const std::uint8_t* data, std::size_
     zstd::test::FrameMaker maker = zstd::test::make_frames(test::Choices(plan, sizeof plan), choices, 900);
     in.bytes = std::move(maker.frame);
     in.content = std::move(maker.content);
+  });
+}
+
+/// A byte that chooses codec (0: LZW, 1: of the old style) and decoded size, then the strip.
+inline std::optional<Input> tiff_codecs_input(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return std::nullopt;
+  return Input{
+      data[0] % 4U, Data(data + 1, data + size), 1U << data[0] / 4 % 16, static_cast<std::uint32_t>(size), false, {}};
+}
+
+/// LZW of TIFF files, perhaps of several segments.
+inline std::optional<Input> lzw_made_input(const std::uint8_t* data, std::size_t size) {
+  return made_input(data, size, 1, [](std::uint32_t, test::Choices& choices, Input& in) {
+    const std::size_t codes = choices.one_in(3) ? choices.below(12000) : choose_size(choices, 900);
+    test::LzwMaker(choices, in.bytes, in.content).make(codes + 1);
+    if (choices.one_in(4)) in.content.resize(in.content.size() - choices.below(in.content.size()));  // ends before
   });
 }
 

@@ -27,7 +27,15 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 MAX_LEN = 2048  # bytes of an input; where a few bytes choose much:
-MAX_LENS = {"cog": 64, "zstd_frames": 512, "lz_made": 512, "deflate_made": 512, "blosc_made": 512, "filters": 512}
+MAX_LENS = {
+    "cog": 64,
+    "lzw_made": 512,
+    "zstd_frames": 512,
+    "lz_made": 512,
+    "deflate_made": 512,
+    "blosc_made": 512,
+    "filters": 512,
+}
 # Inputs for each one of a decoder: of what is slower, or has no reference and is simpler.
 SHARES = {
     "cog": 0.01,

@@ -4,9 +4,11 @@
 
 #include "oct/align/common_space.hpp"
 #include "oct/align/z_overlap.hpp"
+#include "oct/focal/fix.hpp"
 #include "oct/graph.hpp"
 #include "oct/illumination/fix.hpp"
 #include "oct/interface/crop.hpp"
+#include "oct/interface/map.hpp"
 #include "oct/mosaic/aip.hpp"
 #include "oct/mosaic/aip_png.hpp"
 #include "oct/mosaic/create.hpp"
@@ -22,21 +24,23 @@ namespace penstock::oct {
 
 std::span<const Step> steps() {
   static const std::vector<Step> list = {
-      simulate_step(),            //
-      reconstruct_step(),         //
-      mosaic_step(),              //
-      resample_step(),            //
-      fix_illumination_step(),    //
-      aip_step(),                 //
-      aip_png_step(),             //
-      estimate_transform_step(),  //
-      stitch_step(),              //
-      crop_step(),                //
-      normalize_step(),           //
-      common_space_step(),        //
-      find_z_overlap_step(),      //
-      stack_step(),               //
-      score_step(),               //
+      simulate_step(),             //
+      reconstruct_step(),          //
+      mosaic_step(),               //
+      resample_step(),             //
+      fix_focal_curvature_step(),  //
+      fix_illumination_step(),     //
+      aip_step(),                  //
+      aip_png_step(),              //
+      estimate_transform_step(),   //
+      stitch_step(),               //
+      tissue_interface_step(),     //
+      crop_step(),                 //
+      normalize_step(),            //
+      common_space_step(),         //
+      find_z_overlap_step(),       //
+      stack_step(),                //
+      score_step(),                //
   };
   return list;
 }

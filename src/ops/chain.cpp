@@ -114,10 +114,17 @@ Status Chain::run(const Tile& in, const Tile& out, const Workspace& work) const 
   for (std::size_t i = 0; i < operators_.size(); ++i) {
     Tile to = out;
     Buffer made;
-    if (i + 1 < operators_.size()) {
+    const std::size_t left = operators_.size() - 1 - i;
+    if (left > 0) {
       const ArrayInfo& info = operators_[i]->output();
-      PENSTOCK_ASSIGN(made, work.scratch(bytes_of(info, all[i + 1])));
-      PENSTOCK_ASSIGN(to.view, TensorView::packed(made.data(), info.dtype, shape_of(all[i + 1]), work.stream));
+      const std::uint64_t bytes = bytes_of(info, all[i + 1]);
+      // Every second of them may lie where the result will: fresh memory costs as much as a filter does.
+      const bool in_result = left % 2 == 0 && info.dtype == output().dtype && bytes <= bytes_of(output(), out.box);
+      if (!in_result) {
+        PENSTOCK_ASSIGN(made, work.scratch(bytes));
+      }
+      void* const memory = in_result ? out.view.data : made.data();
+      PENSTOCK_ASSIGN(to.view, TensorView::packed(memory, info.dtype, shape_of(all[i + 1]), work.stream));
       to.box = all[i + 1];
     }
     PENSTOCK_TRY(operators_[i]->run(from, to, work));

@@ -25,6 +25,7 @@
 #include "codec/lz/device.hpp"
 #include "codec/lz4/device.hpp"
 #include "codec/lz4_frame/device.hpp"
+#include "codec/tiff_lzw/device.hpp"
 #include "codec/zstd/zstd.hpp"
 #include "inputs.hpp"
 #include "penstock/device.hpp"
@@ -60,6 +61,8 @@ std::map<std::string, Group> groups() {
     out["deflate_" + std::string(kContainers[static_cast<int>(c)])].decoder = [c] {
       return deflate::make_device_decoder(c);
     };
+  out["lzw"].decoder = [] { return tiff::make_lzw_device_decoder(tiff::LzwVariant::standard); };
+  out["lzw_old_style"].decoder = [] { return tiff::make_lzw_device_decoder(tiff::LzwVariant::old_style); };
   for (const char* name : {"blosclz", "lz4", "snappy", "zlib", "zstd"})
     out["blosc_" + std::string(name)].decoder = [name] { return blosc::make_device_decoder(name, 8, 1024, 5); };
   return out;
@@ -72,6 +75,8 @@ std::string group_of(const std::string& target, const Input& input) {
   constexpr const char* kBlosc[] = {"blosc_blosclz", "blosc_lz4", "blosc_snappy", "blosc_zlib", "blosc_zstd"};
   if (target == "lz4" || target == "lz4_frame" || target == "zstd") return target;
   if (target == "zstd_frames") return "zstd";
+  if (target == "lzw_made") return "lzw";
+  if (target == "tiff_codecs") return input.format == 0 ? "lzw" : input.format == 1 ? "lzw_old_style" : "";
   if (target == "blosc_streams") return kLz[2 + input.format];
   if (target == "lz_made") return kLz[input.format];
   if (target == "deflate" || target == "deflate_made") return kDeflate[input.format];
@@ -84,6 +89,8 @@ std::optional<Input> read_input(const std::string& target, const fuzz::Data& fil
   if (target == "zstd") return fuzz::zstd_input(file.data(), file.size());
   if (target == "zstd_frames") return fuzz::zstd_made_input(file.data(), file.size());
   if (target == "lz_made") return fuzz::lz_made_input(file.data(), file.size());
+  if (target == "lzw_made") return fuzz::lzw_made_input(file.data(), file.size());
+  if (target == "tiff_codecs") return fuzz::tiff_codecs_input(file.data(), file.size());
   if (target == "deflate_made") return fuzz::deflate_made_input(file.data(), file.size());
   if (target == "blosc_made") return fuzz::blosc_made_input(file.data(), file.size());
   if (target != "lz4" && target != "lz4_frame" && target != "blosc" && target != "blosc_streams" && target != "deflate")

@@ -3,9 +3,11 @@
 
 #include <cmath>
 
+#include "core/json.hpp"
 #include "folder.hpp"
 #include "oct/align/z_overlap.hpp"
 #include "oct/file/metrics.hpp"
+#include "oct/file/npy.hpp"
 #include "oct/file/png.hpp"
 #include "oct/file/volume.hpp"
 #include "oct/mosaic/resample.hpp"
@@ -145,6 +147,85 @@ TEST(ZOverlap, IsThatOfThePlanesAndOfTheDefinition) {
   write_volume(folder / "c.ome.zarr", {depth, 130, 119}, {20, 50, 50}, world);
   EXPECT_EQ(run("find-z-overlap", {folder / "a.ome.zarr", folder / "c.ome.zarr"}).error().code(),
             ErrorCode::invalid_metadata);
+}
+
+namespace {
+
+/// What the made subject's focus is: planes below the mean, of a tile.
+std::vector<double> true_focus(const Folder& folder) {
+  const double focal = parse_json(folder.text("subject/truth.json")).value()["focal_planes"].get<double>();
+  std::vector<double> map;
+  for (int r = 0; r < 64; ++r)
+    for (int c = 0; c < 64; ++c) {
+      const double u = r / 63.0 - 0.5, v = c / 63.0 - 0.5;
+      map.push_back(focal * (2 * (u * u + v * v) - 1.0 / 3));
+    }
+  return map;
+}
+
+double rms(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double v : values) sum += v * v / static_cast<double>(values.size());
+  return std::sqrt(sum);
+}
+
+}  // namespace
+
+TEST(Focal, MapIsTheSubjectsAndIsGoneAfterwards) {
+  const Folder folder;
+  simulate(folder, "8");
+  const std::string mosaic = folder / "subject/truth/mosaic_grid_z01.ome.zarr";
+  const auto made = run("fix-focal-curvature", {mosaic, folder / "fixed.ome.zarr"});
+  ASSERT_TRUE(made) << made.error().message();
+  const std::vector<double> truth = true_focus(folder), map = oct::read_npy(folder / "fixed_focal.npy").value().values;
+  std::vector<double> error(truth.size());
+  for (std::size_t i = 0; i < error.size(); ++i) error[i] = map[i] - truth[i];
+  EXPECT_GT(rms(truth), 0.1);
+  EXPECT_LT(rms(error), 0.5 * rms(truth));
+  const auto again = run("fix-focal-curvature", {folder / "fixed.ome.zarr", folder / "twice.ome.zarr"});
+  ASSERT_TRUE(again) << again.error().message();
+  EXPECT_LT(rms(oct::read_npy(folder / "twice_focal.npy").value().values), 0.5 * rms(map));
+}
+
+TEST(Focal, CompatMovesByWholePlanesAroundTheEnd) {
+  const Folder folder;
+  // The surface lies 4 planes deeper in the middle column of each tile of 9.
+  write_volume(folder / "m.ome.zarr", {30, 9, 18}, {30, 9, 9}, [](std::uint64_t z, std::uint64_t, std::uint64_t c) {
+    const std::uint64_t top = c % 9 == 4 ? 14 : 10;
+    return z < top ? 1.0 : 100.0 + static_cast<double>(z);
+  });
+  const auto made = run("fix-focal-curvature", {folder / "m.ome.zarr", folder / "f.ome.zarr"},
+                        {{"width", "1"}, {"smoothness", "0"}, {"compat", "true"}});
+  ASSERT_TRUE(made) << made.error().message();
+  const auto values = values_of(folder / "f.ome.zarr");
+  const auto at = [&](std::uint64_t z, std::uint64_t c) { return values[(z * 9 + 4) * 18 + c]; };
+  // Mean 0: the middle lies 4 * 8/9 deeper than the mean, the rest 4/9 higher; cut off to 3 and 0.
+  EXPECT_EQ(at(10, 0), 110);
+  EXPECT_EQ(at(11, 4), 114);
+  EXPECT_EQ(at(10, 4), 1);
+  EXPECT_EQ(at(29, 4), 1);  // from the top
+}
+
+TEST(InterfaceMap, IsFoundInEachColumnWhateverTheBands) {
+  const Folder folder;
+  write_volume(folder / "s.ome.zarr", {40, 60, 20}, {40, 20, 20},
+               [](std::uint64_t z, std::uint64_t r, std::uint64_t) { return z < 8 + r / 4 ? 2.0 : 90.0; });
+  const auto made = run("tissue-interface", {folder / "s.ome.zarr", folder / "map.npy"}, {{"width", "1"}});
+  ASSERT_TRUE(made) << made.error().message();
+  const auto map = oct::read_npy(folder / "map.npy").value();
+  EXPECT_EQ(map.shape, (Shape{60, 20}));
+  for (std::uint64_t r = 0; r < 60; ++r)
+    ASSERT_NEAR(map.values[r * 20 + 7], 7.5 + static_cast<double>(r / 4), 0.01) << r;
+  const auto wide = run("tissue-interface", {folder / "s.ome.zarr", folder / "wide.npy"});
+  Options small;
+  small.budget_bytes = 1 << 20;
+  const auto bands = run("tissue-interface", {folder / "s.ome.zarr", folder / "bands.npy"}, {}, false, small);
+  ASSERT_TRUE(wide && bands);
+  EXPECT_EQ(oct::read_npy(folder / "wide.npy")->values, oct::read_npy(folder / "bands.npy")->values);
+  const auto compat =
+      run("tissue-interface", {folder / "s.ome.zarr", folder / "compat.npy"}, {{"width", "1"}, {"compat", "true"}});
+  ASSERT_TRUE(compat);
+  EXPECT_EQ(oct::read_npy(folder / "compat.npy")->values[0], 8);  // ceil(7 + 1)
 }
 
 TEST(Picture, HasTheMeanOverDepth) {

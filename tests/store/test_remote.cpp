@@ -11,6 +11,7 @@
 #include "in_child.hpp"
 #include "penstock/store.hpp"
 #include "servers/server.hpp"
+#include "store/http/pace.hpp"
 #include "store_kinds.hpp"
 
 using namespace penstock;
@@ -442,6 +443,39 @@ TEST_F(Remote, ManySmallObjectsAreUnderWayTogether) {
   EXPECT_LT(Clock::now() - start, std::chrono::seconds(3)) << "one after the other: 20 s";
   EXPECT_EQ(sink.repeated(), 0);
   for (std::size_t i = 0; i < requests.size(); ++i) ASSERT_TRUE(sink[i].status) << sink[i].status.error().message();
+}
+
+TEST(Pace, AServerThatAnswersAtOnceGetsFewLargeRequestsAtATime) {
+  using std::chrono::microseconds;
+  constexpr std::uint64_t kMiB = 1 << 20;
+  const int near = 0, far = 0, whole = 0;
+  http::Pace pace;
+  const auto begun = [&](const void* server, std::optional<std::uint64_t> bytes) {
+    std::vector<http::Pace::Ticket> tickets;
+    while (tickets.size() < 64) {
+      const auto ticket = pace.begin(server, bytes);
+      if (!ticket) break;
+      tickets.push_back(*ticket);
+    }
+    for (const auto& ticket : tickets) pace.end(ticket, std::nullopt, 0);
+    return tickets.size();
+  };
+  const auto learn = [&](const void* server, microseconds first_byte, std::uint64_t bytes) {
+    pace.end(*pace.begin(server, bytes), first_byte, bytes);
+  };
+  EXPECT_EQ(begun(&near, kMiB), 64u) << "nothing is known";
+  learn(&near, microseconds(900), 300);
+  EXPECT_EQ(begun(&near, kMiB), 16u);
+  EXPECT_EQ(begun(&near, 100 * kMiB), 4u);
+  EXPECT_EQ(begun(&near, 65536), 64u);
+  learn(&near, microseconds(50'000), 300);  // one that came late
+  EXPECT_EQ(begun(&near, kMiB), 16u);
+  learn(&far, microseconds(30'000), 300);
+  EXPECT_EQ(begun(&far, kMiB), 64u);
+  for (int i = 0; i < 10; ++i) learn(&whole, microseconds(900), 2 * kMiB);
+  EXPECT_EQ(begun(&whole, std::nullopt), 8u) << "as large as usual";
+  for (int i = 0; i < 500; ++i) learn(&near, microseconds(30'000), kMiB);
+  EXPECT_EQ(begun(&near, kMiB), 64u) << "it has moved away";
 }
 
 // HTTP lists nothing, and says so.

@@ -229,9 +229,7 @@ class TreeCopy {
     if (node.from) {
       Options inner = options_;
       if (options_.progress)
-        inner.progress = [&](const Progress& p) {
-          options_.progress({"copy", done_bytes_ + p.done, total_bytes_});
-        };
+        inner.progress = [&](const Progress& p) { options_.progress({"copy", done_bytes_ + p.done, total_bytes_}); };
       const Resume resume = go_on_ ? Resume::yes : Resume::no;
       auto copied = copy_elements(*node.from, node.region, to, resume, inner);
       if (!copied && !node.path.empty()) copied.error().add_context(node.path);

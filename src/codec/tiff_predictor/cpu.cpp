@@ -1,6 +1,7 @@
 #include <bit>
 #include <cstring>
 
+#include "codec/tiff_predictor/kernel.hpp"
 #include "codec/tiff_predictor/tiff_predictor.hpp"
 
 namespace penstock::tiff {
@@ -80,16 +81,52 @@ void make_differences(const PredictorRows& rows, std::byte* data) {
   }
 }
 
+namespace {
+
+/// Differences of bytes of a row of one sample a pixel, eight at a time.
+void undo_bytes(std::byte* row, std::uint64_t bytes) {
+  std::uint64_t i = 0;
+  std::uint8_t sum = 0;
+  for (; i + 8 <= bytes; i += 8) {
+    const std::uint64_t word =
+        add_items<std::uint8_t>(sum_items<std::uint8_t>(load<std::uint64_t>(row + i)), repeat_item<std::uint8_t>(sum));
+    std::memcpy(row + i, &word, sizeof word);
+    sum = last_item<std::uint8_t>(word);
+  }
+  for (; i < bytes; ++i) {
+    sum = static_cast<std::uint8_t>(sum + static_cast<std::uint8_t>(row[i]));
+    row[i] = static_cast<std::byte>(sum);
+  }
+}
+static_assert(std::endian::native == std::endian::little, "the first byte of a word is its lowest");
+
+/// Items of bytes that lie apart, the highest first.
+template <class T>
+void join_bytes(const std::byte* row, std::uint64_t items, std::byte* to) {
+  for (std::uint64_t i = 0; i < items; ++i) {
+    T item = 0;
+    for (std::uint32_t b = 0; b < sizeof(T); ++b)
+      item = static_cast<T>(item | static_cast<T>(static_cast<T>(row[b * items + i]) << 8 * (sizeof(T) - 1 - b)));
+    std::memcpy(to + i * sizeof(T), &item, sizeof item);
+  }
+}
+
+}  // namespace
+
 void undo_float_bytes(const PredictorRows& rows, const std::byte* stored, std::byte* native, Bytes& row) {
   const std::uint64_t row_bytes = rows.row_items * rows.item_bytes;
   for (std::uint64_t r = 0; r < rows.rows; ++r, stored += row_bytes, native += row_bytes) {
     std::memcpy(row.data(), stored, row_bytes);
-    undo<std::uint8_t>({1, row_bytes, rows.samples, 1}, row.data());
-    for (std::uint32_t b = 0; b < rows.item_bytes; ++b) {
-      const std::byte* const from = row.data() + b * rows.row_items;
-      std::byte* const to = native + native_byte(b, rows.item_bytes);
-      for (std::uint64_t i = 0; i < rows.row_items; ++i) to[i * rows.item_bytes] = from[i];
-    }
+    if (rows.samples == 1)
+      undo_bytes(row.data(), row_bytes);
+    else
+      undo<std::uint8_t>({1, row_bytes, rows.samples, 1}, row.data());
+    if (rows.item_bytes == 2)
+      join_bytes<std::uint16_t>(row.data(), rows.row_items, native);
+    else if (rows.item_bytes == 4)
+      join_bytes<std::uint32_t>(row.data(), rows.row_items, native);
+    else
+      join_bytes<std::uint64_t>(row.data(), rows.row_items, native);
   }
 }
 

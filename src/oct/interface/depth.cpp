@@ -65,15 +65,14 @@ struct Search {
   }
 };
 
-/// Where the parabola through a value and its neighbours is highest.
+}  // namespace
+
 double peak_near(const std::vector<double>& values, std::size_t at) {
   if (at == 0 || at + 1 >= values.size()) return static_cast<double>(at);
   const double before = values[at - 1], here = values[at], after = values[at + 1];
   const double curve = before - 2 * here + after;
   return static_cast<double>(at) + (curve < 0 ? 0.5 * (before - after) / curve : 0);
 }
-
-}  // namespace
 
 Result<Interface> find_interface(const Volume& slice, const InterfaceOptions& how, Device device,
                                  const Options& options) {

@@ -21,4 +21,7 @@ struct Interface {
 Result<Interface> find_interface(const Volume& slice, const InterfaceOptions& how, Device device,
                                  const Options& options);
 
+/// Where the parabola through a value and its two neighbours is highest; `at` itself at the ends.
+double peak_near(const std::vector<double>& values, std::size_t at);
+
 }  // namespace penstock::oct

@@ -10,24 +10,38 @@
 namespace penstock::select {
 namespace {
 
-/// Elements that begin as one of few others are found by a table, where the beginning has as many bits as one has.
-struct Lookup {
-  std::vector<std::uint8_t> number;  // 0: none
-  const DigitTable& table;
+// What tells where an element is counted, as few numbers as there are: a copy of them lies in registers, while counters
+// might change what is behind a reference.
 
-  explicit Lookup(const DigitTable& digits) : table(digits) {
-    number.assign(std::size_t{1} << kHostDigitBits, 0);
-    for (std::uint32_t p = 0; p < digits.prefixes; ++p) number[digits.prefix[p]] = static_cast<std::uint8_t>(p + 1);
-  }
+/// The highest digit.
+struct HighestDigit {
+  std::uint32_t shift;
+  std::uint64_t mask;
   template <class T>
   std::uint32_t index(T value) const {
-    const std::uint64_t key = key_of(value);
-    const std::uint32_t p = number[key >> table.shift >> table.digit_bits];
-    if (p == 0) return table.size();
-    return ((p - 1) << table.digit_bits) +
-           static_cast<std::uint32_t>((key >> table.shift) & ((std::uint64_t{1} << table.digit_bits) - 1));
+    return static_cast<std::uint32_t>((std::uint64_t{key_of(value)} >> shift) & mask);
   }
 };
+
+/// Of elements that begin as one of few others: those are found by a table, where the beginning has as many bits as one
+/// has.
+struct Lookup {
+  const std::uint8_t* number;  ///< of each beginning; 0: none
+  std::uint32_t shift, digit_bits, none;
+  template <class T>
+  std::uint32_t index(T value) const {
+    const std::uint64_t key = std::uint64_t{key_of(value)} >> shift;
+    const std::uint32_t p = number[key >> digit_bits];
+    if (p == 0) return none;
+    return ((p - 1) << digit_bits) + static_cast<std::uint32_t>(key & ((std::uint64_t{1} << digit_bits) - 1));
+  }
+};
+
+std::vector<std::uint8_t> beginnings(const DigitTable& digits) {
+  std::vector<std::uint8_t> number(std::size_t{1} << kHostDigitBits, 0);
+  for (std::uint32_t p = 0; p < digits.prefixes; ++p) number[digits.prefix[p]] = static_cast<std::uint8_t>(p + 1);
+  return number;
+}
 
 /// Tables of one task, which neighbours take in turns: they are often equal, and a counter waits for the one before.
 constexpr std::uint32_t kTurns = 4;
@@ -35,7 +49,7 @@ constexpr std::uint32_t kTurns = 4;
 constexpr std::uint64_t kTurnElements = std::uint64_t{1} << 19;
 
 template <std::uint32_t kTables, class T, class Index>
-void count_range(const T* in, std::uint64_t count, const Index& index, std::uint32_t size, std::uint32_t* counts) {
+void count_range(const T* in, std::uint64_t count, const Index index, std::uint32_t size, std::uint32_t* counts) {
   const auto add = [&](T value, std::uint32_t table) {
     const std::uint32_t at = index.index(value);
     if (at < size) ++counts[std::uint64_t{table} * size + at];
@@ -73,7 +87,15 @@ Status count_on_cpu(const T* in, std::uint64_t n, const Index& index, std::uint3
 template <class T>
 Status count_on_cpu(const T* in, std::uint64_t n, const DigitTable& table, std::uint64_t* counts, Job& job) {
   const bool looks_up = !table.first && table.shift + table.digit_bits + kHostDigitBits == 8 * sizeof(T);
-  if (looks_up) return count_on_cpu(in, n, Lookup(table), table.size(), counts, job);
+  if (table.first) {
+    const HighestDigit digit{table.shift, (std::uint64_t{1} << table.digit_bits) - 1};
+    return count_on_cpu(in, n, digit, table.size(), counts, job);
+  }
+  if (looks_up) {
+    const std::vector<std::uint8_t> number = beginnings(table);
+    const Lookup lookup{number.data(), table.shift, table.digit_bits, table.size()};
+    return count_on_cpu(in, n, lookup, table.size(), counts, job);
+  }
   return count_on_cpu(in, n, table, table.size(), counts, job);
 }
 template <class T>

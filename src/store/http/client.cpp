@@ -94,10 +94,18 @@ class Client {
     incoming_.clear();
   }
 
+  /// Those of a server that has enough wait; so do not all others behind them.
   void start_waiting() {
-    while (active_.size() < kMaxUnderWay && !waiting_.empty()) {
-      std::unique_ptr<Transfer> one = std::move(waiting_.front());
-      waiting_.pop_front();
+    for (std::size_t i = 0; i < std::min(waiting_.size(), kMaxUnderWay) && active_.size() < kMaxUnderWay;) {
+      const Exchange& exchange = waiting_[i]->exchange();
+      const auto ticket = pace_.begin(exchange.server(), exchange.expected_bytes());
+      if (!ticket) {
+        ++i;
+        continue;
+      }
+      std::unique_ptr<Transfer> one = std::move(waiting_[i]);
+      waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(i));
+      one->ticket = *ticket;
       start(std::move(one));
     }
   }
@@ -116,6 +124,7 @@ class Client {
           return one->begin(std::move(easy));
         });
     if (!begun) {
+      pace_.end(one->ticket, std::nullopt, 0);
       one->over(begun);
       return;
     }
@@ -147,6 +156,7 @@ class Client {
   void end(std::list<std::unique_ptr<Transfer>>::iterator which, CURLcode code) {
     curl_multi_remove_handle(multi(), (*which)->easy());
     std::unique_ptr<Transfer> one = std::move(*which);
+    tell_pace(*one);
     active_.erase(which);
     Easy easy;
     if (const auto due = one->end(code, easy)) {
@@ -156,6 +166,16 @@ class Client {
         paused_.push_back({*due, std::move(one)});
     }
     if (easy != nullptr) idle_.push_back(std::move(easy));
+  }
+
+  void tell_pace(const Transfer& one) {
+    curl_off_t asked = 0, answered = 0, body = 0;
+    (void)curl_easy_getinfo(one.easy(), CURLINFO_PRETRANSFER_TIME_T, &asked);
+    (void)curl_easy_getinfo(one.easy(), CURLINFO_STARTTRANSFER_TIME_T, &answered);
+    (void)curl_easy_getinfo(one.easy(), CURLINFO_SIZE_DOWNLOAD_T, &body);
+    std::optional<std::chrono::microseconds> first_byte;
+    if (asked > 0 && answered >= asked) first_byte = std::chrono::microseconds(answered - asked);
+    pace_.end(one.ticket, first_byte, static_cast<std::uint64_t>(body));
   }
 
   /// libcurl's own limit of speed is an average of some seconds.
@@ -179,12 +199,14 @@ class Client {
     std::erase_if(active_, [&](auto& one) {
       if (one->check()) return false;
       curl_multi_remove_handle(multi(), one->easy());  // first: libcurl writes nothing more
+      pace_.end(one->ticket, std::nullopt, 0);
       return ends(*one);
     });
   }
 
   const std::unique_ptr<Poller> poller_;
   Clock::time_point next_look_{};
+  Pace pace_;
   std::vector<Easy> idle_;
   std::list<std::unique_ptr<Transfer>> active_;
   std::deque<std::unique_ptr<Transfer>> waiting_;

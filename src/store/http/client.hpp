@@ -44,6 +44,10 @@ class Exchange {
   virtual Next ended(const Ended& ended) = 0;
   /// Called once, last.
   virtual void over(Status status) = 0;
+  /// What stands for its server where it brings a body; nullptr: it brings none worth counting.
+  [[nodiscard]] virtual const void* server() const { return nullptr; }
+  /// Of that body; nullopt: not known before the answer.
+  [[nodiscard]] virtual std::optional<std::uint64_t> expected_bytes() const { return std::nullopt; }
 
   [[nodiscard]] const CancelToken& cancel() const { return cancel_; }
   [[nodiscard]] const Patience& patience() const { return patience_; }

@@ -19,6 +19,11 @@ class ObjectGet final : public Exchange {
   Status body(ByteView bytes) override;
   Next ended(const Ended& ended) override;
   void over(Status status) override;
+  [[nodiscard]] const void* server() const override { return origin_.get(); }
+  [[nodiscard]] std::optional<std::uint64_t> expected_bytes() const override {
+    const bool told = asked_.range.kind == ByteRange::Kind::span || asked_.range.kind == ByteRange::Kind::last;
+    return told ? std::optional(asked_.range.count) : std::nullopt;
+  }
 
  private:
   /// No bytes are wanted: whether it is there, and how large.

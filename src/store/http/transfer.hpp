@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "store/http/client.hpp"
+#include "store/http/pace.hpp"
 
 namespace penstock::http {
 
@@ -32,6 +33,8 @@ class Transfer {
   /// Whether the connection has brought and taken nothing for as long as the exchange is patient.
   [[nodiscard]] bool is_silent(Clock::time_point now) const { return now - last_ > exchange_->patience().silence; }
   [[nodiscard]] CURL* easy() const { return easy_.get(); }
+  [[nodiscard]] const Exchange& exchange() const { return *exchange_; }
+  Pace::Ticket ticket;  ///< of the attempt that is under way
   Easy take_easy() { return std::move(easy_); }
 
  private:
