@@ -4,6 +4,7 @@
 #include <set>
 
 #include "array/parents.hpp"
+#include "core/guard.hpp"
 #include "core/json.hpp"
 #include "core/settings.hpp"
 #include "format/documents.hpp"
@@ -109,22 +110,26 @@ Result<std::vector<Group::Member>> Group::members() const {
   return members;
 }
 
-Status Group::consolidate() const { return write_consolidated(*state_->store, state_->path); }
+Status Group::consolidate() const {
+  return guarded([&] { return write_consolidated(*state_->store, state_->path); });
+}
 
 Status Group::set_attributes(std::string_view attributes_json, const CancelToken& cancel) {
-  PENSTOCK_ASSIGN_IN(const Json attributes, parse_json(attributes_json), "attributes");
-  if (!attributes.is_object()) return Error(ErrorCode::invalid_argument, "attributes must be a JSON object");
-  PENSTOCK_ASSIGN(const auto lock, lock_metadata(*state_->store, state_->path, cancel));
-  // As it stands now: another handle may have changed it since this one was opened.
-  PENSTOCK_ASSIGN(NodeInfo node, read_node(*state_->store, state_->path));
-  if (!std::holds_alternative<GroupInfo>(node))
-    return Error(ErrorCode::invalid_argument, fmt::format("{}: an array was put in the group's place; open it again",
-                                                          joined(state_->store->url(), state_->path)));
-  GroupInfo info = std::get<GroupInfo>(std::move(node));
-  info.attributes = dump_json(attributes);
-  PENSTOCK_TRY(write_node(*state_->store, state_->path, info, cancel));
-  state_->info = std::move(info);
-  return {};
+  return guarded([&]() -> Status {
+    PENSTOCK_ASSIGN_IN(const Json attributes, parse_json(attributes_json), "attributes");
+    if (!attributes.is_object()) return Error(ErrorCode::invalid_argument, "attributes must be a JSON object");
+    PENSTOCK_ASSIGN(const auto lock, lock_metadata(*state_->store, state_->path, cancel));
+    // As it stands now: another handle may have changed it since this one was opened.
+    PENSTOCK_ASSIGN(NodeInfo node, read_node(*state_->store, state_->path));
+    if (!std::holds_alternative<GroupInfo>(node))
+      return Error(ErrorCode::invalid_argument, fmt::format("{}: an array was put in the group's place; open it again",
+                                                            joined(state_->store->url(), state_->path)));
+    GroupInfo info = std::get<GroupInfo>(std::move(node));
+    info.attributes = dump_json(attributes);
+    PENSTOCK_TRY(write_node(*state_->store, state_->path, info, cancel));
+    state_->info = std::move(info);
+    return {};
+  });
 }
 
 Result<Node> open(const std::string& url, StoreMode mode, const StoreOptions& options) {
