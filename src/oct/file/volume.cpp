@@ -68,6 +68,16 @@ Result<TileGrid> tile_grid(const Volume& mosaic, const std::string& path) {
   return grid;
 }
 
+VolumeSpec spec_like(const Volume& volume) {
+  VolumeSpec spec;
+  spec.shape = volume.shape;
+  spec.chunks = volume.chunks;
+  spec.sharding_factor = volume.objects[1] / volume.chunks[1];
+  spec.spacing_mm = volume.spacing_mm;
+  spec.offset_mm = volume.offset_mm;
+  return spec;
+}
+
 Result<NewVolume> NewVolume::create(const std::string& path, VolumeSpec spec, bool force) {
   if (!path.ends_with(".zarr"))
     return Error(ErrorCode::invalid_argument, fmt::format("{}: the name must end in .ome.zarr", path));

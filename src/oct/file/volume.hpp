@@ -40,6 +40,9 @@ struct VolumeSpec {
   std::uint64_t levels = 1;            ///< each half of the one before; fewer where an axis has no two elements left
 };
 
+/// What has the shape, chunks, shards and place of another.
+VolumeSpec spec_like(const Volume& volume);
+
 /// An image that is being written: nothing opens at its path before `finish`.
 class NewVolume {
  public:

@@ -108,13 +108,7 @@ Result<StepDone> run(const StepCall& call) {
   StepDone done;
   PENSTOCK_ASSIGN(const Volume mosaic, open_volume(call.path(0), 3));
   PENSTOCK_ASSIGN(const TileGrid grid, tile_grid(mosaic, call.path(0)));
-  VolumeSpec spec;
-  spec.shape = mosaic.shape;
-  spec.chunks = mosaic.chunks;
-  spec.sharding_factor = mosaic.objects[1] / mosaic.chunks[1];
-  spec.spacing_mm = mosaic.spacing_mm;
-  spec.offset_mm = mosaic.offset_mm;
-  PENSTOCK_ASSIGN(NewVolume out, NewVolume::create(call.path(1), spec, call.force));
+  PENSTOCK_ASSIGN(NewVolume out, NewVolume::create(call.path(1), spec_like(mosaic), call.force));
   PENSTOCK_ASSIGN_IN(const auto maps, tile_maps(call, mosaic, grid), call.path(0));
   PENSTOCK_ASSIGN_IN(const std::vector<double> map, common_map(maps, grid, call.number("smoothness"), call.options),
                      call.path(0));
@@ -125,7 +119,7 @@ Result<StepDone> run(const StepCall& call) {
     PENSTOCK_TRY_IN(write_block(out.array(), region, block.values, inner), call.path(1));
     return {};
   };
-  PENSTOCK_TRY(for_each_object(spec.shape, out.objects(), bytes, "oct fix-focal-curvature", call.options, fix_block));
+  PENSTOCK_TRY(for_each_object(mosaic.shape, out.objects(), bytes, "oct fix-focal-curvature", call.options, fix_block));
   const std::string path = stem_of(call.path(1)) + "_focal.npy";
   PENSTOCK_TRY(write_npy(path, Shape{grid.tile_rows, grid.tile_cols}, map));
   PENSTOCK_TRY(out.finish(call.device, call.options));

@@ -37,13 +37,7 @@ Result<StepDone> run(const StepCall& call) {
   StepDone done;
   PENSTOCK_ASSIGN(const Volume mosaic, open_volume(call.path(0), 3));
   PENSTOCK_ASSIGN(const TileGrid grid, tile_grid(mosaic, call.path(0)));
-  VolumeSpec spec;
-  spec.shape = mosaic.shape;
-  spec.chunks = mosaic.chunks;
-  spec.sharding_factor = mosaic.objects[1] / mosaic.chunks[1];
-  spec.spacing_mm = mosaic.spacing_mm;
-  spec.offset_mm = mosaic.offset_mm;
-  PENSTOCK_ASSIGN(NewVolume out, NewVolume::create(call.path(1), spec, call.force));
+  PENSTOCK_ASSIGN(NewVolume out, NewVolume::create(call.path(1), spec_like(mosaic), call.force));
   PENSTOCK_ASSIGN_IN(std::vector<float> aip, average_projection(mosaic, call.device, call.options), call.path(0));
   PENSTOCK_ASSIGN_IN(const FlatField field, make_field(call, grid, {mosaic.shape[1], mosaic.shape[2], std::move(aip)}),
                      call.path(0));
@@ -57,7 +51,7 @@ Result<StepDone> run(const StepCall& call) {
     PENSTOCK_TRY_IN(write_block(out.array(), region, block.values, inner), call.path(1));
     return {};
   };
-  PENSTOCK_TRY(for_each_object(spec.shape, out.objects(), saturating_mul(block_bytes, 3), "oct fix-illumination",
+  PENSTOCK_TRY(for_each_object(mosaic.shape, out.objects(), saturating_mul(block_bytes, 3), "oct fix-illumination",
                                call.options, fix_block));
   const std::string flat = stem_of(call.path(1)) + "_flatfield.npy";
   PENSTOCK_TRY(write_npy(flat, Shape{field.rows, field.cols}, field.values));
