@@ -28,6 +28,7 @@ WORKS = (
     "project",
     "resize",
     "attributes",
+    "group-attributes",
 )
 
 # Where the end of the process is a library's and cannot be mended here: what stands in the call stack, and whose it is.

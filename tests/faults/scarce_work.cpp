@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "array/device/read.hpp"
@@ -33,6 +34,7 @@ struct Scene {
   TemporaryDirectory scratch;
   std::shared_ptr<Store> store, other;
   Array array, raw;
+  std::optional<Group> group;
   std::vector<std::byte> before, after, out;
   Target part;  // where a write takes kPart from
   PyramidOptions levels;
@@ -105,6 +107,7 @@ const std::map<std::string, Work> kWorks = {
     {"pyramid", pyramid},
     {"project", project},
     {"resize", [](Scene& s) { return s.array.resize(kShape); }},
+    {"group-attributes", [](Scene& s) { return s.group->set_attributes(R"({"a":[1,{"b":null}]})"); }},
     {"attributes", [](Scene& s) { return s.array.set_attributes(R"({"a":[1,{"b":null}]})"); }},
 };
 
@@ -193,6 +196,7 @@ int main(int argc, char** argv) {
   s.out.resize(s.before.size());
   s.array = make(s.store, "sharded", {sharding("[32,32]")}, s.before);
   s.raw = make(s.store, "raw", {bytes_codec()}, s.before);
+  s.group = Group::create(s.store, "group", {}, Array::IfExists::fail).value();
   s.part = memory(s.after);
   s.part.data = s.after.data() + (3 * kShape[1] + 5) * 2;
   s.part.strides = kStrides;
