@@ -24,22 +24,28 @@ std::uint64_t Request::pieces() const {
   return (order_.offset + std::max<std::uint64_t>(order_.bytes, 1) - 1) / order_.piece_bytes - first + 1;
 }
 
+std::uint64_t Request::next_bytes() const {
+  if (order_.in_one_piece()) return order_.bytes;
+  return std::min(order_.piece_bytes - next_offset() % order_.piece_bytes, order_.bytes - next_);
+}
+
 Piece Request::claim(const std::shared_ptr<Request>& self) {
-  Piece piece{self, next_, 0};
-  const std::uint64_t in_piece = piece.offset() % order_.piece_bytes;
-  piece.bytes = order_.in_one_piece() ? order_.bytes : std::min(order_.piece_bytes - in_piece, order_.bytes - next_);
+  Piece piece{self, next_, next_bytes()};
   next_ += piece.bytes;
   ++active_;
-  ++held_;
   ++claimed_;
   return piece;
+}
+
+void Request::fail(Status status) {
+  if (!status && !error_) error_ = std::move(status).error();
 }
 
 bool Request::ended(Status status, double seconds) {
   --active_;
   seconds_ += seconds;
-  if (!status && !error_) error_ = std::move(status).error();
-  return active_ == 0 && !has_more();
+  fail(std::move(status));
+  return is_over();
 }
 
 void Request::conclude() {

@@ -47,6 +47,10 @@ class Queue {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return queue_.empty() && !busy_; });
   }
+  bool idle() {
+    const std::scoped_lock lock(mutex_);
+    return queue_.empty() && !busy_;
+  }
 
  private:
   void run() {
@@ -124,6 +128,10 @@ class FakeCuda final : public Backend {
   Status synchronize(int, void* stream) override {
     queue_of(stream).drain();  // first: CUDA tells what went wrong before, and nothing is under way then
     return may_fail("synchronize");
+  }
+  Result<bool> idle(int, void* stream) override {
+    PENSTOCK_TRY(may_fail("idle"));
+    return queue_of(stream).idle();
   }
   Result<std::shared_ptr<void>> record_event(int, void* stream) override {
     PENSTOCK_TRY(may_fail("record_event"));
