@@ -174,6 +174,8 @@ std::shared_ptr<Request> start_in_stream(const std::shared_ptr<io::OpenFile>& fi
 
 bool IoFuture::done() const { return request_->done(); }
 bool IoFuture::wait_for(std::chrono::nanoseconds time) const { return request_->wait_for(time); }
+std::uint64_t IoFuture::bytes() const { return request_->order().bytes; }
+Status IoFuture::status() const { return request_->status(); }
 Result<Report> IoFuture::get() const { return request_->result(); }
 void IoFuture::then(std::function<void(const Result<Report>&)> call) const { request_->then(std::move(call)); }
 

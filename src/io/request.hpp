@@ -80,6 +80,8 @@ class Request {
 
   [[nodiscard]] bool done() const;
   [[nodiscard]] bool wait_for(std::optional<std::chrono::nanoseconds> time) const;
+  /// Waits for the end, and says how it went.
+  [[nodiscard]] Status status() const;
   [[nodiscard]] Result<Report> result() const;
   void then(std::function<void(const Result<Report>&)> call);
 
@@ -91,10 +93,11 @@ class Request {
   std::uint64_t next_ = 0, active_ = 0, held_ = 0, claimed_ = 0;
   double seconds_ = 0;
   std::optional<Error> error_;
+  double wall_seconds_ = 0;
 
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards what follows; once it is over nothing changes any more
   mutable std::condition_variable ended_;
-  std::optional<Result<Report>> result_;
+  bool over_ = false;
   std::vector<std::function<void(const Result<Report>&)>> calls_;
   int process_;  ///< that has the threads
 };
