@@ -198,7 +198,10 @@ bool DevicePool::look_at_late(Lock& lock) {
 }
 
 bool DevicePool::fill_piece(Lock& lock, Lane& lane) {
-  if (lane.open != nullptr && (lane.queue.empty() || !lane.open->takes(*lane.queue.front()))) {
+  // Those in front have as many threads as they may.
+  const auto which = std::ranges::find_if(lane.queue, [](const auto& one) { return one->has_room(); });
+  const bool is_there = which != lane.queue.end();
+  if (lane.open != nullptr && (is_there ? !lane.open->takes(**which) : lane.queue.empty())) {
     Load& full = *std::exchange(lane.open, nullptr);
     full.closed = true;
     if (full.moving == 0) {
@@ -206,8 +209,8 @@ bool DevicePool::fill_piece(Lock& lock, Lane& lane) {
       return true;
     }
   }
-  if (lane.queue.empty()) return false;
-  const std::shared_ptr<Request> request = lane.queue.front();
+  if (!is_there) return false;
+  const std::shared_ptr<Request> request = *which;
   if (lane.open == nullptr) {
     if (lane.free.empty()) return get_slab(lock, lane);
     lane.open = lane.free.back();
@@ -216,7 +219,7 @@ bool DevicePool::fill_piece(Lock& lock, Lane& lane) {
   Load& load = *lane.open;
   Part& part = load.add(request);
   request->hold();
-  if (!request->has_room()) lane.queue.pop_front();
+  if (!request->has_more()) lane.queue.erase(which);
   ++load.moving;
   if (load.filled >= kEagerBytes && lane.used() == 1) {
     load.closed = true;
@@ -225,7 +228,7 @@ bool DevicePool::fill_piece(Lock& lock, Lane& lane) {
   lock.unlock();
   move(load, part);
   lock.lock();
-  let_go(lane, request);
+  request->let_go();
   if (!part.status) request->fail(copied(part.status));
   if (--load.moving == 0 && (load.closed || lane.queue.empty())) send(lock, lane, load);
   return true;
@@ -263,20 +266,10 @@ bool DevicePool::store_piece(Lock& lock, Lane& lane) {
   lock.unlock();
   if (!failed && part.status) move(load, part);
   lock.lock();
-  let_go(lane, request);
+  request->let_go();
   if (!part.status) request->fail(copied(part.status));
   if (--load.moving == 0 && load.next == load.parts.size()) finish(lock, lane, load);
   return true;
-}
-
-void DevicePool::let_go(Lane& lane, const std::shared_ptr<Request>& request) {
-  const bool was_queued = request->has_room(), was_full = !request->may_hold();
-  request->let_go();
-  if (lane.direction == Direction::write) {
-    if (was_full && !lane.landed.empty()) wake(1);
-  } else if (!was_queued && request->has_room()) {
-    lane.queue.push_front(request);  // this thread takes the next piece
-  }
 }
 
 void DevicePool::send(Lock& lock, Lane& lane, Load& load) {

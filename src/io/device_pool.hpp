@@ -38,7 +38,7 @@ class DevicePool {
     Device device;
     Direction direction;
     std::optional<Stream> stream;
-    std::deque<std::shared_ptr<Request>> queue;  ///< that have pieces to claim; reading: and room for a thread
+    std::deque<std::shared_ptr<Request>> queue;  ///< that have pieces to claim
     std::array<Load, kLoads> loads;
     std::vector<Load*> bare;      ///< that have no slab
     std::vector<Load*> free;      ///< that have one, and nothing in it
@@ -78,7 +78,6 @@ class DevicePool {
 
   Lane& lane_of(const Order& order);
   void put(const std::shared_ptr<Request>& request);
-  void let_go(Lane& lane, const std::shared_ptr<Request>& request);
   void conclude(Lock& lock, const std::shared_ptr<Request>& request);
   /// There is something new to do, for so many threads.
   void wake(std::uint64_t threads);

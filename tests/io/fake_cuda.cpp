@@ -14,7 +14,7 @@
 namespace penstock::test {
 namespace {
 
-std::atomic<int> calls_left{-1}, mark_count{0};
+std::atomic<int> calls_left{-1}, mark_count{0}, copy_count{0};
 std::atomic<bool> failed{false}, no_pinned{false};
 std::atomic<std::int64_t> copy_us{0};
 
@@ -160,6 +160,7 @@ class FakeCuda final : public Backend {
   }
   Status copy_async(void* to, const void* from, std::uint64_t bytes, int, void* stream) override {
     PENSTOCK_TRY(may_fail("copy_async"));
+    ++copy_count;
     queue_of(stream).put([=] {
       std::this_thread::sleep_for(std::chrono::microseconds(copy_us));
       std::memcpy(to, from, bytes);
@@ -202,6 +203,7 @@ bool stop_failing_device() {
 }
 void refuse_pinned(bool refuse) { no_pinned = refuse; }
 int marks() { return mark_count; }
+int copies() { return copy_count; }
 
 }  // namespace penstock::test
 
