@@ -19,6 +19,7 @@
 #include "errors.hpp"
 #include "held.hpp"
 #include "jobs.hpp"
+#include "penstock/device_memory.hpp"
 #include "penstock/io.hpp"
 
 namespace penstock::python {
