@@ -182,7 +182,8 @@ Status ObjectGet::body(ByteView bytes) {
   }
   if (bytes.size() > expected_ - received_)
     return Error(ErrorCode::io_error, where() + ": the server sends more bytes than it said");
-  if (expected_ >= kManyPages && received_ + bytes.size() > paged_) {  // so far that they are still in the processor's cache
+  if (expected_ >= kManyPages &&
+      received_ + bytes.size() > paged_) {  // so far that they are still in the processor's cache
     const std::uint64_t ahead = std::min(std::max<std::uint64_t>(kPagesAhead, bytes.size()), expected_ - received_);
     make_pages(room_.subspan(received_, ahead));
     paged_ = received_ + ahead;
