@@ -24,7 +24,7 @@ Status run_on_cuda(const LineJob<T, C>& job, const Stream& stream) {
   if (job.shape.outputs() == 0) return {};
   TileShape shape;
   shape.taps = job.taps;
-  const std::size_t bytes = shape.elements() * sizeof(C);
+  const std::size_t bytes = shape.elements(job.shape) * sizeof(C);
   const std::uint64_t tiles = shape.tiles(job.shape);
   if (job.operation == Operation::blend || job.taps == 1 || bytes > tuning::kSharedBytes || tiles > INT32_MAX)
     return launch_cuda(stream, job.shape.outputs(), LineElement<T, C>{job});
