@@ -1,5 +1,6 @@
 #include "device/cuda/launch.cuh"
 #include "device/cuda/team.cuh"
+#include "ops/line/box.hpp"
 #include "ops/line/line.hpp"
 #include "ops/line/spline.hpp"
 #include "ops/line/types.hpp"
@@ -37,6 +38,14 @@ Status run_on_cuda(const LineJob<T, C>& job, const Stream& stream) {
 
 #define PENSTOCK_INSTANTIATE(T, C) template Status run_on_cuda(const LineJob<T, C>&, const Stream&);
 PENSTOCK_LINE_TYPES(PENSTOCK_INSTANTIATE)
+
+template <class T>
+Status run_box_on_cuda(const BoxJob<T>& job, bool least, const Stream& stream) {
+  const auto run = [&](const auto& columns) { return launch_cuda(stream, columns.lanes(), columns); };
+  return least ? run(BoxColumn<T, true>{job}) : run(BoxColumn<T, false>{job});
+}
+#define PENSTOCK_INSTANTIATE_BOX(T) template Status run_box_on_cuda(const BoxJob<T>&, bool, const Stream&);
+PENSTOCK_BOX_TYPES(PENSTOCK_INSTANTIATE_BOX)
 
 template <class C>
 Status splines_on_cuda(const SplineJob<C>& job, const Stream& stream) {
