@@ -1,6 +1,7 @@
 #include "device/cuda/launch.cuh"
 #include "device/cuda/team.cuh"
 #include "ops/line/box.hpp"
+#include "ops/line/extend.hpp"
 #include "ops/line/line.hpp"
 #include "ops/line/spline.hpp"
 #include "ops/line/types.hpp"
@@ -38,6 +39,15 @@ Status run_on_cuda(const LineJob<T, C>& job, const Stream& stream) {
 
 #define PENSTOCK_INSTANTIATE(T, C) template Status run_on_cuda(const LineJob<T, C>&, const Stream&);
 PENSTOCK_LINE_TYPES(PENSTOCK_INSTANTIATE)
+
+template <class W>
+Status extend_on_cuda(const ExtendJob<W>& job, const Stream& stream) {
+  return launch_cuda(stream, job.lanes(), job);
+}
+template Status extend_on_cuda(const ExtendJob<std::uint8_t>&, const Stream&);
+template Status extend_on_cuda(const ExtendJob<std::uint16_t>&, const Stream&);
+template Status extend_on_cuda(const ExtendJob<std::uint32_t>&, const Stream&);
+template Status extend_on_cuda(const ExtendJob<std::uint64_t>&, const Stream&);
 
 template <class T>
 Status run_box_on_cuda(const BoxJob<T>& job, bool least, const Stream& stream) {

@@ -69,8 +69,8 @@ struct LineElement {
   LineJob<T, C> job;
 
   PENSTOCK_HD void operator()(std::uint64_t i) const {
-    const std::uint64_t inner = i % job.shape.inner, rest = i / job.shape.inner;
-    const std::uint64_t row = rest % job.shape.out, outer = rest / job.shape.out;
+    std::uint64_t inner = i, row = divide(inner, job.shape.inner);
+    const std::uint64_t outer = divide(row, job.shape.out);
     job.out[i] = truncated<T>(value(outer, row, inner));
   }
 

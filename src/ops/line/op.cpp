@@ -176,49 +176,7 @@ class ResampleOperator final : public Operator {
   Resample how_;
 };
 
-class ExtendOperator final : public Operator {
- public:
-  ExtendOperator(const ArrayInfo& input, const ArrayInfo& output, std::size_t axis, std::uint64_t before, Border border,
-                 double constant)
-      : Operator(input, output),
-        axis_(axis),
-        before_(static_cast<std::int64_t>(before)),
-        border_(border),
-        constant_(constant) {}
-
-  [[nodiscard]] Region needs(const Region& box) const override {
-    Region region = box;
-    Range& along = region[axis_];
-    const std::int64_t first = static_cast<std::int64_t>(along.start) - before_;
-    along = border_range(first, first + static_cast<std::int64_t>(along.count) - 1, input().shape[axis_], border_);
-    return region;
-  }
-  Status run(const Tile& in, const Tile& out, const Workspace& work) const override {
-    Prepared prepared;
-    PENSTOCK_ASSIGN(prepared.table,
-                    border_table(static_cast<std::int64_t>(out.box[axis_].start) - before_, out.box[axis_].count,
-                                 input().shape[axis_], in.box[axis_].start, border_));
-    return line::run({Operation::maximum, 1, constant_, Compute::element}, prepared, in, out, axis_, work);
-  }
-  [[nodiscard]] std::string text() const override {
-    return fmt::format("extend axis {} from {} to {}", axis_, input().shape[axis_], output().shape[axis_]);
-  }
-
- private:
-  std::size_t axis_;
-  std::int64_t before_;
-  Border border_;
-  double constant_;
-};
-
 }  // namespace
-
-std::unique_ptr<Operator> make_extend(const ArrayInfo& input, std::size_t axis, std::uint64_t before,
-                                      std::uint64_t after, Border border, double constant) {
-  ArrayInfo output = input;
-  output.shape[axis] += before + after;
-  return std::make_unique<ExtendOperator>(input, output, axis, before, border, constant);
-}
 
 Result<std::unique_ptr<Operator>> make_filter(const ArrayInfo& input, Filter filter) {
   if (filter.taps > kMaxTaps)

@@ -107,9 +107,8 @@ Status count_on_cpu(const T* in, std::uint64_t n, const BinTable& table, std::ui
 template <class Table>
 Status count_on_device(const TensorView& elements, std::uint64_t n, Table table, std::uint64_t* counts,
                        const Workspace& work) {
-  const std::vector<std::uint64_t> zeros(table.size(), 0);
-  const std::uint64_t bytes = zeros.size() * sizeof(std::uint64_t);
-  PENSTOCK_ASSIGN(const Buffer there, work.upload(zeros.data(), bytes));
+  const std::uint64_t bytes = std::uint64_t{table.size()} * sizeof(std::uint64_t);
+  PENSTOCK_ASSIGN(const Buffer there, work.scratch(bytes));
   Buffer edges;
   if constexpr (std::is_same_v<Table, BinTable>) {
     PENSTOCK_ASSIGN(edges, work.upload(table.edges, (table.bins + 1) * sizeof(double)));
@@ -117,7 +116,7 @@ Status count_on_device(const TensorView& elements, std::uint64_t n, Table table,
   }
   PENSTOCK_TRY(count_on_cuda(elements.dtype, elements.data, n, table, reinterpret_cast<std::uint64_t*>(there.data()),
                              work.stream));
-  std::vector<std::uint64_t> made(zeros.size());
+  std::vector<std::uint64_t> made(table.size());
   PENSTOCK_TRY(copy_async(made.data(), {}, there.data(), work.stream.device(), bytes, work.stream));
   PENSTOCK_TRY(work.stream.synchronize());
   for (std::size_t i = 0; i < made.size(); ++i) counts[i] += made[i];
