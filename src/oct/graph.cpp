@@ -55,6 +55,7 @@ class Reconstruction {
                 fmt::format("{}/{}_common{}", out_, slice_name("slice", slices.rbegin()->first), kVolumeEnding)));
     PENSTOCK_TRY(
         run_one("stack", {out_, volume()}, {{"slicing_interval_mm", number("slicing_interval_mm")}}, volume()));
+    if (call_.flag("report")) PENSTOCK_TRY(run_one("report", {out_}, {}, out_ + "/report.html"));
     done_.metrics.add("slices", slices.size(), "slices", "slices that were found");
     done_.metrics.note("seconds", seconds_, "of each step, over all slices");
     return {};
@@ -157,6 +158,7 @@ Step reconstruct_step() {
       number_option("depth_um", "300", "depth that is kept of each slice"),
       path_option("shifts", "shifts_xy.csv: fixed_id, moving_id, x_shift_mm, y_shift_mm"),
       flag_option("missing_slices", "slices that the shifts name may be missing"),
+      flag_option("report", "write OUT/report.html too, as `oct report` does"),
       flag_option("resume", "keep what a run that was stopped has completed"),
   };
   step.what.example =
