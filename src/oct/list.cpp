@@ -14,6 +14,8 @@
 #include "oct/mosaic/create.hpp"
 #include "oct/mosaic/resample.hpp"
 #include "oct/normalize/normalize.hpp"
+#include "oct/pyramid/pyramid.hpp"
+#include "oct/report/report.hpp"
 #include "oct/score/score.hpp"
 #include "oct/simulate/simulate.hpp"
 #include "oct/stack/stack.hpp"
@@ -40,6 +42,8 @@ std::span<const Step> steps() {
       common_space_step(),         //
       find_z_overlap_step(),       //
       stack_step(),                //
+      pyramid_step(),              //
+      report_step(),               //
       score_step(),                //
   };
   return list;
