@@ -2,9 +2,12 @@
 #pragma once
 #include <algorithm>
 #include <span>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/checked.hpp"
+#include "exec/budget.hpp"
 #include "ops/operator.hpp"
 
 namespace penstock::oct {
@@ -29,11 +32,34 @@ Status run_work(const F& f, std::uint64_t count, const Workspace& work, std::uin
 /// Work on lanes: `f.at<1>(i)` for i below f.count(1) on a device, `f.at<kHostLanes>(i)` on the CPU; the same sums in the
 /// same order.
 template <class F>
-Status run_lanes(const F& f, const Workspace& work) {
+Status run_lanes(const F& f, const Workspace& work, std::uint64_t task = 1) {
   if (work.on_device()) return run_on_cuda(f, f.count(1), work.stream);
-  return work.job->for_each(f.count(kHostLanes), true, [&](std::uint64_t i) -> Status {
-    f.template at<kHostLanes>(i);
+  const std::uint64_t count = f.count(kHostLanes);
+  return work.job->for_each(div_up(count, task), true, [&](std::uint64_t t) -> Status {
+    for (std::uint64_t i = t * task; i < std::min((t + 1) * task, count); ++i) f.template at<kHostLanes>(i);
     return {};
+  });
+}
+inline constexpr std::uint64_t kShortTask = 128;  ///< for work that is short: kHostLanes elements an index
+
+/// What a step has to work with.
+struct Tools {
+  Workspace work;
+  Options options;  ///< of what is called for it
+};
+/// Calls f(tools) with all threads and a stream of the device, and waits for what it has begun.
+template <class F>
+Status with_tools(Device device, std::string_view what, const Options& options, const F& f) {
+  PENSTOCK_ASSIGN(const BudgetPlan plan, plan_budget(options, 0));
+  PENSTOCK_ASSIGN(const auto memory, working_memory(device, options));
+  Job job(options, what, 0, plan.threads);
+  Tools tools{{&job, {}, memory}, options};
+  if (device.type != Device::Type::cpu) {
+    PENSTOCK_ASSIGN(tools.work.stream, Stream::create(device));
+  }
+  return job.run([&]() -> Status {
+    PENSTOCK_TRY(f(std::as_const(tools)));
+    return tools.work.stream.synchronize();
   });
 }
 

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "oct/illumination/basic_kernel.hpp"
+#include "oct/tiles/kernel.hpp"
 #include "oct/work.hpp"
 #include "ops/chain.hpp"
 
@@ -82,7 +83,7 @@ class Solver {
   }
 
   Status fill(const Numbers<float>& numbers, float value) {
-    return run_work(Fill{numbers.at(), value}, numbers.count(), work_);
+    return run_work(tiles::Fill{numbers.at(), value}, numbers.count(), work_);
   }
   /// The planes that are worked on from now on.
   Result<Planes> choose(const PlaneList& list) {

@@ -324,15 +324,8 @@ struct Combine {
   }
 };
 
-/// One value at every index.
-struct Fill {
-  float* to;
-  float value;
-  PENSTOCK_HD void operator()(std::uint64_t i) const { to[i] = value; }
-};
-
 }  // namespace penstock::oct::basic
 
 #define PENSTOCK_OCT_BASIC_JOBS(M)                                                                                    \
   M(basic::Shrink) M(basic::Update) M(basic::Total) M(basic::Brightness) M(basic::FieldSums) M(basic::Threshold)     \
-  M(basic::Scatter) M(basic::Gather) M(basic::Reweight) M(basic::Change) M(basic::Project) M(basic::Combine) M(basic::Fill)
+  M(basic::Scatter) M(basic::Gather) M(basic::Reweight) M(basic::Change) M(basic::Project) M(basic::Combine)
