@@ -66,13 +66,13 @@ Result<PlaneRange> range_of_plane(std::span<const float> plane, const std::vecto
 Result<StepDone> run(const StepCall& call) {
   StepDone done;
   PENSTOCK_ASSIGN(const Volume slice, open_volume(call.path(0), 3));
+  PENSTOCK_ASSIGN(const NormalizeOptions how, normalize_options(call));
   VolumeSpec spec;
   spec.shape = slice.shape;
   spec.chunks = slice.chunks;
   spec.spacing_mm = slice.spacing_mm;
   spec.offset_mm = slice.offset_mm;
   spec.levels = how.levels;
-  PENSTOCK_ASSIGN(const NormalizeOptions how, normalize_options(call));
   PENSTOCK_ASSIGN(NewVolume out, NewVolume::create(call.path(1), spec, call.force));
   PENSTOCK_ASSIGN_IN(std::vector<float> projection, average_projection(slice, call.device, call.options), call.path(0));
   PENSTOCK_ASSIGN_IN(const std::vector<std::uint8_t> agarose,
