@@ -9,15 +9,11 @@
 #include "exec/budget.hpp"
 #include "oct/file/volume.hpp"
 #include "oct/mosaic/aip.hpp"
+#include "oct/normalize/tiles.hpp"
 #include "penstock/ops.hpp"
 
 namespace penstock::oct {
 namespace {
-
-/// What a plane is brought from: `low` becomes 0, `high` and above are cut off.
-struct PlaneRange {
-  double low = 0, high = 0;
-};
 
 StatisticsRequest percentile_of(double percentile) {
   StatisticsRequest request;
@@ -28,26 +24,6 @@ StatisticsRequest percentile_of(double percentile) {
 Result<Statistics> statistics_of(std::vector<float>& values, const StatisticsRequest& request, const Options& options) {
   PENSTOCK_ASSIGN(const TensorView view, TensorView::packed(values.data(), DType::float32(), {values.size()}));
   return statistics(view, request, options);
-}
-
-/// Columns of agarose: darker, smoothed, than Otsu's threshold of those that hold something.
-Result<std::vector<bool>> agarose_mask(const Volume& slice, double sigma, Device device, const Options& options) {
-  PENSTOCK_ASSIGN(std::vector<float> mean, average_projection(slice, device, options));
-  const OpCall smooth{"gaussian_filter", fmt::format(R"({{"sigma":{}}})", sigma)};
-  PENSTOCK_ASSIGN(const TensorView view,
-                  TensorView::packed(mean.data(), DType::float32(), {slice.shape[1], slice.shape[2]}));
-  PENSTOCK_ASSIGN(const Tensor made, apply_operators(std::span(&smooth, 1), view, options));
-  const auto* const smoothed = static_cast<const float*>(made.view().data);
-  std::vector<float> there;
-  for (std::size_t i = 0; i < mean.size(); ++i)
-    if (mean[i] > 0) there.push_back(smoothed[i]);
-  std::vector<bool> mask(mean.size());
-  if (there.empty()) return mask;
-  StatisticsRequest otsu;
-  otsu.otsu = true;
-  PENSTOCK_ASSIGN(const Statistics made_of, statistics_of(there, otsu, options));
-  for (std::size_t i = 0; i < mean.size(); ++i) mask[i] = mean[i] > 0 && smoothed[i] < made_of.otsu.value_or(0);
-  return mask;
 }
 
 /// Planes [first, first + count) one after another.
@@ -69,11 +45,11 @@ Status for_each_plane(const Volume& slice, std::uint64_t at_once, const Options&
 }
 
 /// From the median of the agarose to a percentile of the plane.
-Result<PlaneRange> range_of_plane(std::span<const float> plane, const std::vector<bool>& agarose, double percentile,
+Result<PlaneRange> range_of_plane(std::span<const float> plane, const std::vector<std::uint8_t>& agarose, double percentile,
                                   const Options& options) {
   std::vector<float> all(plane.begin(), plane.end()), dark;
   for (std::size_t i = 0; i < plane.size(); ++i)
-    if (agarose[i]) dark.push_back(plane[i]);
+    if (agarose[i] != 0) dark.push_back(plane[i]);
   for (float& v : all)
     if (!std::isfinite(v)) v = 0;
   std::erase_if(dark, [](float v) { return !std::isfinite(v); });
@@ -90,33 +66,31 @@ Result<PlaneRange> range_of_plane(std::span<const float> plane, const std::vecto
 Result<StepDone> run(const StepCall& call) {
   StepDone done;
   PENSTOCK_ASSIGN(const Volume slice, open_volume(call.path(0), 3));
+  PENSTOCK_ASSIGN(const NormalizeOptions how, normalize_options(call));
   VolumeSpec spec;
   spec.shape = slice.shape;
   spec.chunks = slice.chunks;
   spec.spacing_mm = slice.spacing_mm;
   spec.offset_mm = slice.offset_mm;
-  spec.levels = call.count("n_levels");
-  const double percentile = call.number("percentile_max"), sigma = call.number("sigma");
-  if (!(percentile > 0) || percentile > 100 || !(sigma >= 0) || sigma > 1000)
-    return Error(ErrorCode::invalid_argument, "percentile_max lies between 0 and 100, sigma between 0 and 1000");
+  spec.levels = how.levels;
   PENSTOCK_ASSIGN(NewVolume out, NewVolume::create(call.path(1), spec, call.force));
-  PENSTOCK_ASSIGN_IN(const std::vector<bool> agarose, agarose_mask(slice, sigma, call.device, call.options),
-                     call.path(0));
+  PENSTOCK_ASSIGN_IN(std::vector<float> projection, average_projection(slice, call.device, call.options), call.path(0));
+  PENSTOCK_ASSIGN_IN(const std::vector<std::uint8_t> agarose,
+                     agarose_columns(projection, slice.shape[1], slice.shape[2], how.sigma, call.options), call.path(0));
   const std::uint64_t plane_bytes = std::max<std::uint64_t>(4 * slice.shape[1] * slice.shape[2], 1);
   PENSTOCK_ASSIGN(const BudgetPlan plan, plan_budget(call.options, 4 * plane_bytes));
   const std::uint64_t at_once = std::clamp<std::uint64_t>(plan.budget_bytes / 2 / plane_bytes, 1, slice.chunks[0]);
   std::vector<PlaneRange> ranges;
   const auto measure = [&](std::uint64_t, std::span<float> values) -> Status {
-    PENSTOCK_ASSIGN(const PlaneRange range, range_of_plane(values, agarose, percentile, call.options));
+    PENSTOCK_ASSIGN(const PlaneRange range, range_of_plane(values, agarose, how.percentile_max, call.options));
     ranges.push_back(range);
     return {};
   };
   PENSTOCK_TRY_IN(for_each_plane(slice, at_once, call.options, measure, {}), call.path(0));
-  double largest = 0;
-  for (const PlaneRange& r : ranges) largest = std::max(largest, r.high - r.low);
+  const std::vector<double> spans = spans_of(ranges, how.min_contrast_fraction);
   const auto scale = [&](std::uint64_t z, std::span<float> values) -> Status {
     const PlaneRange r = ranges[z];
-    const double span = std::max(r.high - r.low, call.number("min_contrast_fraction") * largest);
+    const double span = spans[z];
     for (float& v : values)
       v = span > 0 && v > r.low ? static_cast<float>((std::min<double>(v, r.high) - r.low) / span) : 0;
     return {};
@@ -126,15 +100,7 @@ Result<StepDone> run(const StepCall& call) {
   };
   PENSTOCK_TRY_IN(for_each_plane(slice, at_once, call.options, scale, write), call.path(0));
   PENSTOCK_TRY(out.finish(call.device, call.options));
-  const auto columns = std::ranges::count(agarose, true);
-  if (columns == 0) done.metrics.warn("no agarose was found; planes begin at their least value");
-  done.metrics.add("agarose_coverage",
-                   static_cast<double>(columns) / static_cast<double>(std::max<std::size_t>(agarose.size(), 1)), "",
-                   "part of the columns that is agarose");
-  Json low = Json::array(), high = Json::array();
-  for (const PlaneRange& r : ranges) low.push_back(r.low), high.push_back(r.high);
-  done.metrics.note("low", low, "intensity that becomes 0, of each plane");
-  done.metrics.note("high", high, "intensity that is cut off at, of each plane");
+  tell_normalized(ranges, agarose, done);
   return done;
 }
 
@@ -156,10 +122,12 @@ Step normalize_step() {
       number_option("sigma", "1", "standard deviation of the Gaussian before agarose is told from tissue, in pixels"),
       number_option("min_contrast_fraction", "0.1",
                     "least part of the largest plane's range that a plane is divided by"),
+      flag_option("tiles", "SLICE is a mosaic grid, and NORMALIZED is one too; runs as one with steps beside it"),
       count_option("n_levels", "1", "levels of the pyramid, each half of the one before"),
   };
   step.what.example = "slice_z00_crop.ome.zarr slice_z00_normalize.ome.zarr";
   step.run = run;
+  step.tiles = normalize_tiles;
   return step;
 }
 
