@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "codec/tiff_lzw/kernel.hpp"
+#include "codec/tiff_lzw/segments.hpp"
 #include "device/teams.hpp"
 #include "inputs.hpp"
 

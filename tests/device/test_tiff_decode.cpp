@@ -7,7 +7,7 @@
 #include <random>
 
 #include "codec/tiff_lzw/device.hpp"
-#include "codec/tiff_lzw/kernel.hpp"
+#include "codec/tiff_lzw/segments.hpp"
 #include "codec/tiff_predictor/device.hpp"
 #include "codec/tiff_predictor/kernel.hpp"
 #include "device/teams.hpp"
@@ -288,7 +288,7 @@ TEST(TiffPredictorDecode, AllExecutorsAsTheCpu) {
           if (predictor == 3)
             undo_float_bytes(kernel.rows, in.data(), want.data(), row);
           else
-            undo_differences(kernel.rows, want.data());
+            undo_differences(kernel.rows, in.data(), want.data());
           const auto run = [&](const auto& team) {
             Data out(in.size(), std::byte{0xEE});
             const DecodeTask task{in.data(), in.size(), out.data(), out.size()};

@@ -1,5 +1,5 @@
 #include "codec/tiff_lzw/device.hpp"
-#include "codec/tiff_lzw/kernel.hpp"
+#include "codec/tiff_lzw/segments.hpp"
 #include "device/cuda/error.hpp"
 #include "device/cuda/team.cuh"
 
@@ -7,10 +7,10 @@ namespace penstock::tiff {
 namespace {
 
 // One warp a block: its table is what limits how many run on a multiprocessor.
-__global__ void __launch_bounds__(CudaTeam::lanes)
-    lzw_kernel(const DecodeTask* tasks, ChunkStatus* results, LzwVariant variant) {
+template <bool kOldStyle>
+__global__ void __launch_bounds__(CudaTeam::lanes) lzw_kernel(const DecodeTask* tasks, ChunkStatus* results) {
   __shared__ LzwShared shared;
-  const ChunkStatus result = decode_lzw_chunk(CudaTeam{}, tasks[blockIdx.x], variant, shared);
+  const ChunkStatus result = decode_lzw_chunk<kOldStyle>(CudaTeam{}, tasks[blockIdx.x], shared);
   if (threadIdx.x == 0) results[blockIdx.x] = result;
 }
 
@@ -48,6 +48,18 @@ Status give_all_shared_memory(Kernel kernel) {
       "shared memory for the LZW decoder");
 }
 
+/// How many teams of a kernel run at once on the current device.
+template <class Kernel>
+Result<std::uint32_t> teams_at_once(Kernel kernel) {
+  int device = 0, multiprocessors = 0, each = 0;
+  PENSTOCK_TRY(cuda_status(cudaGetDevice(&device), "asking for the device"));
+  PENSTOCK_TRY(cuda_status(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device),
+                           "asking for the multiprocessors"));
+  PENSTOCK_TRY(cuda_status(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, CudaTeam::lanes, 0),
+                           "asking how many LZW decoders run at once"));
+  return static_cast<std::uint32_t>(multiprocessors * each);
+}
+
 }  // namespace
 
 Status decode_lzw_cuda(const DeviceBatch& batch, LzwVariant variant, ByteSpan scratch, const Stream& stream) {
@@ -58,10 +70,15 @@ Status decode_lzw_cuda(const DeviceBatch& batch, LzwVariant variant, ByteSpan sc
   const DeviceGuard guard(stream.device().index);
   PENSTOCK_TRY(guard.status());
   auto* const native = static_cast<cudaStream_t>(stream.native());
+  const bool old_style = variant == LzwVariant::old_style;
+  const auto whole = old_style ? lzw_kernel<true> : lzw_kernel<false>;
+  PENSTOCK_TRY(give_all_shared_memory(whole));
+  PENSTOCK_ASSIGN(const std::uint32_t at_once, teams_at_once(whole));
   const LzwScratch plan = LzwScratch::in(scratch, batch.size);
   const std::uint64_t blocks = std::uint64_t{count} * plan.slots;
-  if (scratch.empty() || variant != LzwVariant::standard || blocks > 0x7FFFFFFF) {
-    lzw_kernel<<<count, CudaTeam::lanes, 0, native>>>(batch.tasks, batch.results, variant);
+  // Tiles enough for all teams: one each, in one pass.
+  if (scratch.empty() || old_style || count >= at_once || blocks > 0x7FFFFFFF) {
+    whole<<<count, CudaTeam::lanes, 0, native>>>(batch.tasks, batch.results);
     return cuda_status(cudaGetLastError(), "launching the LZW decoder");
   }
   PENSTOCK_TRY(give_all_shared_memory(lzw_measure_kernel));
