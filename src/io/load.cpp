@@ -57,9 +57,9 @@ Part& Load::add(const std::shared_ptr<Request>& request) {
 }
 
 ByteSpan Load::room_of(const Part& part) const {
-  const std::uint64_t block = block_of(part.piece.request->order().choice.offer);
-  const std::uint64_t begin = part.at - part.piece.offset() % block;
-  return {slab.data() + begin, up(part.at + part.piece.bytes, block) - begin};
+  const Offer& offer = part.piece.request->order().choice.offer;
+  const std::uint64_t begin = part.at - part.piece.offset() % offer.offset_align;
+  return {slab.data() + begin, up(part.at + part.piece.bytes, block_of(offer)) - begin};
 }
 
 std::span<const Copy> Load::copies(Direction direction, std::span<Copy> room) const {
