@@ -188,7 +188,9 @@ def scaling(size: int, rounds: int) -> None:
         one = min(seconds(lambda call=call: call(1), lambda: None) for _ in range(max(rounds // 2, 2)))
         all_of = min(seconds(lambda call=call: call(cores), lambda: None) for _ in range(rounds))
         made.append({"what": name, "one_ms": one * 1e3, "all_ms": all_of * 1e3, "share": one / all_of / cores})
-        print(f"{name:36} {one * 1e3:9.2f} ms {all_of * 1e3:9.2f} ms {one / all_of / cores:5.0%} of {cores} x", flush=True)
+        print(
+            f"{name:36} {one * 1e3:9.2f} ms {all_of * 1e3:9.2f} ms {one / all_of / cores:5.0%} of {cores} x", flush=True
+        )
     print(record.save("ndimage-scaling", cores, {"size": size, "rows": made}))
 
 
@@ -209,7 +211,9 @@ def small(device: str, rounds: int) -> None:
         for of in (nd, peer):
             for _ in range(5):
                 call(of)
-        pairs = [(seconds(lambda c=call: c(nd), wait), seconds(lambda c=call: c(peer), wait)) for _ in range(20 * rounds)]
+        pairs = [
+            (seconds(lambda c=call: c(nd), wait), seconds(lambda c=call: c(peer), wait)) for _ in range(20 * rounds)
+        ]
         mine, other = (float(np.median([p[k] for p in pairs])) for k in (0, 1))
         print(f"{name:36} {mine * 1e6:9.1f} us {other * 1e6:9.1f} us {other / mine:6.1f} x", flush=True)
 

@@ -141,6 +141,9 @@ template class Roots<double>;
 
 namespace {
 
+/// Elements of a line of which a few side by side still lie in a second-level cache.
+constexpr std::uint64_t kHostLine = 1u << 13;
+
 /// A pass after the other through memory: for lines that nothing nearer holds.
 template <class C>
 Result<Complex<C>*> transform_by_passes(const LinesJob<C>& job, Complex<C>* a, Complex<C>* b, const Workspace& work) {
@@ -174,6 +177,7 @@ Result<Complex<C>*> transform(Complex<C>* a, Complex<C>* b, const Lines& lines, 
   job.outer = lines.outer;
   job.inner = lines.inner;
   if (!work.on_device()) {
+    if (lines.n > kHostLine) return transform_by_passes(job, a, b, work);
     PENSTOCK_TRY(transform_on_cpu(job, *work.job, best_isa()));
     return a;
   }
