@@ -82,9 +82,16 @@ def main() -> None:
                 row = one(arguments.penstock, Path(scratch) / "run", size, seed, ["--device", arguments.device])
                 marks |= row.pop("marks")
                 rows.append(row)
-                print(f"{size} {seed}: {row['seconds']} s, {row['peak_bytes'] / 2**20:.0f} MiB", row["score"], flush=True)
+                print(
+                    f"{size} {seed}: {row['seconds']} s, {row['peak_bytes'] / 2**20:.0f} MiB", row["score"], flush=True
+                )
     gpu = arguments.device != "cpu"
-    content = {"title": "oct score" + (", GPU" if gpu else ""), "device": arguments.device, "marks": marks, "rows": rows}
+    content = {
+        "title": "oct score" + (", GPU" if gpu else ""),
+        "device": arguments.device,
+        "marks": marks,
+        "rows": rows,
+    }
     if gpu:
         content["gpu"] = gpu_name()
     if arguments.out:

@@ -41,7 +41,9 @@ class Run:
 
 def results(out: pathlib.Path) -> dict[str, bytes]:
     """What a run has made, besides metrics, which hold the time, and settings."""
-    return {name: data for name, data in content(out).items() if not name.endswith("metrics.json") and "report" not in name}
+    return {
+        name: data for name, data in content(out).items() if not name.endswith("metrics.json") and "report" not in name
+    }
 
 
 def opens_wrongly(out: pathlib.Path, expected: dict[str, bytes]) -> list[str]:

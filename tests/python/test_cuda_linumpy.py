@@ -9,6 +9,7 @@ import cupy
 import numpy as np
 import pytest
 import zarr
+from test_linumpy import raw_array, slices, tissue
 
 import penstock as ps
 from penstock.compat.linumpy.geometry.interface import find_tissue_interface
@@ -21,8 +22,6 @@ from penstock.compat.linumpy.gpu.interpolation import (
     resize,
 )
 from penstock.compat.linumpy.mosaic.stacking import find_z_overlap
-
-from test_linumpy import raw_array, slices, tissue
 
 
 def both(function: Any, x: Any, *arguments: Any, **how: Any) -> None:

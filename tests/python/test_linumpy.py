@@ -184,12 +184,16 @@ def test_interface_of_whole_numbers_zeros_and_nan() -> None:
     assert (find_tissue_interface(np.zeros((4, 5, 6), "f4")) == 1).all()  # nowhere steeper than at 0
     step = np.zeros((1, 1, 20), "f4")
     step[..., 10:] = 1
-    assert find_tissue_interface(step, 1, 2, use_log=False)[0, 0] == 10 + 1 - 1 + 0  # between 9 and 10: the first of equals
+    assert (
+        find_tissue_interface(step, 1, 2, use_log=False)[0, 0] == 10 + 1 - 1 + 0
+    )  # between 9 and 10: the first of equals
     hole = tissue()
     hole[3, 4] = np.nan
     made = find_tissue_interface(hole, 1)
     assert made[3, 4] == 1
-    np.testing.assert_array_equal(np.delete(made.ravel(), 3 * 30 + 4), np.delete(find_tissue_interface(vol, 1), 3 * 30 + 4))
+    np.testing.assert_array_equal(
+        np.delete(made.ravel(), 3 * 30 + 4), np.delete(find_tissue_interface(vol, 1), 3 * 30 + 4)
+    )
 
 
 def test_interface_under_a_mask() -> None:
@@ -392,9 +396,7 @@ def test_read_to_gpu_refuses_before_it_looks_for_a_gpu(tmp_path: pathlib.Path) -
 
 
 @pytest.mark.parametrize("error", [RuntimeError("the driver"), OSError("the disk"), NotImplementedError("the codec")])
-def test_only_auto_goes_another_way(
-    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, error: Exception
-) -> None:
+def test_only_auto_goes_another_way(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     raw_array(tmp_path / "a.zarr", 3)
 
     def fails(folder: pathlib.Path) -> Any:

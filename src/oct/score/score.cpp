@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <limits>
 #include <optional>
 
 #include "oct/align/z_overlap.hpp"
@@ -54,7 +55,7 @@ class Score {
       where_ = fmt::format("slice {}", slice.id);
       PENSTOCK_TRY(compare_mosaic(slice));
       PENSTOCK_TRY(compare_field(slice, "illum_flatfield", "flatfield", flat_));
-      PENSTOCK_TRY(compare_field(slice, "focal", "focal", focal_));
+      PENSTOCK_TRY(compare_field(slice, "focal_focal", "focal", focal_));
       PENSTOCK_TRY(compare_crop(slice));
       if (slice.agarose || slice.depth() < kShallow) continue;
       PENSTOCK_TRY(compare_tiles(slice));
@@ -196,6 +197,10 @@ class Score {
     const std::uint64_t skip = 4, planes = std::min<std::uint64_t>(
                                       {20, truth_.interval - std::min(truth_.interval, skip),
                                        static_cast<std::uint64_t>(slice.depth()) - 2 * skip});
+    if (made.shape[0] < first + skip + planes) {  // what should be there was thrown away
+      for (Row* row : {&across, &along}) row->take(std::numeric_limits<double>::infinity(), where_);
+      return {};
+    }
     PENSTOCK_ASSIGN(const auto found,
                     displacement(made, first + skip, world, slice.id * truth_.interval + skip, planes, options_));
     if (!found) return Error(ErrorCode::invalid_metadata, fmt::format("slice {} is not to be found in it", slice.id));

@@ -29,8 +29,11 @@ std::span<const Trap> traps() {
       {"saturated", "a voxel of a tile of each slice is as bright as can be", nullptr,
        [](Subject& s) { s.saturated = true; }},
       {"agarose", "the second slice has no tissue", nullptr, [](Subject& s) { second(s).agarose = true; }},
-      {"surface-first", "the tissue of the second slice begins at or before the first plane", nullptr,
-       [](Subject& s) { second(s).surface = -2; }},
+      {"surface-first", "the tissue of the second slice begins at the first plane, without water above", nullptr,
+       [](Subject& s) {
+         SubjectSlice& slice = second(s);
+         slice.surface = -0.5, slice.tilt_row = 0, slice.tilt_col = 0;
+       }},
       {"surface-last", "the tissue of the second slice begins at the last plane", nullptr,
        [](Subject& s) {
          SubjectSlice& slice = second(s);
