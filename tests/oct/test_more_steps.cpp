@@ -124,7 +124,7 @@ TEST(ZOverlap, IsThatOfThePlanesAndOfTheDefinition) {
   EXPECT_NEAR(oct::metric(found->metrics, "score").value().get<double>(), 1, 1e-4);
   // One overlap by the definition: normalised, multiplied, averaged.
   const oct::Volume a = open_made(folder / "a.ome.zarr"), b = open_made(folder / "b.ome.zarr");
-  const auto one = oct::best_z_overlap(a, b, 4, 4, {});
+  const auto one = oct::best_z_overlap(a, b, 4, 4, {}, {});
   ASSERT_TRUE(one);
   std::vector<double> p, q;
   for (std::uint64_t z = 0; z < 4; ++z)
