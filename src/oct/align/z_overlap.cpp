@@ -169,7 +169,7 @@ Result<ZOverlap> best_z_overlap(const Volume& fixed, const Volume& moving, std::
              View(static_cast<const float*>(b.view().data), planes, pixels));
     return {};
   };
-  PENSTOCK_TRY(with_tools(device, "oct find-z-overlap", options, [&](const Tools& tools) -> Status {
+  const auto all_rows = [&](const Tools& tools) -> Status {
     for (std::uint64_t row = margin; row < height - margin;) {
       PENSTOCK_TRY(options.stop().check("oct find-z-overlap"));
       const std::uint64_t next = std::min((row / chunk + 1) * chunk, height - margin);
@@ -177,7 +177,8 @@ Result<ZOverlap> best_z_overlap(const Volume& fixed, const Volume& moving, std::
       row = next;
     }
     return {};
-  }));
+  };
+  PENSTOCK_TRY(with_tools(device, "oct find-z-overlap", options, all_rows));
   ZOverlap best{least, -2};
   for (std::uint64_t o = least; o <= most; ++o)
     if (const double score = sums.score(o); score > best.score) best = {o, score};

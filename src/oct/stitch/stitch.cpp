@@ -74,13 +74,14 @@ Result<Canvas> lay_planes(const Laying& in, std::uint64_t first, std::uint64_t c
   std::vector<Tensor> read(in.at_once);
   for (std::uint64_t k = 0; k < grid.count(); k += in.at_once) {
     const std::uint64_t now = std::min(in.at_once, grid.count() - k);
-    PENSTOCK_TRY(tools.work.job->for_each(now, true, [&](std::uint64_t i) -> Status {
+    const auto read_one = [&](std::uint64_t i) -> Status {
       const Region region = {{first, count, 1},
                              {(k + i) / grid.cols * grid.tile_rows, grid.tile_rows, 1},
                              {(k + i) % grid.cols * grid.tile_cols, grid.tile_cols, 1}};
       PENSTOCK_ASSIGN(read[i], in.mosaic.array.read(region, one, tools.work.stream));
       return {};
-    }));
+    };
+    PENSTOCK_TRY(tools.work.job->for_each(now, true, read_one));
     for (std::uint64_t i = 0; i < now; ++i) {
       PENSTOCK_ASSIGN(const ColumnStatistics columns, column_statistics(read[i], tools));
       if (columns.empty()) continue;  // a tile that is not there covers nothing
@@ -117,7 +118,7 @@ Result<StepDone> run(const StepCall& call) {
   const std::uint64_t at_once = std::clamp<std::uint64_t>(
       plan.budget_bytes / 4 / saturating_mul(2 * mosaic.shape[0], tile_bytes), 1, plan.threads);
   const Laying in{mosaic, grid, layout, blending, at_once};
-  PENSTOCK_TRY(with_tools(call.device, "oct stitch", call.options, [&](const Tools& tools) -> Status {
+  const auto all_planes = [&](const Tools& tools) -> Status {
     for (std::uint64_t first = 0; first < spec.shape[0]; first += planes) {
       PENSTOCK_TRY(call.options.stop().check("oct stitch"));
       const std::uint64_t count = std::min(planes, spec.shape[0] - first);
@@ -126,7 +127,8 @@ Result<StepDone> run(const StepCall& call) {
       PENSTOCK_TRY_IN(out.array().write(region, canvas.view(), call.options), call.path(1));
     }
     return {};
-  }));
+  };
+  PENSTOCK_TRY(with_tools(call.device, "oct stitch", call.options, all_planes));
   PENSTOCK_TRY(out.finish(call.device, call.options));
   done.metrics.add("rows", layout.height, "pixels", "rows of the slice");
   done.metrics.add("columns", layout.width, "pixels", "columns of the slice");
