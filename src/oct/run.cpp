@@ -13,10 +13,13 @@ namespace penstock {
 namespace oct {
 namespace {
 
-Result<StepDone> do_step(const Step& step, const StepCall& call) {
+Result<StepDone> do_step(const Step& step, const StepCall& call) try {
   if (step.tiles == nullptr) return step.run(call);
   PENSTOCK_ASSIGN(std::unique_ptr<TileStep> tiles, step.tiles(call));
   return tiles ? run_tile_step(call, std::move(tiles)) : step.run(call);
+} catch (const NoSuchOption& missing) {
+  return Error(ErrorCode::invalid_argument,
+               fmt::format("oct {} needs the option '{}', which it has no value for", step.what.name, missing.name));
 }
 
 }  // namespace

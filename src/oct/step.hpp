@@ -12,6 +12,12 @@
 
 namespace penstock::oct {
 
+/// Thrown by what asks a StepCall for a value that it does not have: the step does not declare it so.  `run_step` makes
+/// an error of it.
+struct NoSuchOption {
+  std::string name;
+};
+
 /// A call with every value read and checked: what the step declares as required or with a default is there.
 class StepCall {
  public:
@@ -20,6 +26,7 @@ class StepCall {
 
   [[nodiscard]] const std::string& path(std::size_t i) const { return paths_[i]; }
   [[nodiscard]] bool given(std::string_view name) const { return values_.contains(name); }
+  /// The value of an option that is given or has a default.  Throws NoSuchOption.
   [[nodiscard]] double number(std::string_view name) const;
   [[nodiscard]] std::uint64_t count(std::string_view name) const;
   [[nodiscard]] const std::string& text(std::string_view name) const;
@@ -31,6 +38,8 @@ class StepCall {
 
  private:
   using Value = std::variant<bool, double, std::uint64_t, std::string>;
+  template <class T>
+  [[nodiscard]] const T& value(std::string_view name) const;
   std::vector<std::string> paths_;
   std::map<std::string, Value, std::less<>> values_;
 };

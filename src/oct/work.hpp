@@ -79,6 +79,9 @@ class Numbers {
     PENSTOCK_TRY(made.set(values, work));
     return made;
   }
+  static Result<Numbers> make(const std::vector<T>& values, const Workspace& work) {
+    return make(std::span<const T>(values), work);
+  }
   [[nodiscard]] T* at() const { return reinterpret_cast<T*>(buffer_.data()); }
   [[nodiscard]] std::uint64_t count() const { return count_; }
   /// The first of them; they may change once this has returned.

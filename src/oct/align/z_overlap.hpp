@@ -14,7 +14,7 @@ struct ZOverlap {
 /// half of the image; every plane is read once, and all sums of products come from one matrix product a band of rows.
 /// The first of equals.  Errors: invalid_metadata (rows and columns differ), those of reading.
 Result<ZOverlap> best_z_overlap(const Volume& fixed, const Volume& moving, std::uint64_t least, std::uint64_t most,
-                                const Options& options);
+                                Device device, const Options& options);
 
 Step find_z_overlap_step();
 

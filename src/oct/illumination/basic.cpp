@@ -68,8 +68,9 @@ class Solver {
     for (Numbers<float>* number : {&penalty_there_, &by_penalty_, &by_weight_, &by_mean_, &price_there_}) {
       PENSTOCK_ASSIGN(*number, Numbers<float>::make(planes_, work_));
     }
-    PENSTOCK_ASSIGN(brightness_, Numbers<float>::make(planes_ * tiles_, work_));
-    PENSTOCK_ASSIGN(numbers_, Numbers<float>::make(planes_ * tiles_, work_));
+    for (Numbers<float>* number : {&brightness_, &brighter_, &numbers_}) {
+      PENSTOCK_ASSIGN(*number, Numbers<float>::make(planes_ * tiles_, work_));
+    }
     PENSTOCK_ASSIGN(parts_, Numbers<float>::make(planes_ * tiles_ * kLanes, work_));
     PENSTOCK_ASSIGN(totals_, Numbers<double>::make(planes_ * tiles_, work_));
     PENSTOCK_ASSIGN(sums_, Numbers<double>::make(planes_ * kLanes, work_));
@@ -119,13 +120,14 @@ class Solver {
   }
 
   [[nodiscard]] Update update(const Planes& planes) const {
-    return {planes,           images_,           residue_.at(),     field_.at(), brightness_.at(), penalty_there_.at(),
-            by_penalty_.at(), multipliers_.at(), wanted_.at(), squares_.at()};
+    return {planes,          images_,        residue_.at(),        field_.at(),       brightness_.at(),
+            brighter_.at(),  penalty_there_.at(), by_penalty_.at(), multipliers_.at(), wanted_.at(), squares_.at()};
   }
   /// Nothing is explained yet; what the field must become is the mean image.
   Status begin(const Planes& planes) {
     for (const Numbers<float>* zero : {&residue_, &multipliers_, &field_}) PENSTOCK_TRY(fill(*zero, 0));
     PENSTOCK_TRY(fill(brightness_, 1));
+    PENSTOCK_TRY(fill(brighter_, 1));
     PENSTOCK_TRY(penalty_there_.set(std::vector<float>(planes_, 0.0F), work_));
     PENSTOCK_TRY(by_penalty_.set(std::vector<float>(planes_, 1.0F), work_));
     return run_lanes(update(planes), work_);
@@ -207,6 +209,7 @@ class Solver {
       PENSTOCK_TRY(penalty_there_.set(penalty, work_));
       PENSTOCK_TRY(by_penalty_.set(by, work_));
       PENSTOCK_TRY(run_lanes(update(planes), work_));
+      PENSTOCK_TRY(run_work(Adopt{planes, brighter_.at(), brightness_.at()}, planes.count * tiles_, work_));
       PENSTOCK_ASSIGN(const std::vector<double> squares, field_sums(squares_.at(), nullptr, left.size(), false));
       PENSTOCK_ASSIGN(planes, keep_unsolved(left, squares));
     }
@@ -227,7 +230,7 @@ class Solver {
                                   by_penalty_.at(), by_weight_.at(), residue_.at(), parts_.at()},
                            work_));
     PENSTOCK_TRY(total(planes));
-    return run_work(Brightness{planes, totals_.at(), brightness_.at()}, planes.count * tiles_, work_, 64);
+    return run_work(Brightness{planes, totals_.at(), brighter_.at()}, planes.count * tiles_, work_, 64);
   }
   Result<Planes> keep_unsolved(PlaneList& left, const std::vector<double>& squares) {
     PlaneList kept, which;
@@ -246,13 +249,12 @@ class Solver {
     PENSTOCK_ASSIGN(Planes planes, choose(left));
     PENSTOCK_ASSIGN(const std::vector<double> sums, field_sums(field_.at(), active_.at(), left.size(), false));
     PENSTOCK_ASSIGN(const std::vector<float> brightness, brightness_.get(planes_ * tiles_, work_));
-    std::vector<float> by_field(planes_, 0), by_explained(planes_, 0);
+    std::vector<float> by_field(planes_, 0), by_explained(planes_ * tiles_, 0);
     for (std::size_t a = 0; a < left.size(); ++a) {
       const double mean = sums[a] / static_cast<double>(pixels_);
-      const float* const b = brightness.data() + left[a] * tiles_;
-      const double of_tiles = std::accumulate(b, b + tiles_, 0.0) / static_cast<double>(tiles_);
       by_field[left[a]] = mean > 0 ? static_cast<float>(1 / mean) : 0;
-      by_explained[left[a]] = static_cast<float>(1 / (mean * of_tiles + kTiny));
+      for (std::uint64_t n = left[a] * tiles_; n < (left[a] + 1) * tiles_; ++n)
+        by_explained[n] = static_cast<float>(1 / (mean * static_cast<double>(brightness[n]) + kTiny));
     }
     PENSTOCK_TRY(by_mean_.set(by_field, work_));
     PENSTOCK_TRY(run_work(Change{planes, field_.at(), by_mean_.at(), last_.at(), sums_.at(), more_sums_.at()},
@@ -272,8 +274,8 @@ class Solver {
   }
   Status reweight(const PlaneList& left, const std::vector<float>& by_explained) {
     PENSTOCK_ASSIGN(const Planes planes, choose(left));
-    PENSTOCK_TRY(by_mean_.set(by_explained, work_));
-    PENSTOCK_TRY(run_lanes(Reweight{planes, residue_.at(), by_mean_.at(), static_cast<float>(kEpsilon), weights_.at(),
+    PENSTOCK_TRY(numbers_.set(by_explained, work_));
+    PENSTOCK_TRY(run_lanes(Reweight{planes, residue_.at(), numbers_.at(), static_cast<float>(kEpsilon), weights_.at(),
                                     parts_.at()},
                            work_));
     PENSTOCK_TRY(total(planes));
@@ -295,7 +297,7 @@ class Solver {
   Numbers<float> field_, last_;                                  // (planes, pixels)
   Numbers<float> wanted_, cosines_, squares_;                    // of the planes that are worked on
   Numbers<float> penalty_there_, by_penalty_, by_weight_, by_mean_, price_there_;  // of each plane
-  Numbers<float> brightness_, numbers_, parts_;
+  Numbers<float> brightness_, brighter_, numbers_, parts_;
   Numbers<double> totals_, sums_, more_sums_;
   Numbers<std::uint32_t> active_, which_;
   std::vector<double> norm_, mean_, largest_;

@@ -96,7 +96,8 @@ struct Update {
   const float* images;
   const float* residue;
   const float* field;
-  const float* brightness;
+  const float* brightness;  ///< that the residue was found with
+  const float* brighter;    ///< that goes with the residue
   const float* penalty;     ///< mu of each plane; 0: begin
   const float* by_penalty;  ///< 1 / the next mu
   float* multipliers;
@@ -129,13 +130,13 @@ struct Update {
       const float* const in = images + begin;
       const float* const r = residue + begin;
       float* const y = multipliers + begin;
-      const float b = brightness[plane * planes.tiles + n];
+      const float b = brightness[plane * planes.tiles + n], next = brighter[plane * planes.tiles + n];
       for (int w = 0; w < width; ++w) {
-        const float left = in[w] - b * s[w] - r[w];
+        const float more = in[w] - r[w], left = more - b * s[w];
         const float grown = y[w] + mu * left;
         y[w] = grown;
         square[w] += left * left;
-        sum[w] += left + grown * by;
+        sum[w] += more - next * s[w] + grown * by;
       }
     }
     const std::uint64_t to = a * planes.pixels + x0;
@@ -214,6 +215,17 @@ struct Scatter {
   }
 };
 
+/// The brightness that was found becomes that which is gone by: index (count, tiles).
+struct Adopt {
+  Planes planes;
+  const float* from;
+  float* to;
+  PENSTOCK_HD void operator()(std::uint64_t i) const {
+    const std::uint64_t image = planes.active[i / planes.tiles] * planes.tiles + i % planes.tiles;
+    to[image] = from[image];
+  }
+};
+
 /// Those of some fields that are still needed: index (count, pixels).
 struct Gather {
   const float* from;
@@ -227,7 +239,7 @@ struct Gather {
 struct Reweight {
   Planes planes;
   const float* residue;
-  const float* by_mean;  ///< of each plane: 1 / the mean of what its field explains
+  const float* by_mean;  ///< of each image: 1 / the mean of what its field explains
   float epsilon;
   float* weights;
   float* sums;  ///< (count, tiles, kLanes)
@@ -241,7 +253,7 @@ struct Reweight {
     const ImageLanes<kWidth> task(i, planes);
     const float* const r = residue + planes.image(task.a, task.n);
     float* const out = weights + planes.image(task.a, task.n);
-    const float by = by_mean[planes.active[task.a]];
+    const float by = by_mean[planes.active[task.a] * planes.tiles + task.n];
     float sum[kWidth] = {};
     each_pixel<kWidth>(task.first, planes.pixels, [&](int w, std::uint64_t x) {
       const float relative = r[x] * by;
@@ -328,4 +340,4 @@ struct Combine {
 
 #define PENSTOCK_OCT_BASIC_JOBS(M)                                                                                    \
   M(basic::Shrink) M(basic::Update) M(basic::Total) M(basic::Brightness) M(basic::FieldSums) M(basic::Threshold)     \
-  M(basic::Scatter) M(basic::Gather) M(basic::Reweight) M(basic::Change) M(basic::Project) M(basic::Combine)
+  M(basic::Scatter) M(basic::Gather) M(basic::Adopt) M(basic::Reweight) M(basic::Change) M(basic::Project) M(basic::Combine)

@@ -10,6 +10,8 @@
 #include "exec/budget.hpp"
 #include "oct/file/names.hpp"
 #include "oct/file/volume.hpp"
+#include "oct/stitch/kernel.hpp"
+#include "oct/work.hpp"
 
 namespace penstock::oct {
 namespace {
@@ -50,43 +52,38 @@ Result<Stack> arrange(const StepCall& call) {
   return s;
 }
 
-/// Some rows of the volume while slices are laid on them, from the top down.
-struct Column {
-  std::uint64_t pixels;       ///< of a plane
-  std::vector<float> values;  ///< (planes, pixels)
-  std::uint64_t filled = 0;   ///< planes from the top that hold something
+/// Part of each plane of a slice that the slice itself is, where the first `shared` lie on others: half a cosine.
+std::vector<double> fade_of(std::uint64_t planes, std::uint64_t shared) {
+  std::vector<double> fade(planes, 1);
+  for (std::uint64_t z = 0; z < shared; ++z) {
+    const double part = shared > 1 ? static_cast<double>(z) / static_cast<double>(shared - 1) : 1;
+    fade[z] = 0.5 * (1 - std::cos(std::numbers::pi * part));
+  }
+  return fade;
+}
 
-  Column(std::uint64_t planes, std::uint64_t pixels_) : pixels(pixels_), values(planes * pixels_) {}
-
-  /// Where both hold something, from what is there to the new in half a cosine over the overlap; else the one that
-  /// does.
-  void lay(std::uint64_t first, std::uint64_t planes, const std::vector<float>& slice) {
+/// Some rows of the volume, from the top down, where slices are laid on them.
+Status stack_rows(const Stack& s, Array& out, const Region& box, const Tools& tools) {
+  const std::uint64_t pixels = box[1].count * box[2].count;
+  PENSTOCK_ASSIGN(const Tensor column, Tensor::empty(DType::float32(), {s.planes, box[1].count, box[2].count},
+                                                     tools.work.stream, tools.options.memory));
+  auto* const values = static_cast<float*>(column.view().data);
+  PENSTOCK_TRY(run_work(tiles::Fill{values, 0}, s.planes * pixels, tools.work));
+  std::uint64_t filled = 0;  // planes from the top that hold something
+  for (std::size_t k = 0; k < s.slices.size(); ++k) {
+    const std::uint64_t planes = s.slices[k].shape[0], first = s.first[k];
+    PENSTOCK_ASSIGN_IN(const Tensor slice,
+                       s.slices[k].array.read({{0, planes, 1}, box[1], box[2]}, tools.options, tools.work.stream),
+                       s.paths[k]);
     const std::uint64_t shared = filled > first ? std::min(filled - first, planes) : 0;
-    for (std::uint64_t z = 0; z < planes; ++z) {
-      float* const to = values.data() + (first + z) * pixels;
-      const float* const from = slice.data() + z * pixels;
-      const double part = shared > 1 ? static_cast<double>(z) / static_cast<double>(shared - 1) : 1;
-      const auto w = static_cast<float>(z < shared ? 0.5 * (1 - std::cos(std::numbers::pi * part)) : 1);
-      for (std::uint64_t i = 0; i < pixels; ++i) {
-        if (z < shared && to[i] > 0 && from[i] > 0)
-          to[i] += w * (from[i] - to[i]);
-        else if (from[i] > 0)
-          to[i] = from[i];
-      }
-    }
+    PENSTOCK_ASSIGN(const Numbers<double> fade, Numbers<double>::make(fade_of(planes, shared), tools.work));
+    PENSTOCK_TRY(run_lanes(stitch::LaySlice{static_cast<const float*>(slice.view().data), fade.at(), planes, pixels,
+                                            shared, values + first * pixels},
+                           tools.work, kShortTask));
     filled = std::max(filled, first + planes);
   }
-};
-
-Status stack_rows(const Stack& s, Array& out, const Region& box, const Options& options) {
-  Column column(s.planes, box[1].count * box[2].count);
-  for (std::size_t k = 0; k < s.slices.size(); ++k) {
-    const std::uint64_t planes = s.slices[k].shape[0];
-    PENSTOCK_ASSIGN_IN(const Block block, read_block(s.slices[k].array, {{0, planes, 1}, box[1], box[2]}, options),
-                       s.paths[k]);
-    column.lay(s.first[k], planes, block.values);
-  }
-  return write_block(out, {{0, s.planes, 1}, box[1], box[2]}, column.values, options);
+  PENSTOCK_TRY(out.write({{0, s.planes, 1}, box[1], box[2]}, column.view(), tools.options));
+  return {};
 }
 
 Result<StepDone> run(const StepCall& call) {
@@ -104,7 +101,11 @@ Result<StepDone> run(const StepCall& call) {
   const std::uint64_t block_bytes = saturating_mul(3 * 4 * s.planes, kChunk * kChunk);
   PENSTOCK_TRY(
       for_each_object({1, one.shape[1], one.shape[2]}, {1, kChunk, kChunk}, block_bytes, "oct stack", call.options,
-                      [&](const Region& box, const Options& inner) { return stack_rows(s, out.array(), box, inner); }));
+                      [&](const Region& box, const Options& inner) {
+                        return with_tools(call.device, "oct stack", inner, [&](const Tools& tools) {
+                          return stack_rows(s, out.array(), box, tools);
+                        });
+                      }));
   PENSTOCK_TRY(out.finish(call.device, call.options));
   for (std::size_t k = 1; k < s.slices.size(); ++k)
     if (s.first[k] > s.first[k - 1] + s.slices[k - 1].shape[0])
@@ -112,6 +113,7 @@ Result<StepDone> run(const StepCall& call) {
                                     s.first[k] - s.first[k - 1] - s.slices[k - 1].shape[0], s.paths[k]));
   done.metrics.add("slices", s.slices.size(), "slices", "slices in the volume");
   done.metrics.add("planes", s.planes, "planes", "planes of the volume");
+  done.metrics.note("device", call.device.name(), "where slices were laid on each other");
   done.metrics.add("overlap", s.overlap, "planes", "most planes that neighbours share");
   done.text = fmt::format("{}: {} x {} x {} of {} slices\n", call.path(1), s.planes, one.shape[1], one.shape[2],
                           s.slices.size());

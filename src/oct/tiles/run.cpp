@@ -115,13 +115,13 @@ class TileRun {
   Status look(std::size_t stage, std::uint64_t tile_bytes) {
     TileStep& step = *stages_[stage].step;
     const std::uint64_t keep = allowance_ / std::max<std::uint64_t>(tile_bytes, 1);  // the first so many tiles
-    PENSTOCK_TRY(each(kept_.size(), need_bytes_, kept_.size() * given_.tile_bytes(),
-                      [&](std::uint64_t tile, const Tools& tools) -> Status {
-                        PENSTOCK_ASSIGN(const Tensor elements, made(tile, stage, tools));
-                        PENSTOCK_TRY(step.look(tile, elements, tools));
-                        kept_[tile] = tile < keep ? Kept{stage, elements} : Kept{};
-                        return {};
-                      }));
+    const auto look_at = [&](std::uint64_t tile, const Tools& tools) -> Status {
+      PENSTOCK_ASSIGN(const Tensor elements, made(tile, stage, tools));
+      PENSTOCK_TRY(step.look(tile, elements, tools));
+      kept_[tile] = tile < keep ? Kept{stage, elements} : Kept{};
+      return {};
+    };
+    PENSTOCK_TRY(each(kept_.size(), need_bytes_, kept_.size() * given_.tile_bytes(), look_at));
     return with_tools(device_, "oct tiles", options_, [&](const Tools& tools) { return step.looked(tools); });
   }
 
