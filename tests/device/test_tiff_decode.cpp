@@ -183,7 +183,9 @@ TEST(TiffLzwDecode, SegmentsAreSharedByTeams) {
     ASSERT_EQ(got.status.status, DecodeStatus::ok);
     ASSERT_EQ(got.out, data);
     EXPECT_EQ(tile.alone, 0U);
-    if (data.size() >= 100000 && packed.size() > 30000) EXPECT_GT(tile.segments, 5U);
+    if (data.size() >= 100000 && packed.size() > 30000) {
+      EXPECT_GT(tile.segments, 5U);
+    }
     if (data.size() != 5000) continue;  // fibres are slow
     Data out(data.size(), std::byte{0xEE});
     const auto shared = std::make_unique<LzwShared>();
@@ -221,6 +223,47 @@ TEST(TiffLzwDecode, WrongGuessesAreLeftToOneTeam) {
     alone += tile.alone != 0;
   }
   EXPECT_GT(alone, 20);
+}
+
+/// Counts what its lanes do together.
+struct CountingTeam : HostTeam<> {
+  std::uint64_t* regions;
+  explicit CountingTeam(std::uint64_t& count) : regions(&count) {}
+  template <class F>
+  void each_lane(F f) const {
+    ++*regions;
+    HostTeam<>::each_lane(f);
+  }
+  template <class F>
+  auto map(F f) const {
+    ++*regions;
+    return HostTeam<>::map(f);
+  }
+};
+
+/// A stream without end in which a Clear seems to stand wherever one is expected: none of them is one, for the first
+/// true Clear came earlier.  Were every segment decoded to the end of the stream, work would grow with its square.
+TEST(TiffLzwDecode, FalseClearsCostNoMoreThanTrueOnes) {
+  const auto work = [](std::uint32_t segments) {
+    std::mt19937 random(12);
+    Data in = random_codes(LzwVariant::standard, random, 3836 * segments, 0, 3000);
+    for (std::uint32_t s = 0; s + 1 < segments; ++s) {
+      const std::uint32_t bit = 9 + s * (lzw_bits_before(kLzwFullSegment, 0) + 12) + lzw_bits_before(kLzwFullSegment, 0);
+      for (std::uint32_t b = 0; b < 12; ++b) {
+        const std::byte mask{static_cast<std::uint8_t>(0x80 >> (bit + b) % 8)};
+        std::byte& byte = in.at((bit + b) / 8);
+        byte = (byte & ~mask) | (b == 3 ? mask : std::byte{0});
+      }
+    }
+    std::uint64_t regions = 0;
+    LzwTile tile;
+    decode_in_segments(CountingTeam(regions), in, std::size_t{1} << 20, 1, &tile);
+    EXPECT_NE(tile.alone, 0U);
+    EXPECT_GE(tile.segments, segments / 2);
+    return regions;
+  };
+  const std::uint64_t few = work(8), many = work(32);
+  EXPECT_LT(many, 5 * few) << few;
 }
 
 TEST(TiffLzwDecode, AnyCodesAsTheCpu) {

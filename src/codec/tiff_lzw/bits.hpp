@@ -69,10 +69,10 @@ struct LzwBits {
     return code({word(bit / 32), word(bit / 32 + 1), bit}, width);
   }
 
-  /// Whether the words of the 32 codes from the `n`th on after a Clear at `clear` are inside as a whole.
+  /// Whether the words of the 32 codes from the `n`th on after a Clear at `clear` are sure to be inside as a whole; `n` is
+  /// a multiple of 32.
   [[nodiscard]] PENSTOCK_HD bool holds_batch(std::uint32_t clear, std::uint32_t n) const {
-    const std::uint32_t at = clear + lzw_bits_before(n, late);
-    return (begin == 0 || at >= 32) && at + 12 * kLzwBatch + 64 <= end;
+    return (n > 0 || begin == 0 || clear >= 32) && clear + 12 * (n + kLzwBatch) + 64 <= end;
   }
   /// Their words: loaded early, so that the loads run beside the work on codes before them.
   template <class Team>

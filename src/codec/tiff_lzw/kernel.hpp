@@ -74,7 +74,9 @@ PENSTOCK_HD void lzw_copy_short(const Team& team, std::uint32_t codes, Strings& 
         std::uint8_t bytes[kAtOnce];
         PENSTOCK_UNROLL
         for (std::uint32_t k = 0; k < kAtOnce; ++k)
-          if (i + k < string.length) bytes[k] = string.literal ? static_cast<std::uint8_t>(string.source) : from[k];
+          bytes[k] = i + k >= string.length       ? std::uint8_t{0}
+                     : k == 0 && string.literal ? static_cast<std::uint8_t>(string.source)  // it has one byte
+                                                : from[k];
         PENSTOCK_UNROLL
         for (std::uint32_t k = 0; k < kAtOnce; ++k)
           if (i + k < string.length) to[k] = bytes[k];
@@ -170,21 +172,27 @@ PENSTOCK_HD std::uint32_t lzw_write(const Team& team, Codes& code, std::uint32_t
   strings = team.map([&](std::uint32_t lane) {
     LzwString s = Team::at(strings, lane);
     s.begin = Team::at(begin, lane);
-    s.length = lane < codes ? Team::at(length, lane) : 0;
-    if (s.begin >= room) s.length = 0;
-    else if (s.length > room - s.begin) s.length = room - s.begin;
+    s.length = Team::at(length, lane);
     return s;
   });
+  const std::uint32_t until = end < room ? end : room;
+  if (codes < Team::lanes || end > room)
+    strings = team.map([&](std::uint32_t lane) {
+      LzwString s = Team::at(strings, lane);
+      const std::uint32_t left = lane < codes && s.begin < room ? room - s.begin : 0;
+      s.length = s.length < left ? s.length : left;
+      return s;
+    });
   // The last byte of a string that is made while it is used is its own first one.
   const std::uint32_t long_ones = team.ballot(team.map([&](std::uint32_t lane) {
     return Team::at(strings, lane).length > kLzwShort || Team::at(code, lane) + 1 == kLzwFirst + n + lane;
   }));
-  const std::uint32_t until = end < room ? end : room;
   if (long_ones != 0) {
     lzw_copy_long(team, strings, made, until, out);
   } else {
-    auto needs = team.map([&](std::uint32_t lane) {
-      return Team::at(from, lane) != lane ? 3U << Team::at(from, lane) : 0U;
+    auto needs = team.map([&](std::uint32_t lane) {  // an entry ends in the first byte of the string behind it
+      const bool ends_here = Team::at(code, lane) + 1 == kLzwFirst + n;
+      return Team::at(from, lane) != lane ? 3U << Team::at(from, lane) : ends_here ? 1U : 0U;
     });
     lzw_copy_short(team, codes, strings, needs, out);
   }
@@ -213,12 +221,18 @@ PENSTOCK_HD ChunkStatus decode_lzw_span(const Team& team, const DecodeTask& task
   std::uint8_t* out = assume_global(reinterpret_cast<std::uint8_t*>(task.out)) + span.made;
   std::uint32_t clear = span.bit, n = 0, made = 0;  // bit behind the last Clear, codes and bytes since it
   std::uint32_t room = span.until - span.made;      // bytes that are wanted since it
-  auto words = in.batch(team, clear, 0), next = in.batch(team, clear, Team::lanes);
+  typename Team::template var<LzwWords> words, next;  // of this batch and the one behind it
+  bool behind_clear = true;
   team.each_lane([&](std::uint32_t lane) {
     if (lane == 0) shared.set_place(0, 0);
   });
   PENSTOCK_NO_UNROLL
   while (made < room) {  // takes 9 bits or more each time, or ends
+    if (behind_clear) {
+      words = in.batch(team, clear, 0);
+      next = in.batch(team, clear, Team::lanes);
+      behind_clear = false;
+    }
     auto later = in.batch(team, clear, n + 2 * Team::lanes);
     auto code = team.map([&](std::uint32_t lane) {
       return LzwBits<kOldStyle>::code(Team::at(words, lane), lzw_width(n + lane, in.late));
@@ -252,8 +266,7 @@ PENSTOCK_HD ChunkStatus decode_lzw_span(const Team& team, const DecodeTask& task
     out += made;
     room -= made;
     n = made = 0;
-    words = in.batch(team, clear, 0);
-    next = in.batch(team, clear, Team::lanes);
+    behind_clear = true;
   }
   return finish(DecodeStatus::ok, task.in_bytes, span.until);
 }
