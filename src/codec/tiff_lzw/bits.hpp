@@ -88,14 +88,6 @@ struct LzwBits {
       return LzwWords{word(at / 32), word(at / 32 + 1), at};
     });
   }
-  /// How many of them are there before the input ends.
-  template <class Team>
-  PENSTOCK_HD std::uint32_t codes_there(const Team& team, std::uint32_t clear, std::uint32_t n) const {
-    if (holds_batch(clear, n)) return Team::lanes;
-    return team.first(team.map([&](std::uint32_t lane) {
-      return clear + lzw_bits_before(n + lane, late) + lzw_width(n + lane, late) > end;
-    }));
-  }
 };
 
 /// Whether code `c`, the `n`th after a Clear, is no string that the table has by then.

@@ -237,12 +237,12 @@ PENSTOCK_HD ChunkStatus decode_lzw_span(const Team& team, const DecodeTask& task
     auto code = team.map([&](std::uint32_t lane) {
       return LzwBits<kOldStyle>::code(Team::at(words, lane), lzw_width(n + lane, in.late));
     });
+    const std::uint32_t stops = team.ballot(team.map([&](std::uint32_t lane) {
+      const bool ended = Team::at(words, lane).at + lzw_width(n + lane, in.late) > in.end;
+      return ended || lzw_stops(Team::at(code, lane), n + lane);
+    }));
     words = next;
     next = later;
-    const std::uint32_t there = in.codes_there(team, clear, n);
-    std::uint32_t stops =
-        team.ballot(team.map([&](std::uint32_t lane) { return lzw_stops(Team::at(code, lane), n + lane); }));
-    if (there < Team::lanes) stops |= ~0U << there;
     std::uint32_t codes = Team::lanes, what = 0;
     if (stops != 0) {
       codes = low_bit(stops);
@@ -259,8 +259,8 @@ PENSTOCK_HD ChunkStatus decode_lzw_span(const Team& team, const DecodeTask& task
       continue;
     }
     const std::uint32_t all = span.until - room + made;
-    if (codes == there) return finish(DecodeStatus::truncated_input, task.in_bytes, all);
     clear += lzw_bits_before(n + codes, in.late) + lzw_width(n + codes, in.late);
+    if (clear > in.end) return finish(DecodeStatus::truncated_input, task.in_bytes, all);
     if (what != kLzwClear)
       return finish(what == kLzwEnd ? DecodeStatus::short_output : DecodeStatus::bad_table, in.byte_before(clear), all);
     out += made;

@@ -38,16 +38,22 @@ PENSTOCK_HD std::uint32_t lzw_codes_to_clear(const Team& team, const LzwBits<fal
     typename Team::template var<LzwWords> words[kAtOnce];
     PENSTOCK_UNROLL
     for (std::uint32_t b = 0; b < kAtOnce; ++b) words[b] = in.batch(team, clear, n + b * Team::lanes);
-    PENSTOCK_UNROLL
+    auto ends = team.map([&](std::uint32_t lane) {  // a bit of each batch: it ends here; the one above: by a Clear
+      std::uint32_t found = 0;
+      PENSTOCK_UNROLL
+      for (std::uint32_t b = 0; b < kAtOnce; ++b) {
+        const std::uint32_t width = lzw_width(n + b * Team::lanes + lane, 0);
+        const std::uint32_t c = LzwBits<false>::code(Team::at(words[b], lane), width);
+        const bool ended = Team::at(words[b], lane).at + width > in.end || c == kLzwEnd;
+        found |= (ended ? 1U : c == kLzwClear ? 3U : 0U) << 2 * b;
+      }
+      return found;
+    });
+    PENSTOCK_NO_UNROLL
     for (std::uint32_t b = 0; b < kAtOnce; ++b) {
-      const std::uint32_t there = in.codes_there(team, clear, n + b * Team::lanes);
-      auto code = team.map([&](std::uint32_t lane) {
-        return LzwBits<false>::code(Team::at(words[b], lane), lzw_width(n + b * Team::lanes + lane, 0));
-      });
       const std::uint32_t stop =
-          team.first(team.map([&](std::uint32_t lane) { return (Team::at(code, lane) | 1) == kLzwEnd; }));
-      if (stop < there && team.broadcast(code, stop) == kLzwClear) return codes + stop;
-      if (stop < Team::lanes || there < Team::lanes) return ~0U;
+          team.first(team.map([&](std::uint32_t lane) { return (Team::at(ends, lane) >> 2 * b & 1) != 0; }));
+      if (stop < Team::lanes) return (team.broadcast(ends, stop) >> (2 * b + 1) & 1) != 0 ? codes + stop : ~0U;
       codes += Team::lanes;
     }
     if (n < kLzwSteady)
