@@ -248,7 +248,8 @@ TEST(TiffLzwDecode, FalseClearsCostNoMoreThanTrueOnes) {
     std::mt19937 random(12);
     Data in = random_codes(LzwVariant::standard, random, 3836 * segments, 0, 3000);
     for (std::uint32_t s = 0; s + 1 < segments; ++s) {
-      const std::uint32_t bit = 9 + s * (lzw_bits_before(kLzwFullSegment, 0) + 12) + lzw_bits_before(kLzwFullSegment, 0);
+      const std::uint32_t bit =
+          9 + s * (lzw_bits_before(kLzwFullSegment, 0) + 12) + lzw_bits_before(kLzwFullSegment, 0);
       for (std::uint32_t b = 0; b < 12; ++b) {
         const std::byte mask{static_cast<std::uint8_t>(0x80 >> (bit + b) % 8)};
         std::byte& byte = in.at((bit + b) / 8);

@@ -69,8 +69,8 @@ struct LzwBits {
     return code({word(bit / 32), word(bit / 32 + 1), bit}, width);
   }
 
-  /// Whether the words of the 32 codes from the `n`th on after a Clear at `clear` are sure to be inside as a whole; `n` is
-  /// a multiple of 32.
+  /// Whether the words of the 32 codes from the `n`th on after a Clear at `clear` are sure to be inside as a whole; `n`
+  /// is a multiple of 32.
   [[nodiscard]] PENSTOCK_HD bool holds_batch(std::uint32_t clear, std::uint32_t n) const {
     return (n > 0 || begin == 0 || clear >= 32) && clear + 12 * (n + kLzwBatch) + 64 <= end;
   }

@@ -1,9 +1,9 @@
 // LZW as TIFF files have it, decoded by a team in one pass, 32 codes at a time.
 //
-// Strings of the table lie next to each other in the output, in the order of their codes: entry 258 + k is the string of
-// code k after a Clear and one byte more.  So a string is a place and a length, and decoding is copying from what was
-// written before.  The work is bounded by the bits of the input and the bytes of the output.  Between two Clears nothing
-// hangs on what was before, so that many teams can share a tile: codec/tiff_lzw/segments.hpp.
+// Strings of the table lie next to each other in the output, in the order of their codes: entry 258 + k is the string
+// of code k after a Clear and one byte more.  So a string is a place and a length, and decoding is copying from what
+// was written before.  The work is bounded by the bits of the input and the bytes of the output.  Between two Clears
+// nothing hangs on what was before, so that many teams can share a tile: codec/tiff_lzw/segments.hpp.
 #pragma once
 #include <cstdint>
 
@@ -62,7 +62,8 @@ PENSTOCK_HD void lzw_copy_short(const Team& team, std::uint32_t codes, Strings& 
   std::uint32_t left = codes == Team::lanes ? ~0U : (1U << codes) - 1;
   PENSTOCK_NO_UNROLL
   do {  // the lowest lane that is left needs none that is
-    auto now = team.map([&](std::uint32_t lane) { return (left >> lane & 1) != 0 && (Team::at(needs, lane) & left) == 0; });
+    auto now =
+        team.map([&](std::uint32_t lane) { return (left >> lane & 1) != 0 && (Team::at(needs, lane) & left) == 0; });
     team.each_lane([&](std::uint32_t lane) {
       if (!Team::at(now, lane)) return;
       const LzwString& string = Team::at(strings, lane);
@@ -74,7 +75,7 @@ PENSTOCK_HD void lzw_copy_short(const Team& team, std::uint32_t codes, Strings& 
         std::uint8_t bytes[kAtOnce];
         PENSTOCK_UNROLL
         for (std::uint32_t k = 0; k < kAtOnce; ++k)
-          bytes[k] = i + k >= string.length       ? std::uint8_t{0}
+          bytes[k] = i + k >= string.length     ? std::uint8_t{0}
                      : k == 0 && string.literal ? static_cast<std::uint8_t>(string.source)  // it has one byte
                                                 : from[k];
         PENSTOCK_UNROLL
@@ -115,7 +116,8 @@ PENSTOCK_HD void lzw_copy_long(const Team& team, Strings& strings, std::uint32_t
         return (Team::at(source, lane) & kLiteral) == 0 && Team::at(source, lane) >= window;
       });
       if (team.ballot(inside) == 0) break;
-      auto from = team.map([&](std::uint32_t lane) { return Team::at(inside, lane) ? Team::at(source, lane) - window : lane; });
+      auto from =
+          team.map([&](std::uint32_t lane) { return Team::at(inside, lane) ? Team::at(source, lane) - window : lane; });
       source = team.shuffle(source, from);
     }
     auto byte = team.map([&](std::uint32_t lane) {
@@ -131,8 +133,8 @@ PENSTOCK_HD void lzw_copy_long(const Team& team, Strings& strings, std::uint32_t
 /// Strings of up to this many bytes are copied by a lane each.
 inline constexpr std::uint32_t kLzwShort = 16;
 
-/// Writes the strings of the first `codes` codes of a batch, the `n`th after a Clear and those behind it, from `made` on
-/// and as far as there is `room`.  Returns where they end.  Codes of other lanes are literals.
+/// Writes the strings of the first `codes` codes of a batch, the `n`th after a Clear and those behind it, from `made`
+/// on and as far as there is `room`.  Returns where they end.  Codes of other lanes are literals.
 template <class Team, class Codes>
 PENSTOCK_HD std::uint32_t lzw_write(const Team& team, Codes& code, std::uint32_t n, std::uint32_t codes,
                                     std::uint32_t made, std::uint32_t room, std::uint8_t* out, LzwShared& shared) {
@@ -219,8 +221,8 @@ PENSTOCK_HD ChunkStatus decode_lzw_span(const Team& team, const DecodeTask& task
   };
   const LzwBits<kOldStyle> in(task);
   std::uint8_t* out = assume_global(reinterpret_cast<std::uint8_t*>(task.out)) + span.made;
-  std::uint32_t clear = span.bit, n = 0, made = 0;  // bit behind the last Clear, codes and bytes since it
-  std::uint32_t room = span.until - span.made;      // bytes that are wanted since it
+  std::uint32_t clear = span.bit, n = 0, made = 0;    // bit behind the last Clear, codes and bytes since it
+  std::uint32_t room = span.until - span.made;        // bytes that are wanted since it
   typename Team::template var<LzwWords> words, next;  // of this batch and the one behind it
   bool behind_clear = true;
   team.each_lane([&](std::uint32_t lane) {

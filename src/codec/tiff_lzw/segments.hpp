@@ -1,8 +1,8 @@
 // An LZW tile by many teams.  Between two Clears a stream depends on nothing before them, so a team takes what lies
 // between two: a segment.  Three passes: find_lzw_segments (a team for each tile), measure_lzw_segment (a team for each
-// segment: how much does it write?), decode_lzw_segment (again).  Streams that are not what libtiff's encoder makes (more
-// Clears than there is room for, or other places than the first pass guessed) are left to one team.  No pass waits for
-// another team.
+// segment: how much does it write?), decode_lzw_segment (again).  Streams that are not what libtiff's encoder makes
+// (more Clears than there is room for, or other places than the first pass guessed) are left to one team.  No pass
+// waits for another team.
 #pragma once
 #include "codec/tiff_lzw/kernel.hpp"
 
@@ -128,9 +128,8 @@ PENSTOCK_HD void measure_lzw_segment(const Team& team, const DecodeTask& task, L
     if (team.ballot(team.map([&](std::uint32_t lane) { return Team::at(from, lane) != lane; })) != 0)
       length = lzw_follow(team, from, length);
     if (n < kLzwSteady)
-      team.each_lane([&](std::uint32_t lane) {
-        shared.low[n + lane] = static_cast<std::uint16_t>(Team::at(length, lane) + 1);
-      });
+      team.each_lane(
+          [&](std::uint32_t lane) { shared.low[n + lane] = static_cast<std::uint16_t>(Team::at(length, lane) + 1); });
     made = team.map([&](std::uint32_t lane) {
       const std::uint32_t sum = Team::at(made, lane) + (lane < left ? Team::at(length, lane) : 0);
       return sum < kLzwMaxOut ? sum : static_cast<std::uint32_t>(kLzwMaxOut);
@@ -140,8 +139,7 @@ PENSTOCK_HD void measure_lzw_segment(const Team& team, const DecodeTask& task, L
     else
       clear += 12 * Team::lanes;
   }
-  auto sums =
-      team.inclusive_sum(team.map([&](std::uint32_t lane) { return std::uint64_t{Team::at(made, lane)}; }));
+  auto sums = team.inclusive_sum(team.map([&](std::uint32_t lane) { return std::uint64_t{Team::at(made, lane)}; }));
   const std::uint64_t all = team.broadcast(sums, Team::lanes - 1);
   team.each_lane([&](std::uint32_t lane) {
     if (lane == 0) segments[slot].bytes = static_cast<std::uint32_t>(all < kLzwMaxOut ? all : kLzwMaxOut);
