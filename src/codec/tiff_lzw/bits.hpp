@@ -29,6 +29,14 @@ PENSTOCK_HD std::uint32_t lzw_width(std::uint32_t n, std::uint32_t late) {
   return 9U + (n >= 254 + late ? 1U : 0U) + (n >= 766 + late ? 1U : 0U) + (n >= 1790 + late ? 1U : 0U);
 }
 
+PENSTOCK_HD std::uint32_t reverse_bytes(std::uint32_t word) {
+#if defined(__CUDA_ARCH__)
+  return __byte_perm(word, 0, 0x0123);
+#else
+  return __builtin_bswap32(word);
+#endif
+}
+
 /// Two words of the input, in which the code at bit `at` lies.
 struct LzwWords {
   std::uint32_t low = 0, high = 0, at = 0;
