@@ -147,22 +147,22 @@ std::vector<Entry> entries() {
   };
   const CodecSpec lz4{"numcodecs.lz4", "{}"}, gzip{"gzip", R"({"level":5})"}, zlib{"numcodecs.zlib", R"({"level":1})"};
   std::vector<Entry> list = {
-          of_sample("lz4, shuffled u16", Sample::shuffled_u16, {lz4}, all),
-          of_sample("lz4, u16", Sample::u16, {lz4}, large),
-          of_sample("lz4, labels", Sample::labels, {lz4}, large),
-          of_sample("shuffle + lz4, u16", Sample::u16, {{"numcodecs.shuffle", R"({"elementsize":2})"}, lz4}, large),
-          of_sample("gzip 5, u16", Sample::u16, {gzip}, all),
-          of_sample("zlib 1, u16", Sample::u16, {zlib}, large),
-          of_sample("gzip 5, labels", Sample::labels, {gzip}, large),
-          of_sample("blosc lz4 shuffle, u16", Sample::u16, {blosc("lz4", "shuffle")}, large),
-          of_sample("blosc lz4 bitshuffle, u16", Sample::u16, {blosc("lz4", "bitshuffle")}, large),
-          of_sample("blosc zstd shuffle, u16", Sample::u16, {blosc("zstd", "shuffle")}, large),
-          of_sample("blosc zlib shuffle, u16", Sample::u16, {blosc("zlib", "shuffle")}, large),
-          of_sample("zstd 3, u16", Sample::u16, {{"zstd", R"({"level":3})"}}, large),
-          of_sample("crc32c, u16", Sample::u16, {{"crc32c", "{}"}}, large),
-          of_sample("adler32, u16", Sample::u16, {{"numcodecs.adler32", "{}"}}, large),
-          of_sample("fletcher32, u16", Sample::u16, {{"numcodecs.fletcher32", "{}"}}, large),
-          of_sample("shuffle, u16", Sample::u16, {{"numcodecs.shuffle", R"({"elementsize":2})"}}, large)};
+      of_sample("lz4, shuffled u16", Sample::shuffled_u16, {lz4}, all),
+      of_sample("lz4, u16", Sample::u16, {lz4}, large),
+      of_sample("lz4, labels", Sample::labels, {lz4}, large),
+      of_sample("shuffle + lz4, u16", Sample::u16, {{"numcodecs.shuffle", R"({"elementsize":2})"}, lz4}, large),
+      of_sample("gzip 5, u16", Sample::u16, {gzip}, all),
+      of_sample("zlib 1, u16", Sample::u16, {zlib}, large),
+      of_sample("gzip 5, labels", Sample::labels, {gzip}, large),
+      of_sample("blosc lz4 shuffle, u16", Sample::u16, {blosc("lz4", "shuffle")}, large),
+      of_sample("blosc lz4 bitshuffle, u16", Sample::u16, {blosc("lz4", "bitshuffle")}, large),
+      of_sample("blosc zstd shuffle, u16", Sample::u16, {blosc("zstd", "shuffle")}, large),
+      of_sample("blosc zlib shuffle, u16", Sample::u16, {blosc("zlib", "shuffle")}, large),
+      of_sample("zstd 3, u16", Sample::u16, {{"zstd", R"({"level":3})"}}, large),
+      of_sample("crc32c, u16", Sample::u16, {{"crc32c", "{}"}}, large),
+      of_sample("adler32, u16", Sample::u16, {{"numcodecs.adler32", "{}"}}, large),
+      of_sample("fletcher32, u16", Sample::u16, {{"numcodecs.fletcher32", "{}"}}, large),
+      of_sample("shuffle, u16", Sample::u16, {{"numcodecs.shuffle", R"({"elementsize":2})"}}, large)};
   const CodecSpec lzw{"tiff.lzw", "{}"}, bytes{"bytes", R"({"endian":"little"})"};
   const auto predictor = [](int number) {
     return CodecSpec{"tiff.predictor", R"({"predictor":)" + std::to_string(number) + "}"};
@@ -173,7 +173,8 @@ std::vector<Entry> entries() {
   list.push_back({"tiff.lzw, f4", DType::float32(), height_tile, {bytes, lzw}, float_tiles, kTile});
   list.push_back({"tiff.lzw predictor 3, f4", DType::float32(), height_tile, {predictor(3), lzw}, float_tiles, kTile});
   list.push_back(of_sample("tiff.lzw, labels", Sample::labels, {lzw}, {{128 * kKiB, 64}, {128 * kKiB, 4096}}));
-  list.push_back(of_sample("tiff.lzw, big tiles of u16", Sample::u16, {lzw}, {{kMiB, 1}, {kMiB, 64}, {kMiB, 512}, {4 * kMiB, 64}}));
+  list.push_back(of_sample("tiff.lzw, big tiles of u16", Sample::u16, {lzw},
+                           {{kMiB, 1}, {kMiB, 64}, {kMiB, 512}, {4 * kMiB, 64}}));
   return list;
 }
 

@@ -265,7 +265,11 @@ def main() -> None:
             if "cog" in parts and dtype == "uint16":
                 cog(run, folder, path, codec, check, size)
             path.unlink()
-    content: dict = {"encoder": geotiff_data.encoder(), "title": f"GeoTIFF, rasters of {args.mib} MiB in tiles of 256 x 256", "results": run.rows}
+    content: dict = {
+        "encoder": geotiff_data.encoder(),
+        "title": f"GeoTIFF, rasters of {args.mib} MiB in tiles of 256 x 256",
+        "results": run.rows,
+    }
     content |= {"versions": run.versions, "missing": run.missing}
     gpus = [d.description for d in penstock.devices() if d.name.startswith("cuda")]
     if gpus and "device" in parts:

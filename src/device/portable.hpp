@@ -46,15 +46,6 @@ PENSTOCK_HD std::uint32_t shift_left(std::uint32_t low, std::uint32_t high, std:
 #endif
 }
 
-/// The bytes in reverse order.
-PENSTOCK_HD std::uint32_t reverse_bytes(std::uint32_t word) {
-#if defined(__CUDA_ARCH__)
-  return __byte_perm(word, 0, 0x0123);
-#else
-  return __builtin_bswap32(word);
-#endif
-}
-
 /// Position of the highest bit that is set; `value` is not 0.
 PENSTOCK_HD std::uint32_t high_bit(std::uint32_t value) {
 #if defined(__CUDA_ARCH__)

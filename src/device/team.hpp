@@ -29,10 +29,7 @@
 //   first(var<bool>) -> uint32_t          uniform: the first lane that holds true; N when none does
 //   inclusive_sum(var) -> var             sum over the lanes up to and with each lane
 //   largest(var<uint32_t>) -> uint32_t    uniform: the largest value
-//   ballot(var<bool>) -> uint32_t         uniform: a bit for each lane, lane 0 the lowest; N is 32
-//   any_bits(var<uint32_t>) -> uint32_t   uniform: the bits that any lane has
-//   shuffle(var, var<uint32_t>) -> var    each lane gets the value of the lane that it names
-// From broadcast on they take a warp: a team of a whole block of threads does not have them.
+// The last four take a warp: a team of a whole block of threads does not have them.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -92,23 +89,6 @@ struct HostTeam {
     std::uint32_t most = 0;
     for (const std::uint32_t value : values) most = value > most ? value : most;
     return most;
-  }
-  std::uint32_t ballot(const var<bool>& values) const {
-    static_assert(N == 32);
-    std::uint32_t bits = 0;
-    for (std::uint32_t lane = 0; lane < lanes; ++lane) bits |= (values[lane] ? 1U : 0U) << lane;
-    return bits;
-  }
-  std::uint32_t any_bits(const var<std::uint32_t>& values) const {
-    std::uint32_t bits = 0;
-    for (const std::uint32_t value : values) bits |= value;
-    return bits;
-  }
-  template <class T>
-  std::array<T, N> shuffle(const std::array<T, N>& values, const var<std::uint32_t>& from) const {
-    std::array<T, N> taken;
-    for (std::uint32_t lane = 0; lane < lanes; ++lane) taken[lane] = values[from[lane]];
-    return taken;
   }
 };
 

@@ -281,30 +281,6 @@ struct FiberTeam {
     warp->meet(place, most);
     return most;
   }
-  std::uint32_t ballot(bool value, Place place = Place::current()) const {
-    put(value);
-    warp->meet(place, 0);
-    std::uint32_t bits = 0;
-    for (std::uint32_t lane = 0; lane < lanes; ++lane) bits |= (get<bool>(lane) ? 1U : 0U) << lane;
-    warp->meet(place, bits);
-    return bits;
-  }
-  std::uint32_t any_bits(std::uint32_t value, Place place = Place::current()) const {
-    put(value);
-    warp->meet(place, 0);
-    std::uint32_t bits = 0;
-    for (std::uint32_t lane = 0; lane < lanes; ++lane) bits |= get<std::uint32_t>(lane);
-    warp->meet(place, bits);
-    return bits;
-  }
-  template <class T>
-  T shuffle(T value, std::uint32_t from, Place place = Place::current()) const {
-    put(value);
-    warp->meet(place, 0);
-    const T taken = get<T>(from);
-    warp->meet(place, 0);
-    return taken;
-  }
 
  private:
   template <class T>

@@ -78,14 +78,18 @@ class GpuLzw : public test::OnGpu {
     const auto decoder = make_lzw_device_decoder(LzwVariant::standard);
     const Laid laid = lay(all, count);
     Data packed(laid.in_bytes + 1);
-    for (std::uint32_t i = 0; i < count; ++i) std::ranges::copy(all[i % all.size()].in, packed.begin() + static_cast<std::ptrdiff_t>(laid.in[i]));
+    for (std::uint32_t i = 0; i < count; ++i)
+      std::ranges::copy(all[i % all.size()].in, packed.begin() + static_cast<std::ptrdiff_t>(laid.in[i]));
     const Buffer in = upload(packed), out = upload(Data(laid.out_bytes, kUntouched));
-    const Buffer scratch = memory->allocate(std::max<std::uint64_t>(decoder->scratch_bytes(laid.size), 1), 256, stream).value();
+    const Buffer scratch =
+        memory->allocate(std::max<std::uint64_t>(decoder->scratch_bytes(laid.size), 1), 256, stream).value();
     std::vector<DecodeTask> tasks;
     for (std::uint32_t i = 0; i < count; ++i)
-      tasks.push_back({in.data() + laid.in[i], all[i % all.size()].in.size(), out.data() + laid.out[i], all[i % all.size()].size});
+      tasks.push_back(
+          {in.data() + laid.in[i], all[i % all.size()].in.size(), out.data() + laid.out[i], all[i % all.size()].size});
     const Buffer device_tasks = upload(tasks), results = upload(std::vector<ChunkStatus>(count));
-    const DeviceBatch batch{reinterpret_cast<const DecodeTask*>(device_tasks.data()), reinterpret_cast<ChunkStatus*>(results.data()), laid.size};
+    const DeviceBatch batch{reinterpret_cast<const DecodeTask*>(device_tasks.data()),
+                            reinterpret_cast<ChunkStatus*>(results.data()), laid.size};
     ASSERT_TRUE(decoder->decode(batch, ByteSpan(scratch.data(), scratch.size()), stream));
     stream.synchronize().value();
     compare(all, laid, download<ChunkStatus>(results.data(), count), download<std::byte>(out.data(), laid.out_bytes));

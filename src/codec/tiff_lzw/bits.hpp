@@ -29,6 +29,14 @@ PENSTOCK_HD std::uint32_t lzw_width(std::uint32_t n, std::uint32_t late) {
   return 9U + (n >= 254 + late ? 1U : 0U) + (n >= 766 + late ? 1U : 0U) + (n >= 1790 + late ? 1U : 0U);
 }
 
+PENSTOCK_HD std::uint32_t reverse_bytes(std::uint32_t word) {
+#if defined(__CUDA_ARCH__)
+  return __byte_perm(word, 0, 0x0123);
+#else
+  return __builtin_bswap32(word);
+#endif
+}
+
 /// Two words of the input, in which the code at bit `at` lies.
 struct LzwWords {
   std::uint32_t low = 0, high = 0, at = 0;
@@ -69,10 +77,10 @@ struct LzwBits {
     return code({word(bit / 32), word(bit / 32 + 1), bit}, width);
   }
 
-  /// Whether the words of the 32 codes from the `n`th on after a Clear at `clear` are inside as a whole.
+  /// Whether the words of the 32 codes from the `n`th on after a Clear at `clear` are sure to be inside as a whole; `n`
+  /// is a multiple of 32.
   [[nodiscard]] PENSTOCK_HD bool holds_batch(std::uint32_t clear, std::uint32_t n) const {
-    const std::uint32_t at = clear + lzw_bits_before(n, late);
-    return (begin == 0 || at >= 32) && at + 12 * kLzwBatch + 64 <= end;
+    return (n > 0 || begin == 0 || clear >= 32) && clear + 12 * (n + kLzwBatch) + 64 <= end;
   }
   /// Their words: loaded early, so that the loads run beside the work on codes before them.
   template <class Team>
@@ -87,14 +95,6 @@ struct LzwBits {
       const std::uint32_t at = clear + lzw_bits_before(n + lane, late);
       return LzwWords{word(at / 32), word(at / 32 + 1), at};
     });
-  }
-  /// How many of them are there before the input ends.
-  template <class Team>
-  PENSTOCK_HD std::uint32_t codes_there(const Team& team, std::uint32_t clear, std::uint32_t n) const {
-    if (holds_batch(clear, n)) return Team::lanes;
-    return team.first(team.map([&](std::uint32_t lane) {
-      return clear + lzw_bits_before(n + lane, late) + lzw_width(n + lane, late) > end;
-    }));
   }
 };
 

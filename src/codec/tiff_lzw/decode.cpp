@@ -110,7 +110,12 @@ class Decoder {
 
   Status run() {
     while (made_ < out_.size()) {
-      quickly();
+      switch (width_) {
+        case 9: quickly<9>(); break;
+        case 10: quickly<10>(); break;
+        case 11: quickly<11>(); break;
+        default: quickly<12>(); break;
+      }
       if (made_ < out_.size()) PENSTOCK_TRY(step());
     }
     return {};
@@ -118,20 +123,21 @@ class Decoder {
 
  private:
   /// Codes of one width whose strings are finished, as long as there is room in the output to write more than them.
+  template <std::uint32_t kWidth>
   void quickly() {
-    const std::uint32_t until = std::min(kTable, (1U << width_) + kLate);  // where codes become longer
+    constexpr std::uint32_t until = std::min(kTable, (1U << kWidth) + kLate);  // where codes become longer
     if (!begun_ || out_.size() - made_ < kRoom) return;
     // In registers: a byte that is written may be any member's, for all that the compiler knows.
     Codes<kVariant> codes = codes_;
     std::byte* to = out_.data() + made_;
     std::byte* const begin = out_.data() + cleared_;
     const std::byte* const end = out_.data() + out_.size();
-    const std::uint32_t width = width_;
     std::uint32_t next = next_;
     bool goes_on = true;
     while (goes_on && next + kAtOnce <= until && static_cast<std::uint64_t>(end - to) >= kRoom && codes.hold()) {
+#pragma GCC unroll 4
       for (std::uint32_t i = 0; i < kAtOnce; ++i) {
-        const std::uint32_t code = codes.peek(width);
+        const std::uint32_t code = codes.peek(kWidth);
         const std::uint64_t string = strings_.of[code], length = Strings::length(string);
         if (code + 1 >= next || length == 0) {  // not finished, or no string
           goes_on = false;
@@ -141,22 +147,24 @@ class Decoder {
           goes_on = false;
           break;
         }
-        std::uint64_t bytes = Strings::place(string);
-        const std::byte* const from = begin + (code < kClear ? 0 : bytes);
-        std::uint64_t copied = 0;
-        std::memcpy(&copied, from, kChunk);
-        bytes = code < kClear ? bytes : copied;
+        // Literals and strings come as they please: no branch between them.
+        const std::uint64_t place = Strings::place(string);
+        const auto is_string =
+            static_cast<std::uint64_t>((std::int64_t{kClear - 1} - code) >> 63);  // all bits, or none
+        std::uint64_t bytes = 0;
+        std::memcpy(&bytes, begin + (place & is_string), kChunk);
+        bytes = (bytes & is_string) | (place & ~is_string);
         std::memcpy(to, &bytes, kChunk);
         strings_.set(next, static_cast<std::uint64_t>(to - begin), length + 1);
         to += length;
-        codes.drop(width);
+        codes.drop(kWidth);
         ++next;
       }
     }
     codes_ = codes;
     made_ = static_cast<std::uint64_t>(to - out_.data());
     next_ = next;
-    if (next == until && width_ < 12) ++width_;
+    if (next == until && kWidth < 12) ++width_;
   }
   /// All but the first bytes of a string, and perhaps more; false: there is no room for more.
   static bool copy_long(std::byte* to, const std::byte* from, std::uint64_t length, const std::byte* end) {

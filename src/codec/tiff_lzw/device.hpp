@@ -17,7 +17,8 @@ struct LzwScratch {
   static LzwScratch in(ByteSpan scratch, const BatchSize& size);
 };
 
-/// As DeviceDecoder::decode; the decoder itself is in codec/tiff_lzw/segments.hpp and kernel.hpp.  No scratch: a team for each tile.
+/// As DeviceDecoder::decode; the decoder itself is in codec/tiff_lzw/segments.hpp and kernel.hpp.  No scratch: a team
+/// for each tile.
 [[nodiscard]] Status decode_lzw_cuda(const DeviceBatch& batch, LzwVariant variant, ByteSpan scratch,
                                      const Stream& stream);
 

@@ -1,9 +1,9 @@
 // LZW as TIFF files have it, decoded by a team in one pass, 32 codes at a time.
 //
-// Strings of the table lie next to each other in the output, in the order of their codes: entry 258 + k is the string of
-// code k after a Clear and one byte more.  So a string is a place and a length, and decoding is copying from what was
-// written before.  The work is bounded by the bits of the input and the bytes of the output.  Between two Clears nothing
-// hangs on what was before, so that many teams can share a tile: codec/tiff_lzw/segments.hpp.
+// Strings of the table lie next to each other in the output, in the order of their codes: entry 258 + k is the string
+// of code k after a Clear and one byte more.  So a string is a place and a length, and decoding is copying from what
+// was written before.  The work is bounded by the bits of the input and the bytes of the output.  Between two Clears
+// nothing hangs on what was before, so that many teams can share a tile: codec/tiff_lzw/segments.hpp.
 #pragma once
 #include <cstdint>
 
@@ -62,7 +62,8 @@ PENSTOCK_HD void lzw_copy_short(const Team& team, std::uint32_t codes, Strings& 
   std::uint32_t left = codes == Team::lanes ? ~0U : (1U << codes) - 1;
   PENSTOCK_NO_UNROLL
   do {  // the lowest lane that is left needs none that is
-    auto now = team.map([&](std::uint32_t lane) { return (left >> lane & 1) != 0 && (Team::at(needs, lane) & left) == 0; });
+    auto now =
+        team.map([&](std::uint32_t lane) { return (left >> lane & 1) != 0 && (Team::at(needs, lane) & left) == 0; });
     team.each_lane([&](std::uint32_t lane) {
       if (!Team::at(now, lane)) return;
       const LzwString& string = Team::at(strings, lane);
@@ -74,7 +75,9 @@ PENSTOCK_HD void lzw_copy_short(const Team& team, std::uint32_t codes, Strings& 
         std::uint8_t bytes[kAtOnce];
         PENSTOCK_UNROLL
         for (std::uint32_t k = 0; k < kAtOnce; ++k)
-          if (i + k < string.length) bytes[k] = string.literal ? static_cast<std::uint8_t>(string.source) : from[k];
+          bytes[k] = i + k >= string.length     ? std::uint8_t{0}
+                     : k == 0 && string.literal ? static_cast<std::uint8_t>(string.source)  // it has one byte
+                                                : from[k];
         PENSTOCK_UNROLL
         for (std::uint32_t k = 0; k < kAtOnce; ++k)
           if (i + k < string.length) to[k] = bytes[k];
@@ -113,7 +116,8 @@ PENSTOCK_HD void lzw_copy_long(const Team& team, Strings& strings, std::uint32_t
         return (Team::at(source, lane) & kLiteral) == 0 && Team::at(source, lane) >= window;
       });
       if (team.ballot(inside) == 0) break;
-      auto from = team.map([&](std::uint32_t lane) { return Team::at(inside, lane) ? Team::at(source, lane) - window : lane; });
+      auto from =
+          team.map([&](std::uint32_t lane) { return Team::at(inside, lane) ? Team::at(source, lane) - window : lane; });
       source = team.shuffle(source, from);
     }
     auto byte = team.map([&](std::uint32_t lane) {
@@ -129,8 +133,8 @@ PENSTOCK_HD void lzw_copy_long(const Team& team, Strings& strings, std::uint32_t
 /// Strings of up to this many bytes are copied by a lane each.
 inline constexpr std::uint32_t kLzwShort = 16;
 
-/// Writes the strings of the first `codes` codes of a batch, the `n`th after a Clear and those behind it, from `made` on
-/// and as far as there is `room`.  Returns where they end.  Codes of other lanes are literals.
+/// Writes the strings of the first `codes` codes of a batch, the `n`th after a Clear and those behind it, from `made`
+/// on and as far as there is `room`.  Returns where they end.  Codes of other lanes are literals.
 template <class Team, class Codes>
 PENSTOCK_HD std::uint32_t lzw_write(const Team& team, Codes& code, std::uint32_t n, std::uint32_t codes,
                                     std::uint32_t made, std::uint32_t room, std::uint8_t* out, LzwShared& shared) {
@@ -170,21 +174,27 @@ PENSTOCK_HD std::uint32_t lzw_write(const Team& team, Codes& code, std::uint32_t
   strings = team.map([&](std::uint32_t lane) {
     LzwString s = Team::at(strings, lane);
     s.begin = Team::at(begin, lane);
-    s.length = lane < codes ? Team::at(length, lane) : 0;
-    if (s.begin >= room) s.length = 0;
-    else if (s.length > room - s.begin) s.length = room - s.begin;
+    s.length = Team::at(length, lane);
     return s;
   });
+  const std::uint32_t until = end < room ? end : room;
+  if (codes < Team::lanes || end > room)
+    strings = team.map([&](std::uint32_t lane) {
+      LzwString s = Team::at(strings, lane);
+      const std::uint32_t left = lane < codes && s.begin < room ? room - s.begin : 0;
+      s.length = s.length < left ? s.length : left;
+      return s;
+    });
   // The last byte of a string that is made while it is used is its own first one.
   const std::uint32_t long_ones = team.ballot(team.map([&](std::uint32_t lane) {
     return Team::at(strings, lane).length > kLzwShort || Team::at(code, lane) + 1 == kLzwFirst + n + lane;
   }));
-  const std::uint32_t until = end < room ? end : room;
   if (long_ones != 0) {
     lzw_copy_long(team, strings, made, until, out);
   } else {
-    auto needs = team.map([&](std::uint32_t lane) {
-      return Team::at(from, lane) != lane ? 3U << Team::at(from, lane) : 0U;
+    auto needs = team.map([&](std::uint32_t lane) {  // an entry ends in the first byte of the string behind it
+      const bool ends_here = Team::at(code, lane) + 1 == kLzwFirst + n;
+      return Team::at(from, lane) != lane ? 3U << Team::at(from, lane) : ends_here ? 1U : 0U;
     });
     lzw_copy_short(team, codes, strings, needs, out);
   }
@@ -211,24 +221,30 @@ PENSTOCK_HD ChunkStatus decode_lzw_span(const Team& team, const DecodeTask& task
   };
   const LzwBits<kOldStyle> in(task);
   std::uint8_t* out = assume_global(reinterpret_cast<std::uint8_t*>(task.out)) + span.made;
-  std::uint32_t clear = span.bit, n = 0, made = 0;  // bit behind the last Clear, codes and bytes since it
-  std::uint32_t room = span.until - span.made;      // bytes that are wanted since it
-  auto words = in.batch(team, clear, 0), next = in.batch(team, clear, Team::lanes);
+  std::uint32_t clear = span.bit, n = 0, made = 0;    // bit behind the last Clear, codes and bytes since it
+  std::uint32_t room = span.until - span.made;        // bytes that are wanted since it
+  typename Team::template var<LzwWords> words, next;  // of this batch and the one behind it
+  bool behind_clear = true;
   team.each_lane([&](std::uint32_t lane) {
     if (lane == 0) shared.set_place(0, 0);
   });
   PENSTOCK_NO_UNROLL
   while (made < room) {  // takes 9 bits or more each time, or ends
+    if (behind_clear) {
+      words = in.batch(team, clear, 0);
+      next = in.batch(team, clear, Team::lanes);
+      behind_clear = false;
+    }
     auto later = in.batch(team, clear, n + 2 * Team::lanes);
     auto code = team.map([&](std::uint32_t lane) {
       return LzwBits<kOldStyle>::code(Team::at(words, lane), lzw_width(n + lane, in.late));
     });
+    const std::uint32_t stops = team.ballot(team.map([&](std::uint32_t lane) {
+      const bool ended = Team::at(words, lane).at + lzw_width(n + lane, in.late) > in.end;
+      return ended || lzw_stops(Team::at(code, lane), n + lane);
+    }));
     words = next;
     next = later;
-    const std::uint32_t there = in.codes_there(team, clear, n);
-    std::uint32_t stops =
-        team.ballot(team.map([&](std::uint32_t lane) { return lzw_stops(Team::at(code, lane), n + lane); }));
-    if (there < Team::lanes) stops |= ~0U << there;
     std::uint32_t codes = Team::lanes, what = 0;
     if (stops != 0) {
       codes = low_bit(stops);
@@ -245,15 +261,14 @@ PENSTOCK_HD ChunkStatus decode_lzw_span(const Team& team, const DecodeTask& task
       continue;
     }
     const std::uint32_t all = span.until - room + made;
-    if (codes == there) return finish(DecodeStatus::truncated_input, task.in_bytes, all);
     clear += lzw_bits_before(n + codes, in.late) + lzw_width(n + codes, in.late);
+    if (clear > in.end) return finish(DecodeStatus::truncated_input, task.in_bytes, all);
     if (what != kLzwClear)
       return finish(what == kLzwEnd ? DecodeStatus::short_output : DecodeStatus::bad_table, in.byte_before(clear), all);
     out += made;
     room -= made;
     n = made = 0;
-    words = in.batch(team, clear, 0);
-    next = in.batch(team, clear, Team::lanes);
+    behind_clear = true;
   }
   return finish(DecodeStatus::ok, task.in_bytes, span.until);
 }

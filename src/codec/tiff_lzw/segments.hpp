@@ -1,8 +1,8 @@
 // An LZW tile by many teams.  Between two Clears a stream depends on nothing before them, so a team takes what lies
 // between two: a segment.  Three passes: find_lzw_segments (a team for each tile), measure_lzw_segment (a team for each
-// segment: how much does it write?), decode_lzw_segment (again).  Streams that are not what libtiff's encoder makes (more
-// Clears than there is room for, or other places than the first pass guessed) are left to one team.  No pass waits for
-// another team.
+// segment: how much does it write?), decode_lzw_segment (again).  Streams that are not what libtiff's encoder makes
+// (more Clears than there is room for, or other places than the first pass guessed) are left to one team.  No pass
+// waits for another team.
 #pragma once
 #include "codec/tiff_lzw/kernel.hpp"
 
@@ -38,16 +38,22 @@ PENSTOCK_HD std::uint32_t lzw_codes_to_clear(const Team& team, const LzwBits<fal
     typename Team::template var<LzwWords> words[kAtOnce];
     PENSTOCK_UNROLL
     for (std::uint32_t b = 0; b < kAtOnce; ++b) words[b] = in.batch(team, clear, n + b * Team::lanes);
-    PENSTOCK_UNROLL
+    auto ends = team.map([&](std::uint32_t lane) {  // a bit of each batch: it ends here; the one above: by a Clear
+      std::uint32_t found = 0;
+      PENSTOCK_UNROLL
+      for (std::uint32_t b = 0; b < kAtOnce; ++b) {
+        const std::uint32_t width = lzw_width(n + b * Team::lanes + lane, 0);
+        const std::uint32_t c = LzwBits<false>::code(Team::at(words[b], lane), width);
+        const bool ended = Team::at(words[b], lane).at + width > in.end || c == kLzwEnd;
+        found |= (ended ? 1U : c == kLzwClear ? 3U : 0U) << 2 * b;
+      }
+      return found;
+    });
+    PENSTOCK_NO_UNROLL
     for (std::uint32_t b = 0; b < kAtOnce; ++b) {
-      const std::uint32_t there = in.codes_there(team, clear, n + b * Team::lanes);
-      auto code = team.map([&](std::uint32_t lane) {
-        return LzwBits<false>::code(Team::at(words[b], lane), lzw_width(n + b * Team::lanes + lane, 0));
-      });
       const std::uint32_t stop =
-          team.first(team.map([&](std::uint32_t lane) { return (Team::at(code, lane) | 1) == kLzwEnd; }));
-      if (stop < there && team.broadcast(code, stop) == kLzwClear) return codes + stop;
-      if (stop < Team::lanes || there < Team::lanes) return ~0U;
+          team.first(team.map([&](std::uint32_t lane) { return (Team::at(ends, lane) >> 2 * b & 1) != 0; }));
+      if (stop < Team::lanes) return (team.broadcast(ends, stop) >> (2 * b + 1) & 1) != 0 ? codes + stop : ~0U;
       codes += Team::lanes;
     }
     if (n < kLzwSteady)
@@ -122,9 +128,8 @@ PENSTOCK_HD void measure_lzw_segment(const Team& team, const DecodeTask& task, L
     if (team.ballot(team.map([&](std::uint32_t lane) { return Team::at(from, lane) != lane; })) != 0)
       length = lzw_follow(team, from, length);
     if (n < kLzwSteady)
-      team.each_lane([&](std::uint32_t lane) {
-        shared.low[n + lane] = static_cast<std::uint16_t>(Team::at(length, lane) + 1);
-      });
+      team.each_lane(
+          [&](std::uint32_t lane) { shared.low[n + lane] = static_cast<std::uint16_t>(Team::at(length, lane) + 1); });
     made = team.map([&](std::uint32_t lane) {
       const std::uint32_t sum = Team::at(made, lane) + (lane < left ? Team::at(length, lane) : 0);
       return sum < kLzwMaxOut ? sum : static_cast<std::uint32_t>(kLzwMaxOut);
@@ -134,8 +139,7 @@ PENSTOCK_HD void measure_lzw_segment(const Team& team, const DecodeTask& task, L
     else
       clear += 12 * Team::lanes;
   }
-  auto sums =
-      team.inclusive_sum(team.map([&](std::uint32_t lane) { return std::uint64_t{Team::at(made, lane)}; }));
+  auto sums = team.inclusive_sum(team.map([&](std::uint32_t lane) { return std::uint64_t{Team::at(made, lane)}; }));
   const std::uint64_t all = team.broadcast(sums, Team::lanes - 1);
   team.each_lane([&](std::uint32_t lane) {
     if (lane == 0) segments[slot].bytes = static_cast<std::uint32_t>(all < kLzwMaxOut ? all : kLzwMaxOut);

@@ -79,12 +79,6 @@ struct CudaTeam : CudaLanes<CudaTeam, 32> {
     return value;
   }
   __device__ __forceinline__ std::uint32_t largest(std::uint32_t value) const { return __reduce_max_sync(~0u, value); }
-  __device__ __forceinline__ std::uint32_t ballot(bool value) const { return __ballot_sync(~0u, value); }
-  __device__ __forceinline__ std::uint32_t any_bits(std::uint32_t value) const { return __reduce_or_sync(~0u, value); }
-  template <class T>
-  __device__ __forceinline__ T shuffle(T value, std::uint32_t from) const {
-    return __shfl_sync(~0u, value, static_cast<int>(from));
-  }
 };
 
 /// All N threads of a block, which must be alive.  Without the collectives of a warp.
