@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <mutex>
 
 #include "core/checked.hpp"
 #include "device/team.hpp"
@@ -9,7 +10,7 @@
 namespace penstock::tracto {
 namespace {
 
-constexpr std::uint64_t kBlockSeeds = 32;  // of one task
+constexpr std::uint64_t kBlockSeeds = 4;  // of one task: a seed may take 50 ms
 
 /// All streamlines of one seed, behind those of `out`.
 template <class Step, class Scratch>
@@ -48,11 +49,12 @@ PENSTOCK_CLONES void track_one(const HostField& field, std::uint64_t number, Scr
 
 class CpuTracker final : public Tracker {
  public:
-  explicit CpuTracker(const HostField& field) : field_(field) {}
+  CpuTracker(const HostField& field, std::shared_ptr<std::mutex> turn) : field_(field), turn_(std::move(turn)) {}
 
   Result<std::vector<Streamlines>> chunk(Job& job, std::uint64_t first, std::uint64_t count) override {
     const std::uint64_t blocks = div_up(count, kBlockSeeds);
     std::vector<Streamlines> parts(blocks);
+    const std::scoped_lock lock(*turn_);
     PENSTOCK_TRY(job.run([&] {
       return job.for_each(blocks, true, [&](std::uint64_t block) -> Status {
         const std::uint64_t end = std::min(count, (block + 1) * kBlockSeeds);
@@ -74,9 +76,16 @@ class CpuTracker final : public Tracker {
 
  private:
   const HostField& field_;
+  std::shared_ptr<std::mutex> turn_;
 };
 
 }  // namespace
+
+Status Tracker::points(std::span<const Streamlines> pieces, const TakePoints& take) {
+  for (const Streamlines& piece : pieces)
+    PENSTOCK_TRY(take(std::as_bytes(std::span(piece.points)), PointType::float32));
+  return {};
+}
 
 void Streamlines::append(const Streamlines& more) {
   points.insert(points.end(), more.points.begin(), more.points.end());
@@ -96,6 +105,11 @@ void Streamlines::clear() {
   too_short = 0;
 }
 
-std::unique_ptr<Tracker> cpu_tracker(const HostField& field) { return std::make_unique<CpuTracker>(field); }
+std::vector<std::unique_ptr<Tracker>> cpu_trackers(const HostField& field, std::size_t count) {
+  const auto turn = std::make_shared<std::mutex>();
+  std::vector<std::unique_ptr<Tracker>> out;
+  for (std::size_t i = 0; i < count; ++i) out.push_back(std::make_unique<CpuTracker>(field, turn));
+  return out;
+}
 
 }  // namespace penstock::tracto

@@ -8,6 +8,7 @@ namespace penstock::tracto {
 /// Memory that a team shares for one streamline; for at most N directions.
 template <std::uint32_t N = kMaxAmplitudes>
 struct StepScratch {
+  static constexpr std::uint32_t kDirections = N;
   float amplitude[N];
   std::uint32_t weight[N];
 };
@@ -35,7 +36,7 @@ template <class Team, class Scratch>
 PENSTOCK_HD Peaks peaks_above(const Team& team, const TrackParams& t, const TrackBuffers& in, const Corners& c,
                               Scratch& scratch) {
   sample_above(team, t, in, c, scratch);
-  return find_peaks(team, t, in, scratch.amplitude, reinterpret_cast<float*>(scratch.weight));
+  return find_peaks(team, t, in, scratch.amplitude, scratch.weight);
 }
 
 /// Direction `chosen`, or its antipode, whichever goes on from `last`.
