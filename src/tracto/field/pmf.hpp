@@ -140,6 +140,9 @@ PENSTOCK_HD float blend(std::uint16_t a, std::uint16_t b, std::uint16_t c, std::
          part.of[6] * static_cast<float>(g) + part.of[7] * static_cast<float>(h);
 }
 
+/// The directions as a multiple of what vectors hold, for loops of the host: `stride` and a team's room are multiples too.
+inline std::uint32_t host_directions(const TrackParams& t) { return (t.directions + 15) / 16 * 16; }
+
 /// The amplitudes at a point inside, into `out` (shared by the team).  They are not negative, so that their bits as
 /// whole numbers are in the same order.
 template <class Team>
@@ -150,7 +153,8 @@ PENSTOCK_HD void sample_pmf(const Team& team, const TrackParams& t, const TrackB
                   h = corner_row(t, in, c, 6), j = corner_row(t, in, c, 7);
   const EightParts parts = {{a.part, b.part, d.part, e.part, f.part, g.part, h.part, j.part}};
   if constexpr (std::is_same_v<Team, HostTeam<Team::lanes>>) {  // a compiler makes vectors of neighbours
-    for (std::uint32_t i = 0; i < t.directions; ++i)
+    const std::uint32_t n = host_directions(t);
+    for (std::uint32_t i = 0; i < n; ++i)
       out[i] = blend(a.pmf[i], b.pmf[i], d.pmf[i], e.pmf[i], f.pmf[i], g.pmf[i], h.pmf[i], j.pmf[i], parts);
   } else {  // a lane takes four with each load; `stride` has room for them
     team.for_each((t.directions + 3) / 4, [=](std::uint32_t four) {

@@ -98,7 +98,7 @@ struct BootStep : DirectionStep {
       factor[i] = opdt ? l * (1.5f - l) * e : log_of(l);
     });
     if (opdt) {
-      team_times_both(team, {m.first, m.second}, b.sh_stride, b.coefficients, b.weighted, {factor, value},
+      team_times_both<Team, float>(team, {m.first, m.second}, b.sh_stride, b.coefficients, b.weighted, {factor, value},
                       {coefficient, scratch.projected});
       team.for_each(b.coefficients, [&](std::uint32_t j) { coefficient[j] -= scratch.projected[j]; });
     } else {

@@ -35,10 +35,11 @@ struct ProbStep : AmplitudeStep {
     std::uint32_t* const weight = scratch.weight;
     const float *const x = in.vertex, *const y = x + t.stride, *const z = y + t.stride;
     const float least_cosine = t.cos_max_angle;
-    for (std::uint32_t i = 0; i < t.directions; ++i) {
+    const std::uint32_t n = host_directions(t);
+    for (std::uint32_t i = 0; i < n; ++i) {
       const float cosine = absolute(x[i] * along.x + y[i] * along.y + z[i] * along.z), a = amplitude[i];
-      const auto whole = static_cast<std::uint32_t>(static_cast<std::int32_t>(a * scale));  // signed: vectors have it
-      weight[i] = a >= least && cosine >= least_cosine ? whole : 0;
+      const float strong = a >= least ? a : 0.0f, kept = cosine >= least_cosine ? strong : 0.0f;
+      weight[i] = static_cast<std::uint32_t>(static_cast<std::int32_t>(kept * scale));  // signed: vectors have it
     }
     return choose(team, weight, t.directions, word);
   }
