@@ -14,14 +14,11 @@
 /// The same, for one that is too large to be copied to where it is called.
 #define PENSTOCK_HD_CALLED inline __host__ __device__ __noinline__
 #define PENSTOCK_UNROLL _Pragma("unroll")
-#define PENSTOCK_UNROLL_BY(n) PENSTOCK_PRAGMA(unroll n)
-#define PENSTOCK_PRAGMA(text) _Pragma(#text)
 #define PENSTOCK_NO_UNROLL _Pragma("unroll 1")
 #else
 #define PENSTOCK_HD inline
 #define PENSTOCK_HD_CALLED inline
 #define PENSTOCK_UNROLL
-#define PENSTOCK_UNROLL_BY(n)
 #define PENSTOCK_NO_UNROLL
 #endif
 

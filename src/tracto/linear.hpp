@@ -40,7 +40,6 @@ PENSTOCK_HD void team_times(const Team& team, const T* matrix, std::uint32_t str
   } else {
     team.for_each(rows, [=](std::uint32_t i) {
       T sum = 0;
-      PENSTOCK_UNROLL_BY(8)
       for (std::uint32_t j = 0; j < columns; ++j) sum += matrix[j * stride + i] * x[j];
       out[i] = sum;
     });
@@ -66,7 +65,6 @@ PENSTOCK_HD void team_times_both(const Team& team, const Two<const T*>& matrix, 
       const std::uint32_t row = second ? i - rows : i;
       const T *const column = (second ? matrix.second : matrix.first) + row, *const factor = second ? x.second : x.first;
       T sum = 0;
-      PENSTOCK_UNROLL_BY(8)
       for (std::uint32_t j = 0; j < columns; ++j) sum += column[j * stride] * factor[j];
       (second ? out.second : out.first)[row] = sum;
     });

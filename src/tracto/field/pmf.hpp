@@ -193,6 +193,17 @@ float team_largest(const HostTeam<N>&, const float* values, std::uint32_t n) {
   return bits_float(static_cast<std::uint32_t>(most));
 }
 
+/// Smallest of `n` numbers that are not negative, as a loop for vectors.
+template <int N>
+float team_smallest(const HostTeam<N>&, const float* values, std::uint32_t n) {
+  std::int32_t least = 0x7f800000;
+  for (std::uint32_t i = 0; i < n; ++i) {
+    const auto bits = static_cast<std::int32_t>(float_bits(values[i]));
+    least = bits < least ? bits : least;
+  }
+  return bits_float(static_cast<std::uint32_t>(least));
+}
+
 /// Smallest of `n` numbers that are not negative; uniform.
 template <class Team>
 PENSTOCK_HD float team_smallest(const Team& team, const float* values, std::uint32_t n) {
@@ -217,6 +228,14 @@ PENSTOCK_HD std::uint32_t lowest_equal(const Team& team, const float* values, st
     return found;
   });
   return n - team.largest(lowest);
+}
+
+/// The same without lanes.
+template <int N>
+std::uint32_t lowest_equal(const HostTeam<N>&, const float* values, std::uint32_t n, float wanted) {
+  std::uint32_t i = 0;
+  while (i < n && values[i] != wanted) ++i;
+  return i;
 }
 
 }  // namespace penstock::tracto

@@ -17,9 +17,7 @@ struct StepScratch {
 template <class Team>
 PENSTOCK_HD float drop_weak(const Team& team, const TrackParams& t, float* amplitude) {
   const float largest = team_largest(team, amplitude, t.directions), least = t.pmf_threshold * largest;
-  team.for_each(t.directions, [&](std::uint32_t i) {
-    if (amplitude[i] < least) amplitude[i] = 0;
-  });
+  team.for_each(t.directions, [=](std::uint32_t i) { amplitude[i] = amplitude[i] < least ? 0.0f : amplitude[i]; });
   return largest;
 }
 

@@ -108,9 +108,7 @@ struct BootStep : DirectionStep {
       });
     }
     team_times(team, m.sampling, t.stride, t.directions, b.coefficients, coefficient, scratch.amplitude);
-    team.for_each(t.directions, [&](std::uint32_t i) {
-      if (!(scratch.amplitude[i] > 0)) scratch.amplitude[i] = 0;
-    });
+    team.for_each(t.directions, [=](std::uint32_t i) { value[i] = value[i] > 0 ? value[i] : 0.0f; });  // NaN too
     drop_weak(team, t, scratch.amplitude);
     return find_peaks(team, t, in, scratch.amplitude, scratch.weight);
   }
