@@ -125,9 +125,7 @@ struct alignas(8) FourAmplitudes {
   std::uint16_t of[4];
 };
 PENSTOCK_HD FourAmplitudes load4(const CornerRow& row, std::uint32_t four) {
-  FourAmplitudes out;
-  std::memcpy(&out, reinterpret_cast<const FourAmplitudes*>(row.pmf) + four, sizeof out);  // rows begin on 128 bytes
-  return out;
+  return load_aligned<FourAmplitudes>(reinterpret_cast<const FourAmplitudes*>(row.pmf) + four);  // rows begin on 128 bytes
 }
 struct EightParts {
   float of[8];

@@ -21,6 +21,9 @@ struct LaneChoice {
   struct Weights {
     std::uint32_t of[kGroups][4];
   };
+  struct Sums {
+    std::uint32_t of[kGroups];
+  };
   template <class T>
   using Var = typename Team::template var<T>;
 
@@ -95,48 +98,41 @@ struct LaneChoice {
     });
   }
 
+  PENSTOCK_HD static std::uint32_t sum_of(const Weights& w, std::uint32_t g) {
+    return w.of[g][0] + w.of[g][1] + w.of[g][2] + w.of[g][3];
+  }
+
   PENSTOCK_HD static std::uint32_t draw_by(const Team& team, const TrackParams& t, Var<Weights>& weights,
                                            std::uint32_t word) {
-    Var<std::uint32_t> up_to[kGroups];
-    std::uint32_t of_group[kGroups], total = 0;
+    // Sums up to and with each lane, of each group, and of the whole groups before: one behind the other.
+    Var<Sums> up_to = team.map([](std::uint32_t) { return Sums{}; });
+    std::uint32_t total = 0;
     PENSTOCK_UNROLL
     for (std::uint32_t g = 0; g < kGroups; ++g) {
-      up_to[g] = team.inclusive_sum(team.map([&](std::uint32_t lane) {
-        const std::uint32_t* const w = team.at(weights, lane).of[g];
-        return w[0] + w[1] + w[2] + w[3];
-      }));
-      of_group[g] = team.broadcast(up_to[g], Team::lanes - 1);
-      total += of_group[g];
+      auto sum = team.inclusive_sum(
+          team.map([&](std::uint32_t lane) { return sum_of(team.at(weights, lane), g); }));
+      team.each_lane([&](std::uint32_t lane) { team.at(up_to, lane).of[g] = total + team.at(sum, lane); });
+      total += team.broadcast(sum, Team::lanes - 1);
     }
     if (total == 0) return t.directions;
-    std::uint32_t target = mul_high(word, total), group = 0;
-    PENSTOCK_UNROLL
-    for (std::uint32_t g = 0; g + 1 < kGroups; ++g)
-      if (group == g && target >= of_group[g]) {
-        target -= of_group[g];
-        group = g + 1;
-      }
-    // Each lane as if it held the one; no group is looked up by its number, which would take it out of the registers.
-    auto beyond = team.map([&](std::uint32_t lane) {
-      std::uint32_t sum = 0;
-      PENSTOCK_UNROLL
-      for (std::uint32_t g = 0; g < kGroups; ++g) sum = group == g ? team.at(up_to[g], lane) : sum;
-      return sum > target;
-    });
-    const std::uint32_t holder = team.first(beyond);
-    auto within = team.map([&](std::uint32_t lane) {
-      std::uint32_t k = 0;
+    const std::uint32_t target = mul_high(word, total);
+    // The lowest direction whose sum is beyond: of each lane the first group, and in it the first of four.
+    auto first = team.map([&](std::uint32_t lane) {
+      const Weights& mine = team.at(weights, lane);
+      std::uint32_t found = 0;  // counted from the end, so that the largest is the lowest
       PENSTOCK_UNROLL
       for (std::uint32_t g = 0; g < kGroups; ++g) {
-        const std::uint32_t* const w = team.at(weights, lane).of[g];
-        const std::uint32_t before = team.at(up_to[g], lane) - (w[0] + w[1] + w[2] + w[3]);
-        const std::uint32_t passed = (before + w[0] <= target ? 1u : 0u) + (before + w[0] + w[1] <= target ? 1u : 0u) +
-                                     (before + w[0] + w[1] + w[2] <= target ? 1u : 0u);
-        k = group == g ? passed : k;
+        std::uint32_t sum = team.at(up_to, lane).of[g] - sum_of(mine, g);
+        PENSTOCK_UNROLL
+        for (std::uint32_t k = 0; k < 4; ++k) {
+          sum += mine.of[g][k];
+          const std::uint32_t from_end = N - (4 * (g * Team::lanes + lane) + k);
+          found = found == 0 && sum > target ? from_end : found;
+        }
       }
-      return k;
+      return found;
     });
-    return 4 * (group * Team::lanes + holder) + team.broadcast(within, holder);
+    return N - team.largest(first);
   }
 };
 
