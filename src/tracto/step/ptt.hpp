@@ -102,8 +102,11 @@ struct PttStep {
   template <class Team, class Scratch>
   PENSTOCK_HD static bool begin(const Team& team, const TrackParams& t, const TrackBuffers& in, Scratch& scratch,
                                 const DrawKey& key, const Vec3& point, const Vec3& direction, Heading& heading) {
-    return begin_along(team, t, in, scratch, key, 0, point, direction, heading) ||
-           begin_along(team, t, in, scratch, key, 1, point, negated(direction), heading);
+    PENSTOCK_NO_UNROLL
+    for (std::uint32_t way = 0; way < 2; ++way)
+      if (begin_along(team, t, in, scratch, key, way, point, way == 0 ? direction : negated(direction), heading))
+        return true;
+    return false;
   }
 
   /// Half a turn about the second normal.
