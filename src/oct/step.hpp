@@ -61,6 +61,9 @@ inline OctOption text_option(std::string name, std::string fallback, std::string
 inline OctOption path_option(std::string name, std::string help) {
   return {std::move(name), OctOption::Kind::path, "", std::move(help), true, {}};
 }
+inline OctOption optional_path_option(std::string name, std::string help) {
+  return {std::move(name), OctOption::Kind::path, "", std::move(help), false, {}};
+}
 inline OctOption flag_option(std::string name, std::string help) {
   return {std::move(name), OctOption::Kind::flag, "", std::move(help), false, {}};
 }

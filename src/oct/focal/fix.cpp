@@ -11,6 +11,7 @@
 #include "oct/file/names.hpp"
 #include "oct/file/npy.hpp"
 #include "oct/interface/map.hpp"
+#include "oct/kernels/run.hpp"
 #include "penstock/ops.hpp"
 
 namespace penstock::oct {
@@ -34,7 +35,7 @@ void take_plane_off(std::vector<double>& map, const TileGrid& grid) {
 }
 
 /// The middle of all tiles' maps, smoothed, mean 0.
-Result<std::vector<double>> common_map(const std::vector<std::vector<double>>& maps, const TileGrid& grid, double sigma,
+Result<std::vector<double>> common_map(const std::vector<std::vector<float>>& maps, const TileGrid& grid, double sigma,
                                        const Options& options) {
   std::vector<double> common(grid.tile_rows * grid.tile_cols);
   std::vector<double> here(maps.size());
@@ -57,73 +58,99 @@ Result<std::vector<double>> common_map(const std::vector<std::vector<double>>& m
   return common;
 }
 
-/// Moves each column of a block of whole tiles up by its value of the map: between planes linearly, the first and the
-/// last plane held; or by whole planes, around the end.
-void move_columns(const std::vector<double>& map, const TileGrid& grid, bool whole_planes, Block& block) {
-  const std::uint64_t depth = block.region[0].count, rows = block.region[1].count, cols = block.region[2].count;
-  std::vector<float> column(depth);
-  const auto last = static_cast<double>(depth - 1);
-  for (std::uint64_t r = 0; r < rows; ++r)
-    for (std::uint64_t c = 0; c < cols; ++c) {
-      float* const at = block.values.data() + r * cols + c;
-      const double by = map[r % grid.tile_rows * grid.tile_cols + c % grid.tile_cols];
-      for (std::uint64_t z = 0; z < depth; ++z) column[z] = at[z * rows * cols];
-      for (std::uint64_t z = 0; z < depth; ++z) {
-        if (whole_planes) {
-          const auto n = static_cast<std::int64_t>(depth);
-          const std::int64_t from =
-              (static_cast<std::int64_t>(z) + static_cast<std::int64_t>(std::trunc(by)) % n + n) % n;
-          at[z * rows * cols] = column[static_cast<std::size_t>(from)];
-          continue;
-        }
-        const double from = std::clamp(static_cast<double>(z) + by, 0.0, last);
-        const auto low = static_cast<std::size_t>(from);
-        const std::size_t high = std::min(low + 1, static_cast<std::size_t>(depth - 1));
-        const auto w = static_cast<float>(from - static_cast<double>(low));
-        at[z * rows * cols] = column[low] + w * (column[high] - column[low]);
+/// The interface of each tile that holds something, without its plane.
+class TileMaps {
+ public:
+  TileMaps(const InterfaceMapOptions& how, const TileGrid& grid) : how_(how), grid_(grid) {}
+
+  /// Tiles of a box of whole ones.
+  Status add(const Tile& in, const Workspace& work) {
+    const std::uint64_t rows = grid_.tile_rows, cols = grid_.tile_cols, columns = rows * cols;
+    PENSTOCK_ASSIGN(const auto map, hold<double>(columns, work));
+    PENSTOCK_ASSIGN(const auto holds, hold<std::uint8_t>(columns, work));
+    std::vector<std::uint8_t> held(columns);
+    for (std::uint64_t r = 0; r < in.box[1].count / rows; ++r)
+      for (std::uint64_t c = 0; c < in.box[2].count / cols; ++c) {
+        PENSTOCK_ASSIGN(const TensorView tile,
+                        part_of_box(in.view, whole(in.view.shape),
+                                    {{0, in.box[0].count, 1}, {r * rows, rows, 1}, {c * cols, cols, 1}}));
+        PENSTOCK_TRY(run_kernel(ColumnHolds{const_box(tile), holds.data()}, columns, work));
+        PENSTOCK_TRY(download(holds.data(), columns, held.data(), work));
+        if (std::ranges::none_of(held, [](std::uint8_t v) { return v != 0; })) continue;
+        PENSTOCK_TRY(map_interface(tile, {}, how_, map.data(), work));
+        std::vector<double> found(columns);
+        PENSTOCK_TRY(download(map.data(), columns, found.data(), work));
+        take_plane_off(found, grid_);
+        maps_.emplace_back(found.begin(), found.end());
       }
-    }
+    return {};
+  }
+  [[nodiscard]] const std::vector<std::vector<float>>& maps() const { return maps_; }
+
+ private:
+  const InterfaceMapOptions& how_;
+  const TileGrid& grid_;
+  std::vector<std::vector<float>> maps_;
+};
+
+/// Of all tiles, one after another where the step works.
+Result<std::vector<std::vector<float>>> tile_maps(const StepCall& call, const Volume& mosaic, const TileGrid& grid) {
+  InterfaceMapOptions how;
+  how.width = static_cast<std::uint64_t>(std::clamp(call.number("sigma_xy"), 0.0, 1e6));
+  how.sigma_z = call.number("sigma_z");
+  how.logarithm = call.flag("use_log");
+  PENSTOCK_TRY(check(how));
+  const std::uint64_t columns = grid.tile_rows * grid.tile_cols;
+  PENSTOCK_ASSIGN(const Options rest,
+                  without_held(call.options, saturating_mul(4 * columns, grid.count()), "oct fix-focal-curvature"));
+  const Shape tile = {mosaic.shape[0], grid.tile_rows, grid.tile_cols};
+  PENSTOCK_ASSIGN(const std::uint64_t bytes, map_interface_bytes(how, tile, false));
+  Pass pass{"oct fix-focal-curvature", {tile[0], grid.rows * tile[1], grid.cols * tile[2]}, tile};
+  pass.scratch_bytes = [&](const Region&) { return bytes + 9 * columns; };
+  TileMaps found(how, grid);
+  pass.make = [&](const Tile& in, const Tile&, const Workspace& work) { return found.add(in, work); };
+  PENSTOCK_ASSIGN(const Source source, source_of(mosaic, call.path(0), call.device, rest));
+  PENSTOCK_TRY(look_at(source, pass, call.device, rest));
+  if (found.maps().empty()) return Error(ErrorCode::invalid_argument, call.path(0) + ": every tile is empty");
+  return found.maps();
 }
 
-/// The interface of each tile that holds something, without its plane.
-Result<std::vector<std::vector<double>>> tile_maps(const StepCall& call, const Volume& mosaic, const TileGrid& grid) {
-  const InterfaceMapOptions how{call.count("width"), call.number("sigma_z"), false, false};
-  std::vector<std::vector<double>> maps;
-  for (std::uint64_t k = 0; k < grid.count(); ++k) {
-    PENSTOCK_TRY(call.options.stop().check("oct fix-focal-curvature"));
-    const Region region = {{0, mosaic.shape[0], 1},
-                           {k / grid.cols * grid.tile_rows, grid.tile_rows, 1},
-                           {k % grid.cols * grid.tile_cols, grid.tile_cols, 1}};
-    PENSTOCK_ASSIGN(Block tile, read_block(mosaic.array, region, call.options));
-    if (std::ranges::all_of(tile.values, [](float v) { return v == 0; })) continue;
-    PENSTOCK_ASSIGN(std::vector<double> map, interface_map(std::move(tile), how, call.device, call.options));
-    take_plane_off(map, grid);
-    maps.push_back(std::move(map));
-  }
-  if (maps.empty()) return Error(ErrorCode::invalid_argument, "every tile is empty");
-  return maps;
+/// Moves the columns of all tiles by the map.
+Status move_all(const StepCall& call, const Volume& mosaic, const TileGrid& grid, const std::vector<double>& map,
+                NewVolume& out) {
+  PENSTOCK_ASSIGN(const Place place, Place::make("oct fix-focal-curvature", call.device, call.options));
+  PENSTOCK_ASSIGN(const auto there, uploaded(map.data(), map.size(), place.work()));
+  PENSTOCK_TRY(place.work().stream.synchronize());
+  Pass pass{"oct fix-focal-curvature", mosaic.shape, out.objects()};
+  pass.make = [&](const Tile& in, const Tile& made, const Workspace& work) {
+    const MoveColumns move{const_box(in.view), static_cast<float*>(made.view.data),
+                           there.data(),       grid.tile_rows,
+                           grid.tile_cols,     call.flag("compat")};
+    return run_kernel(move, move.in.elements(), work);
+  };
+  PENSTOCK_ASSIGN(const Options rest, without_held(call.options, 8 * map.size(), "oct fix-focal-curvature"));
+  PENSTOCK_ASSIGN(const Source source, source_of(mosaic, call.path(0), call.device, rest));
+  return make_volume(source, pass, out, call.path(1), call.device, rest);
 }
 
 Result<StepDone> run(const StepCall& call) {
   StepDone done;
   PENSTOCK_ASSIGN(const Volume mosaic, open_volume(call.path(0), 3));
   PENSTOCK_ASSIGN(const TileGrid grid, tile_grid(mosaic, call.path(0)));
-  PENSTOCK_ASSIGN(NewVolume out, NewVolume::create(call.path(1), spec_like(mosaic), call.force));
-  PENSTOCK_ASSIGN_IN(const auto maps, tile_maps(call, mosaic, grid), call.path(0));
+  VolumeSpec spec = spec_like(mosaic);
+  spec.levels = call.count("n_levels");
+  PENSTOCK_ASSIGN(NewVolume out, NewVolume::create(call.path(1), spec, call.force));
+  PENSTOCK_ASSIGN(const auto maps, tile_maps(call, mosaic, grid));
   PENSTOCK_ASSIGN_IN(const std::vector<double> map, common_map(maps, grid, call.number("smoothness"), call.options),
                      call.path(0));
-  std::uint64_t bytes = saturating_mul(3 * 4 * mosaic.shape[0], saturating_mul(out.objects()[1], out.objects()[2]));
-  const auto fix_block = [&](const Region& region, const Options& inner) -> Status {
-    PENSTOCK_ASSIGN_IN(Block block, read_block(mosaic.array, region, inner), call.path(0));
-    move_columns(map, grid, call.flag("compat"), block);
-    PENSTOCK_TRY_IN(write_block(out.array(), region, block.values, inner), call.path(1));
-    return {};
-  };
-  PENSTOCK_TRY(for_each_object(mosaic.shape, out.objects(), bytes, "oct fix-focal-curvature", call.options, fix_block));
+  PENSTOCK_TRY(move_all(call, mosaic, grid, map, out));
   const std::string path = stem_of(call.path(1)) + "_focal.npy";
   PENSTOCK_TRY(write_npy(path, Shape{grid.tile_rows, grid.tile_cols}, map));
   PENSTOCK_TRY(out.finish(call.device, call.options));
   const auto [least, most] = std::ranges::minmax(map);
+  done.metrics.ran("interfaces of tiles", call.device.name());
+  done.metrics.ran("columns moved", call.device.name());
+  done.metrics.ran("common map", Device().name());
   done.metrics.add("tiles", maps.size(), "tiles", "tiles that the map was made of");
   done.metrics.add("map_min", least, "planes", "least of the map, whose mean is 0");
   done.metrics.add("map_max", most, "planes", "largest of the map");
@@ -147,10 +174,12 @@ Step fix_focal_curvature_step() {
       "mean 0).";
   step.what.arguments = {{"MOSAIC", "mosaic grid", false}, {"FIXED", "the mosaic grid to write, NAME.ome.zarr", true}};
   step.what.options = {
-      count_option("width", "3", "of the box that columns are averaged over, in pixels"),
+      number_option("sigma_xy", "3", "width of the box that columns are averaged over, in pixels, fractions cut off"),
       number_option("sigma_z", "2", "standard deviation of the Gaussian along depth, in planes"),
+      flag_option("use_log", "of the logarithm of the intensity"),
       number_option("smoothness", "0.06",
                     "standard deviation of the Gaussian that smooths the map, as part of a tile's side"),
+      count_option("n_levels", "1", "levels of the pyramid, each half of the one before"),
       flag_option("compat", "move by whole planes, cut off towards 0 and around the end, as linumpy does"),
   };
   step.what.example = "mosaic_grid_z00.ome.zarr mosaic_grid_z00_focal.ome.zarr";

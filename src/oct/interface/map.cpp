@@ -4,114 +4,109 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
-#include "exec/budget.hpp"
-#include "oct/file/npy.hpp"
-#include "oct/file/small_file.hpp"
-#include "oct/interface/depth.hpp"
-#include "penstock/ops.hpp"
+#include "core/checked.hpp"
+#include "oct/kernels/run.hpp"
 
 namespace penstock::oct {
 namespace {
 
 constexpr std::uint64_t kMaxWidth = 1000;
 
-InterfaceMapOptions options_of(const StepCall& call) {
-  return {call.count("width"), call.number("sigma_z"), !call.flag("no_log"), call.flag("compat")};
+std::uint64_t elements_of(const Shape& shape) { return saturating_mul(shape[0], saturating_mul(shape[1], shape[2])); }
+
+/// What columns go through before their steepest rise is looked for.
+std::vector<OpCall> averaging(const InterfaceMapOptions& how) {
+  if (how.width <= 1) return {};
+  return {{"uniform_filter", fmt::format(R"({{"size":[1,{0},{0}]}})", how.width)}};
+}
+std::vector<OpCall> along_depth(const InterfaceMapOptions& how, int order) {
+  return {{"gaussian_filter1d", fmt::format(R"({{"sigma":{},"axis":0,"order":{}}})", how.sigma_z, order)}};
 }
 
-Result<StepDone> run(const StepCall& call) {
-  StepDone done;
-  if (!call.path(1).ends_with(".npy"))
-    return Error(ErrorCode::invalid_argument, call.path(1) + ": the name must end in .npy");
-  PENSTOCK_ASSIGN(const bool there, small_exists(call.path(1)));
-  if (there && !call.force)
-    return Error(ErrorCode::already_exists, call.path(1) + ": already exists").set_hint("--force replaces it.");
-  PENSTOCK_ASSIGN(const Volume slice, open_volume(call.path(0), 3));
-  const InterfaceMapOptions how = options_of(call);
-  // Bands of rows with the rows around them that the box reaches.
-  const std::uint64_t halo = how.width / 2,
-                      row_bytes = std::max<std::uint64_t>(5 * 4 * slice.shape[0] * slice.shape[2], 1);
-  PENSTOCK_ASSIGN(const BudgetPlan plan, plan_budget(call.options, (2 * halo + 1) * row_bytes));
-  const std::uint64_t fit = std::max<std::uint64_t>(plan.budget_bytes / 2 / row_bytes, 2 * halo + 1) - 2 * halo;
-  std::vector<double> map;
-  for (std::uint64_t first = 0; first < slice.shape[1]; first += fit) {
-    PENSTOCK_TRY(call.options.stop().check("oct tissue-interface"));
-    const std::uint64_t count = std::min(fit, slice.shape[1] - first);
-    const std::uint64_t low = first - std::min(first, halo), high = std::min(first + count + halo, slice.shape[1]);
-    PENSTOCK_ASSIGN_IN(
-        Block block,
-        read_block(slice.array, {{0, slice.shape[0], 1}, {low, high - low, 1}, {0, slice.shape[2], 1}}, call.options),
-        call.path(0));
-    PENSTOCK_ASSIGN_IN(const std::vector<double> band, interface_map(std::move(block), how, call.device, call.options),
-                       call.path(0));
-    const auto begin = band.begin() + static_cast<std::ptrdiff_t>((first - low) * slice.shape[2]);
-    map.insert(map.end(), begin, begin + static_cast<std::ptrdiff_t>(count * slice.shape[2]));
-  }
-  PENSTOCK_TRY(write_npy(call.path(1), Shape{slice.shape[1], slice.shape[2]}, map));
+/// Weights whose products with neighbours are the derivative of a Gaussian; 2 * radius + 1.
+std::vector<double> derivative_weights(double sigma) {
+  const auto radius = static_cast<std::int64_t>(4 * sigma + 0.5);
+  std::vector<double> weights;
   double sum = 0;
-  for (const double v : map) sum += v / static_cast<double>(map.size());
-  done.metrics.add("mean_depth", sum, "planes", "mean of the interface");
-  done.text =
-      fmt::format("{}: {} x {} columns, mean depth {:.2f} planes\n", call.path(1), slice.shape[1], slice.shape[2], sum);
-  return done;
+  for (std::int64_t k = -radius; k <= radius; ++k) {
+    const auto x = static_cast<double>(k);
+    weights.push_back(std::exp(-x * x / (2 * sigma * sigma)));
+    sum += weights.back();
+  }
+  for (std::int64_t k = -radius; k <= radius; ++k)
+    weights[static_cast<std::size_t>(k + radius)] *= static_cast<double>(k) / (sigma * sigma) / sum;
+  return weights;
+}
+
+/// The steepest rise among what a mask holds, into `rise`.
+Status rise_within(const TensorView& averaged, const TensorView& mask, double sigma, float* rise,
+                   const Workspace& work) {
+  const std::vector<double> weights = derivative_weights(sigma);
+  PENSTOCK_ASSIGN(const auto there, uploaded(weights.data(), weights.size(), work));
+  const ConstBox box = const_box(averaged);
+  PENSTOCK_ASSIGN(const auto held, hold<float>(box.elements(), work));
+  const MaskedCorrelation job{box, const_box(mask), there.data(), weights.size() / 2, held.data(), rise};
+  return run_kernel(job, box.columns(), work);
+}
+
+/// The interface of columns that were cut wrongly lies where they are brightest, if that is above it.
+Status lift_to_brightest(const TensorView& averaged, const InterfaceMapOptions& how, double* map,
+                         const Workspace& work) {
+  const ConstBox box = const_box(averaged);
+  PENSTOCK_ASSIGN(const auto smooth, hold<float>(box.elements(), work));
+  PENSTOCK_TRY(apply_here(along_depth(how, 0), averaged, smooth.data(), work));
+  PENSTOCK_ASSIGN(const TensorView view,
+                  TensorView::packed(smooth.data(), DType::float32(), averaged.shape, work.stream));
+  ColumnPeak peak{const_box(view), map, how.compat, true};
+  peak.keep_less = true;
+  return run_kernel(peak, box.columns(), work);
 }
 
 }  // namespace
 
-Result<std::vector<double>> interface_map(Block block, const InterfaceMapOptions& how, Device device,
-                                          const Options& options) {
+Status check(const InterfaceMapOptions& how) {
   if (!(how.sigma_z > 0) || how.sigma_z > 1000 || how.width > kMaxWidth)
-    return Error(ErrorCode::invalid_argument, "sigma_z lies above 0, it and the width at 1000 at most");
-  const Shape shape = shape_of(block.region);
-  if (shape[0] == 0) return Error(ErrorCode::invalid_argument, "it has no planes");
-  if (how.logarithm)
-    for (float& v : block.values)
-      if (v > 0) v = std::log(v);
-  std::vector<OpCall> calls;
-  if (how.width > 1) calls.push_back({"uniform_filter", fmt::format(R"({{"size":[1,{0},{0}]}})", how.width)});
-  calls.push_back({"gaussian_filter1d", fmt::format(R"({{"sigma":{},"axis":0,"order":1}})", how.sigma_z)});
-  Stream stream;
-  if (device.type != Device::Type::cpu) {
-    PENSTOCK_ASSIGN(stream, Stream::create(device));
-  }
-  PENSTOCK_ASSIGN(const TensorView view, TensorView::packed(block.values.data(), DType::float32(), shape));
-  PENSTOCK_ASSIGN(const Tensor there, Tensor::share(nullptr, view).to(stream));
-  PENSTOCK_ASSIGN(const Tensor made, apply_operators(calls, there.view(), options));
-  PENSTOCK_ASSIGN(const Tensor rise, made.to(Stream()));
-  const auto* const values = static_cast<const float*>(rise.view().data);
-  const std::uint64_t columns = shape[1] * shape[2];
-  std::vector<double> map(columns), column(shape[0]);
-  for (std::uint64_t i = 0; i < columns; ++i) {
-    for (std::uint64_t z = 0; z < shape[0]; ++z) {
-      const float v = values[z * columns + i];
-      column[z] = std::isfinite(v) ? v : -std::numeric_limits<double>::infinity();
-    }
-    const auto at = static_cast<std::uint64_t>(std::ranges::max_element(column) - column.begin());
-    map[i] = how.compat ? std::ceil(static_cast<double>(at) + 0.5 * how.sigma_z) : peak_near(column, at);
-  }
-  return map;
+    return Error(ErrorCode::invalid_argument, "sigma_z lies above 0, it and sigma_xy at 1000 at most");
+  return {};
 }
 
-Step tissue_interface_step() {
-  Step step;
-  step.what.name = "tissue-interface";
-  step.what.summary = "where tissue begins, of each column";
-  step.what.about =
-      "Columns are averaged over a box; the interface is where the logarithm of the intensity rises most steeply with "
-      "depth, to "
-      "a fraction of a plane. MAP is (rows, columns), float64, in planes.";
-  step.what.arguments = {{"SLICE", "slice or mosaic grid", false}, {"MAP", "the map to write, NAME.npy", true}};
-  step.what.options = {
-      count_option("width", "15", "of the box, in pixels; 1: none"),
-      number_option("sigma_z", "2", "standard deviation of the Gaussian along depth, in planes"),
-      flag_option("no_log", "of the intensity itself"),
-      flag_option("compat", "whole planes, as linumpy has them: the steepest rise plus half of sigma_z, rounded up"),
-  };
-  step.what.example = "slice_z00_stitch.ome.zarr slice_z00_interface.npy";
-  step.run = run;
-  return step;
+Result<std::uint64_t> map_interface_bytes(const InterfaceMapOptions& how, const Shape& shape, bool masked) {
+  const std::uint64_t box = saturating_mul(4, elements_of(shape));
+  PENSTOCK_ASSIGN(const std::uint64_t averages, apply_bytes(averaging(how), shape));
+  PENSTOCK_ASSIGN(const std::uint64_t filters, apply_bytes(along_depth(how, 1), shape));
+  // The logarithm, the averages, the rise or what is smoothed; of a mask what it holds; the map.
+  return saturating_add(saturating_mul(masked ? 4 : 3, box), std::max(averages, filters) + 8 * shape[1] * shape[2]);
+}
+
+Status map_interface(const TensorView& box, const std::optional<TensorView>& mask, const InterfaceMapOptions& how,
+                     double* map, const Workspace& work) {
+  const std::uint64_t elements = elements_of(box.shape), columns = box.shape[1] * box.shape[2];
+  if (elements == 0) return Error(ErrorCode::invalid_argument, "it has no planes");
+  TensorView from = box;
+  Held<float> logs, averages;
+  if (how.logarithm) {
+    PENSTOCK_ASSIGN(logs, hold<float>(elements, work));
+    PENSTOCK_TRY(run_kernel(LogOfPositive{const_box(box), logs.data()}, elements, work));
+    PENSTOCK_ASSIGN(from, TensorView::packed(logs.data(), DType::float32(), box.shape, work.stream));
+  }
+  if (how.width > 1) {
+    PENSTOCK_ASSIGN(averages, hold<float>(elements, work));
+    PENSTOCK_TRY(apply_here(averaging(how), from, averages.data(), work));
+    PENSTOCK_ASSIGN(from, TensorView::packed(averages.data(), DType::float32(), box.shape, work.stream));
+  }
+  {
+    PENSTOCK_ASSIGN(const auto rise, hold<float>(elements, work));
+    if (mask)
+      PENSTOCK_TRY(rise_within(from, *mask, how.sigma_z, rise.data(), work));
+    else
+      PENSTOCK_TRY(apply_here(along_depth(how, 1), from, rise.data(), work));
+    PENSTOCK_ASSIGN(const TensorView view, TensorView::packed(rise.data(), DType::float32(), box.shape, work.stream));
+    ColumnPeak peak{const_box(view), map, how.compat, false};
+    peak.add = how.compat ? 0.5 * how.sigma_z : 0;
+    PENSTOCK_TRY(run_kernel(peak, columns, work));
+  }
+  return how.cutting_errors ? lift_to_brightest(from, how, map, work) : Status();
 }
 
 }  // namespace penstock::oct

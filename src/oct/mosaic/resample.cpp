@@ -6,22 +6,46 @@
 #include <cmath>
 
 #include "core/checked.hpp"
-#include "oct/file/volume.hpp"
+#include "oct/walk/walk.hpp"
 #include "penstock/ops.hpp"
 
 namespace penstock::oct {
 namespace {
 
-/// A view of one tile inside a block.
-TensorView place_in(std::vector<float>& block, const Region& region, std::uint64_t row, std::uint64_t col,
-                    const Shape& tile) {
-  const auto cols = static_cast<std::int64_t>(region[2].count), rows = static_cast<std::int64_t>(region[1].count);
-  TensorView view;
-  view.data = block.data() + row * region[2].count + col;
-  view.dtype = DType::float32();
-  view.shape = tile;
-  view.strides_bytes = {4 * rows * cols, 4 * cols, 4};
-  return view;
+/// What a step makes of the tiles of a mosaic grid: their numbers stay, their shape does not.
+struct Tiles {
+  Shape from, to;
+  /// Tiles of a box of whole ones, in the other shape.
+  [[nodiscard]] static Region scaled(const Region& box, const Shape& own, const Shape& other) {
+    Region scaled;
+    for (std::size_t d = 0; d < 3; ++d)
+      scaled.push_back({box[d].start / own[d] * other[d], box[d].count / own[d] * other[d], 1});
+    return scaled;
+  }
+};
+
+/// Each tile of a box by itself.
+Status resample_tiles(const Tiles& tiles, std::span<const OpCall> calls, const Tile& in, const Tile& out,
+                      const Workspace& work) {
+  const Shape &from = tiles.from, &to = tiles.to;
+  PENSTOCK_ASSIGN(const Held<float> made, hold<float>(to[0] * to[1] * to[2], work));
+  PENSTOCK_ASSIGN(const TensorView one, TensorView::packed(made.data(), DType::float32(), to, work.stream));
+  for (std::uint64_t r = 0; r < out.box[1].count / to[1]; ++r)
+    for (std::uint64_t c = 0; c < out.box[2].count / to[2]; ++c) {
+      PENSTOCK_ASSIGN(const TensorView tile,
+                      part_of_box(in.view, whole(in.view.shape),
+                                  {{0, from[0], 1}, {r * from[1], from[1], 1}, {c * from[2], from[2], 1}}));
+      PENSTOCK_ASSIGN(
+          const TensorView place,
+          part_of_box(out.view, whole(out.view.shape), {{0, to[0], 1}, {r * to[1], to[1], 1}, {c * to[2], to[2], 1}}));
+      PENSTOCK_TRY(apply_here(calls, tile, made.data(), work));
+      PENSTOCK_TRY(copy_elements(one, place));
+    }
+  return {};
+}
+
+OpCall resize_to(const Shape& to, std::string_view align) {
+  return {"resize", fmt::format(R"({{"output_shape":[{},{},{}],"align":"{}"}})", to[0], to[1], to[2], align)};
 }
 
 Result<StepDone> run(const StepCall& call) {
@@ -43,24 +67,21 @@ Result<StepDone> run(const StepCall& call) {
   spec.shape = {to[0], grid.rows * to[1], grid.cols * to[2]};
   spec.chunks = to;
   spec.sharding_factor = mosaic.objects[1] / mosaic.chunks[1];
+  spec.levels = call.count("n_levels");
   PENSTOCK_ASSIGN(NewVolume out, NewVolume::create(call.path(1), spec, call.force));
-  const auto make_block = [&](const Region& region, const Options& inner) -> Status {
-    std::vector<float> block(region[0].count * region[1].count * region[2].count);
-    for (std::uint64_t r = 0; r < region[1].count; r += to[1])
-      for (std::uint64_t c = 0; c < region[2].count; c += to[2]) {
-        const Region source = {{0, from[0], 1},
-                               {(region[1].start + r) / to[1] * from[1], from[1], 1},
-                               {(region[2].start + c) / to[2] * from[2], from[2], 1}};
-        PENSTOCK_ASSIGN_IN(const Block tile, read_block(mosaic.array, source, inner), call.path(0));
-        PENSTOCK_TRY(resample_tile(tile.values, from, call.text("align"), call.device,
-                                   place_in(block, region, r, c, to), inner));
-      }
-    PENSTOCK_TRY_IN(write_block(out.array(), region, block, inner), call.path(1));
-    return {};
+  const Tiles tiles{from, to};
+  const OpCall resize = resize_to(to, call.text("align"));
+  PENSTOCK_ASSIGN_IN(std::uint64_t scratch, apply_bytes(std::span(&resize, 1), from), call.path(0));
+  scratch = saturating_add(scratch, saturating_mul(4 * to[0], saturating_mul(to[1], to[2])));
+  Pass pass{"oct resample-mosaic", spec.shape, out.objects()};
+  pass.needs = [&](const Region& tile) { return Tiles::scaled(tile, to, from); };
+  pass.scratch_bytes = [&](const Region&) { return scratch; };
+  pass.make = [&](const Tile& in, const Tile& made, const Workspace& work) {
+    return resample_tiles(tiles, std::span(&resize, 1), in, made, work);
   };
-  std::uint64_t bytes = saturating_mul(4 * 4, saturating_mul(from[0], saturating_mul(from[1], from[2])));
-  bytes = saturating_add(bytes, saturating_mul(4 * to[0], saturating_mul(out.objects()[1], out.objects()[2])));
-  PENSTOCK_TRY(for_each_object(spec.shape, out.objects(), bytes, "oct resample-mosaic", call.options, make_block));
+  PENSTOCK_ASSIGN(const Source source, source_of(mosaic, call.path(0), call.device, call.options));
+  PENSTOCK_TRY(make_volume(source, pass, out, call.path(1), call.device, call.options));
+  done.metrics.ran("resize", call.device.name());
   PENSTOCK_TRY(out.finish(call.device, call.options));
   done.metrics.note("tile_shape", to, "pixels of a tile: depth, rows, columns");
   done.metrics.note("spacing_mm", spec.spacing_mm, "voxel size: depth, rows, columns");
@@ -83,8 +104,7 @@ Status resample_tile(std::span<const float> tile, const Shape& shape, std::strin
   }
   PENSTOCK_ASSIGN(const TensorView view, TensorView::packed(const_cast<float*>(tile.data()), DType::float32(), shape));
   PENSTOCK_ASSIGN(const Tensor there, Tensor::share(nullptr, view).to(stream));
-  const OpCall resize{"resize", fmt::format(R"({{"output_shape":[{},{},{}],"align":"{}"}})", out.shape[0], out.shape[1],
-                                            out.shape[2], align)};
+  const OpCall resize = resize_to(out.shape, align);
   PENSTOCK_ASSIGN(const Tensor made, apply_operators(std::span(&resize, 1), there.view(), options));
   return copy_elements(made.view(), out);
 }
@@ -104,6 +124,7 @@ Step resample_step() {
       choice_option("align", {"half_pixel", "corners"},
                     "half_pixel: the areas of tiles lie on each other (scikit-image); corners: their outermost pixels "
                     "(SciPy's zoom)"),
+      count_option("n_levels", "1", "levels of the pyramid, each half of the one before"),
   };
   step.what.example = "mosaic_grid_z00.ome.zarr mosaic_grid_z00_30um.ome.zarr --resolution-um 30";
   step.run = run;

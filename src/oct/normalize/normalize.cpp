@@ -3,35 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
 
-#include "exec/budget.hpp"
-#include "oct/file/volume.hpp"
+#include "oct/kernels/run.hpp"
 #include "oct/mosaic/aip.hpp"
+#include "oct/normalize/plane_ranks.hpp"
 #include "penstock/ops.hpp"
 
 namespace penstock::oct {
 namespace {
 
-/// What a plane is brought from: `low` becomes 0, `high` and above are cut off.
-struct PlaneRange {
-  double low = 0, high = 0;
-};
-
-StatisticsRequest percentile_of(double percentile) {
-  StatisticsRequest request;
-  request.percentiles = {percentile};
-  return request;
-}
-
-Result<Statistics> statistics_of(std::vector<float>& values, const StatisticsRequest& request, const Options& options) {
-  PENSTOCK_ASSIGN(const TensorView view, TensorView::packed(values.data(), DType::float32(), {values.size()}));
-  return statistics(view, request, options);
-}
-
 /// Columns of agarose: darker, smoothed, than Otsu's threshold of those that hold something.
-Result<std::vector<bool>> agarose_mask(const Volume& slice, double sigma, Device device, const Options& options) {
+Result<std::vector<std::uint8_t>> agarose_mask(const Volume& slice, double sigma, Device device,
+                                               const Options& options) {
   PENSTOCK_ASSIGN(std::vector<float> mean, average_projection(slice, device, options));
   const OpCall smooth{"gaussian_filter", fmt::format(R"({{"sigma":{}}})", sigma)};
   PENSTOCK_ASSIGN(const TensorView view,
@@ -41,50 +24,44 @@ Result<std::vector<bool>> agarose_mask(const Volume& slice, double sigma, Device
   std::vector<float> there;
   for (std::size_t i = 0; i < mean.size(); ++i)
     if (mean[i] > 0) there.push_back(smoothed[i]);
-  std::vector<bool> mask(mean.size());
+  std::vector<std::uint8_t> mask(mean.size());
   if (there.empty()) return mask;
   StatisticsRequest otsu;
   otsu.otsu = true;
-  PENSTOCK_ASSIGN(const Statistics made_of, statistics_of(there, otsu, options));
-  for (std::size_t i = 0; i < mean.size(); ++i) mask[i] = mean[i] > 0 && smoothed[i] < made_of.otsu.value_or(0);
+  PENSTOCK_ASSIGN(const TensorView values, TensorView::packed(there.data(), DType::float32(), {there.size()}));
+  PENSTOCK_ASSIGN(const Statistics found, statistics(values, otsu, options));
+  for (std::size_t i = 0; i < mean.size(); ++i) mask[i] = mean[i] > 0 && smoothed[i] < found.otsu.value_or(0) ? 1 : 0;
   return mask;
 }
 
-/// Planes [first, first + count) one after another.
-Status for_each_plane(const Volume& slice, std::uint64_t at_once, const Options& options,
-                      const std::function<Status(std::uint64_t, std::span<float>)>& visit,
-                      const std::function<Status(const Region&, std::span<const float>)>& after) {
-  const std::uint64_t pixels = slice.shape[1] * slice.shape[2];
-  for (std::uint64_t first = 0; first < slice.shape[0]; first += at_once) {
-    PENSTOCK_TRY(options.stop().check("oct normalize"));
-    const std::uint64_t count = std::min(at_once, slice.shape[0] - first);
-    PENSTOCK_ASSIGN(
-        Block block,
-        read_block(slice.array, {{first, count, 1}, {0, slice.shape[1], 1}, {0, slice.shape[2], 1}}, options));
-    for (std::uint64_t z = 0; z < count; ++z)
-      PENSTOCK_TRY(visit(first + z, std::span(block.values).subspan(z * pixels, pixels)));
-    if (after) PENSTOCK_TRY(after(block.region, block.values));
+/// From the median of the agarose, or the least, to the percentile; divided by that, and by no less than a part of the
+/// largest of all planes.
+std::vector<PlaneRange> ranges_of(const std::vector<PlaneStatistics>& planes, double min_contrast_fraction) {
+  std::vector<PlaneRange> ranges;
+  double largest = 0;
+  for (const PlaneStatistics& plane : planes) {
+    PlaneRange range;
+    range.low = plane.median.value_or(std::max(plane.least, 0.0));
+    range.high = std::max(plane.percentile, range.low);
+    largest = std::max(largest, range.high - range.low);
+    ranges.push_back(range);
   }
-  return {};
+  for (PlaneRange& range : ranges) range.span = std::max(range.high - range.low, min_contrast_fraction * largest);
+  return ranges;
 }
 
-/// From the median of the agarose to a percentile of the plane.
-Result<PlaneRange> range_of_plane(std::span<const float> plane, const std::vector<bool>& agarose, double percentile,
-                                  const Options& options) {
-  std::vector<float> all(plane.begin(), plane.end()), dark;
-  for (std::size_t i = 0; i < plane.size(); ++i)
-    if (agarose[i]) dark.push_back(plane[i]);
-  for (float& v : all)
-    if (!std::isfinite(v)) v = 0;
-  std::erase_if(dark, [](float v) { return !std::isfinite(v); });
-  PENSTOCK_ASSIGN(const Statistics top, statistics_of(all, percentile_of(percentile), options));
-  PlaneRange range{std::max(top.min, 0.0), top.percentiles[0]};
-  if (!dark.empty()) {
-    PENSTOCK_ASSIGN(const Statistics middle, statistics_of(dark, percentile_of(50), options));
-    range.low = middle.percentiles[0];
-  }
-  range.high = std::max(range.high, range.low);
-  return range;
+/// Brings all planes to their range.
+Status scale_planes(const StepCall& call, const Volume& slice, const std::vector<PlaneRange>& ranges, NewVolume& out) {
+  PENSTOCK_ASSIGN(const Place place, Place::make("oct normalize", call.device, call.options));
+  PENSTOCK_ASSIGN(const auto there, uploaded(ranges.data(), ranges.size(), place.work()));
+  PENSTOCK_TRY(place.work().stream.synchronize());
+  Pass pass{"oct normalize", slice.shape, out.objects()};
+  pass.make = [&](const Tile& in, const Tile& made, const Workspace& work) {
+    const ScalePlanes scale{const_box(in.view), static_cast<float*>(made.view.data), there.data() + made.box[0].start};
+    return run_kernel(scale, scale.in.elements(), work);
+  };
+  PENSTOCK_ASSIGN(const Source source, source_of(slice, call.path(0), call.device, call.options));
+  return make_volume(source, pass, out, call.path(1), call.device, call.options);
 }
 
 Result<StepDone> run(const StepCall& call) {
@@ -97,40 +74,28 @@ Result<StepDone> run(const StepCall& call) {
   spec.offset_mm = slice.offset_mm;
   spec.levels = call.count("n_levels");
   const double percentile = call.number("percentile_max"), sigma = call.number("sigma");
-  if (!(percentile > 0) || percentile > 100 || !(sigma >= 0) || sigma > 1000)
-    return Error(ErrorCode::invalid_argument, "percentile_max lies between 0 and 100, sigma between 0 and 1000");
+  const double fraction = call.number("min_contrast_fraction");
+  if (!(percentile > 0) || percentile > 100 || !(sigma >= 0) || sigma > 1000 || !(fraction >= 0) || fraction > 1)
+    return Error(ErrorCode::invalid_argument,
+                 "percentile_max lies between 0 and 100, sigma between 0 and 1000, min_contrast_fraction between 0 and "
+                 "1");
   PENSTOCK_ASSIGN(NewVolume out, NewVolume::create(call.path(1), spec, call.force));
-  PENSTOCK_ASSIGN_IN(const std::vector<bool> agarose, agarose_mask(slice, sigma, call.device, call.options),
-                     call.path(0));
-  const std::uint64_t plane_bytes = std::max<std::uint64_t>(4 * slice.shape[1] * slice.shape[2], 1);
-  PENSTOCK_ASSIGN(const BudgetPlan plan, plan_budget(call.options, 4 * plane_bytes));
-  const std::uint64_t at_once = std::clamp<std::uint64_t>(plan.budget_bytes / 2 / plane_bytes, 1, slice.chunks[0]);
-  std::vector<PlaneRange> ranges;
-  const auto measure = [&](std::uint64_t, std::span<float> values) -> Status {
-    PENSTOCK_ASSIGN(const PlaneRange range, range_of_plane(values, agarose, percentile, call.options));
-    ranges.push_back(range);
-    return {};
-  };
-  PENSTOCK_TRY_IN(for_each_plane(slice, at_once, call.options, measure, {}), call.path(0));
-  double largest = 0;
-  for (const PlaneRange& r : ranges) largest = std::max(largest, r.high - r.low);
-  const auto scale = [&](std::uint64_t z, std::span<float> values) -> Status {
-    const PlaneRange r = ranges[z];
-    const double span = std::max(r.high - r.low, call.number("min_contrast_fraction") * largest);
-    for (float& v : values)
-      v = span > 0 && v > r.low ? static_cast<float>((std::min<double>(v, r.high) - r.low) / span) : 0;
-    return {};
-  };
-  const auto write = [&](const Region& region, std::span<const float> values) {
-    return write_block(out.array(), region, values, call.options);
-  };
-  PENSTOCK_TRY_IN(for_each_plane(slice, at_once, call.options, scale, write), call.path(0));
+  PlaneRequest request{percentile, {}};
+  PENSTOCK_ASSIGN_IN(request.columns, agarose_mask(slice, sigma, call.device, call.options), call.path(0));
+  PENSTOCK_ASSIGN(const Options rest, without_held(call.options, request.columns.size(), "oct normalize"));
+  PENSTOCK_ASSIGN(const auto planes, plane_statistics(slice, call.path(0), request, call.device, rest));
+  const std::vector<PlaneRange> ranges = ranges_of(planes, fraction);
+  PENSTOCK_TRY(scale_planes(call, slice, ranges, out));
   PENSTOCK_TRY(out.finish(call.device, call.options));
-  const auto columns = std::ranges::count(agarose, true);
+  const auto columns = std::ranges::count(request.columns, 1);
   if (columns == 0) done.metrics.warn("no agarose was found; planes begin at their least value");
+  done.metrics.ran("mean over depth", call.device.name());
+  done.metrics.ran("percentiles of planes", call.device.name());
+  done.metrics.ran("planes scaled", call.device.name());
+  done.metrics.ran("agarose mask", Device().name());
   done.metrics.add("agarose_coverage",
-                   static_cast<double>(columns) / static_cast<double>(std::max<std::size_t>(agarose.size(), 1)), "",
-                   "part of the columns that is agarose");
+                   static_cast<double>(columns) / static_cast<double>(std::max<std::size_t>(request.columns.size(), 1)),
+                   "", "part of the columns that is agarose");
   Json low = Json::array(), high = Json::array();
   for (const PlaneRange& r : ranges) low.push_back(r.low), high.push_back(r.high);
   done.metrics.note("low", low, "intensity that becomes 0, of each plane");
