@@ -8,7 +8,7 @@
 namespace penstock::oct {
 
 /// Elements that a plane's tables look for begin with one of few; of the others none is counted.
-inline constexpr std::uint32_t kPlanePrefixes = 4;
+inline constexpr std::uint32_t kPlanePrefixes = 3;
 inline constexpr std::uint32_t kHalfBits = 16;
 inline constexpr std::uint32_t kHalfValues = 1u << kHalfBits;
 
