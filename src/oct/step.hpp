@@ -1,6 +1,7 @@
 // A step of the reconstruction: what it takes, and the function that does it.
 #pragma once
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -42,10 +43,16 @@ struct StepDone {
   bool wrote = true;  ///< false: nothing was written, metrics are not either
 };
 
+class TileStep;  // tiles/tile_step.hpp
+
 /// A row of the list.
 struct Step {
   OctStep what;
+  /// Does it.  nullptr: the step makes tiles of tiles, and nothing else.
   Result<StepDone> (*run)(const StepCall& call) = nullptr;
+  /// The work on one tile of a mosaic grid after the other, which runs as one with that of its neighbours; it gives
+  /// nullptr where the options ask for something else, which `run` does.  nullptr: the step does not work so.
+  Result<std::unique_ptr<TileStep>> (*tiles)(const StepCall& call) = nullptr;
 };
 
 /// Makers of options, for the declarations of steps.

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "core/checked.hpp"
-#include "oct/kernels/run.hpp"
+#include "oct/align/kernel.hpp"
 
 namespace penstock::oct {
 namespace {
@@ -35,31 +35,27 @@ double PlaneSumsOfTwo::score(std::uint64_t o) const {
   return (sab / n - ma * mb) / ((std::sqrt(std::max(va, 0.0)) + kTiny) * (std::sqrt(std::max(vb, 0.0)) + kTiny));
 }
 
-Status ProductAdder::begin() {
-  if (!work_.on_device()) return {};
+Status ProductAdder::begin(const Workspace& work) {
+  if (!on_device_) return {};
   const std::vector<double> zeros(sums_.planes * (sums_.planes + 4), 0);
-  PENSTOCK_ASSIGN(on_device_, uploaded(zeros.data(), zeros.size(), work_));
-  return work_.stream.synchronize();
+  PENSTOCK_ASSIGN(there_, Numbers<double>::make(std::span(zeros), work));
+  return {};
 }
 
 std::uint64_t ProductAdder::scratch_bytes(std::uint64_t pixels) const {
   const std::uint64_t n = sums_.planes, packed = 2 * 4 * n * pixels;
-  return packed + (work_.on_device() ? 4 * kProductShares * n * (n + 2) : 4 * div_up(pixels, kShare) * n * (n + 4));
+  return packed +
+         (on_device_ ? 4 * align::kProductShares * n * (n + 2) : 4 * div_up(pixels, kShare) * n * (n + 4));
 }
 
 Status ProductAdder::add(const TensorView& box, const Workspace& work) {
   const std::uint64_t pixels = box.shape[1] * box.shape[2];
   Tensor held;
-  TensorView packed = box;
-  if (!box.is_contiguous()) {
-    PENSTOCK_ASSIGN(held, Tensor::empty(DType::float32(), box.shape, work.stream, work.memory));
-    PENSTOCK_TRY(copy_elements(box, held.view()));
-    packed = held.view();
-  }
+  PENSTOCK_ASSIGN(const TensorView packed, packed_here(box, held, work));
   const auto* const a = static_cast<const float*>(packed.data);
   const float* const b = a + sums_.planes * pixels;
   sums_.pixels += static_cast<double>(pixels);
-  return work.on_device() ? add_on_device(a, b, pixels, work) : add_on_host(a, b, pixels, work);
+  return on_device_ ? add_on_device(a, b, pixels, work) : add_on_host(a, b, pixels, work);
 }
 
 Status ProductAdder::add_on_host(const float* a, const float* b, std::uint64_t pixels, const Workspace& work) {
@@ -84,30 +80,32 @@ Status ProductAdder::add_on_host(const float* a, const float* b, std::uint64_t p
 }
 
 Status ProductAdder::add_on_device(const float* a, const float* b, std::uint64_t pixels, const Workspace& work) {
+  using align::AddShares;
+  using align::kProductShares;
   const std::uint64_t n = sums_.planes;
-  PENSTOCK_ASSIGN(const auto shares, hold<float>(kProductShares * n * (n + 2), work));
-  const PlaneProducts products{a, b, n, pixels, shares.data()};
-  PENSTOCK_TRY(run_kernel(products, products.groups() * products.groups() * kProductShares, work));
-  PENSTOCK_TRY(run_kernel(AddShares{shares.data(), on_device_.data()}, n * n, work));
-  float* const sums = shares.data() + kProductShares * n * n;
-  double* to = on_device_.data() + n * n;
+  PENSTOCK_ASSIGN(const Numbers<float> shares, Numbers<float>::make(kProductShares * n * (n + 2), work));
+  const align::PlaneProducts products{a, b, n, pixels, shares.at()};
+  PENSTOCK_TRY(run_work(products, products.groups() * products.groups() * kProductShares, work));
+  PENSTOCK_TRY(run_work(AddShares{shares.at(), there_.at()}, n * n, work));
+  float* const sums = shares.at() + kProductShares * n * n;
+  double* to = there_.at() + n * n;
   for (const float* const planes : {a, b}) {
-    PENSTOCK_TRY(run_kernel(PlaneSums{planes, n, pixels, sums, sums + kProductShares * n}, n * kProductShares, work));
-    PENSTOCK_TRY(run_kernel(AddShares{sums, to}, 2 * n, work));
+    const align::PlaneSums of_planes{planes, n, pixels, sums, sums + kProductShares * n};
+    PENSTOCK_TRY(run_work(of_planes, n * kProductShares, work));
+    PENSTOCK_TRY(run_work(AddShares{sums, to}, 2 * n, work));
     to += 2 * n;
   }
   return work.stream.synchronize();
 }
 
-Status ProductAdder::end() {
-  if (!work_.on_device()) return {};
-  const std::uint64_t n = sums_.planes;
-  std::vector<double> all(n * (n + 4));
-  PENSTOCK_TRY(download(on_device_.data(), all.size(), all.data(), work_));
+Status ProductAdder::end(const Workspace& work) {
+  if (!on_device_) return {};
+  PENSTOCK_ASSIGN(const std::vector<double> all, there_.get(there_.count(), work));
   auto from = all.begin();
   for (std::vector<double>* to : {&sums_.ab, &sums_.a, &sums_.aa, &sums_.b, &sums_.bb}) {
-    std::copy_n(from, to->size(), to->begin());
-    from += static_cast<std::ptrdiff_t>(to->size());
+    const auto end = from + static_cast<std::ptrdiff_t>(to->size());
+    std::copy(from, end, to->begin());
+    from = end;
   }
   return {};
 }

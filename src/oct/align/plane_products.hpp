@@ -22,20 +22,21 @@ struct PlaneSumsOfTwo {
 /// Adds what boxes hold up, where a step works.
 class ProductAdder {
  public:
-  ProductAdder(PlaneSumsOfTwo& sums, const Workspace& work) : sums_(sums), work_(work) {}
-  /// Counters on a device.
-  Status begin();
+  ProductAdder(PlaneSumsOfTwo& sums, bool on_device) : sums_(sums), on_device_(on_device) {}
+  /// Sums on a device begin at 0.
+  Status begin(const Workspace& work);
   /// `box`: the planes of a, then those of b; any strides between rows.
   Status add(const TensorView& box, const Workspace& work);
   [[nodiscard]] std::uint64_t scratch_bytes(std::uint64_t pixels) const;
-  Status end();
+  /// What a device has summed up is in the sums.
+  Status end(const Workspace& work);
 
  private:
   Status add_on_host(const float* a, const float* b, std::uint64_t pixels, const Workspace& work);
   Status add_on_device(const float* a, const float* b, std::uint64_t pixels, const Workspace& work);
   PlaneSumsOfTwo& sums_;
-  const Workspace& work_;
-  Held<double> on_device_;  ///< ab, a, aa, b, bb
+  bool on_device_;
+  Numbers<double> there_;  ///< ab, a, aa, b, bb
 };
 
 }  // namespace penstock::oct

@@ -98,12 +98,11 @@ Result<ZOverlap> best_z_overlap(const Volume& fixed, const Volume& moving, const
                  fmt::format("{}: it has {}, the other {}: rows and columns must be the same", moving_path,
                              to_string(moving.shape), to_string(fixed.shape)));
   PENSTOCK_ASSIGN(const Options rest, without_held(options, 16 * most * (most + 4), kWhat));
-  PENSTOCK_ASSIGN(const Place place, Place::make(kWhat, device, rest));
   PENSTOCK_ASSIGN(const Source source, both(fixed, moving, fixed_path, moving_path, most, device, rest));
   const Middle middle(fixed, most);
   PlaneSumsOfTwo sums(most);
-  ProductAdder adder(sums, place.work());
-  PENSTOCK_TRY(adder.begin());
+  ProductAdder adder(sums, device.type != Device::Type::cpu);
+  PENSTOCK_TRY(with_tools(device, kWhat, rest, [&](const Tools& tools) { return adder.begin(tools.work); }));
   Pass pass{kWhat, middle.shape, middle.objects};
   pass.needs = [&](const Region& tile) { return middle.needs(tile); };
   pass.scratch_bytes = [&](const Region& tile) {
@@ -112,7 +111,7 @@ Result<ZOverlap> best_z_overlap(const Volume& fixed, const Volume& moving, const
   };
   pass.make = [&](const Tile& in, const Tile&, const Workspace& work) { return adder.add(in.view, work); };
   PENSTOCK_TRY(look_at(source, pass, device, rest));
-  PENSTOCK_TRY(adder.end());
+  PENSTOCK_TRY(with_tools(device, kWhat, rest, [&](const Tools& tools) { return adder.end(tools.work); }));
   ZOverlap best{least, -2};
   for (std::uint64_t o = least; o <= most; ++o)
     if (const double score = sums.score(o); score > best.score) best = {o, score};

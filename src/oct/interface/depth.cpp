@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
-#include "oct/kernels/run.hpp"
+#include "exec/budget.hpp"
 #include "oct/mosaic/aip.hpp"
-#include "oct/walk/walk.hpp"
+#include "oct/tiles/kernel.hpp"
 #include "penstock/ops.hpp"
 
 namespace penstock::oct {
@@ -26,124 +27,110 @@ Result<double> bright_threshold(const std::vector<float>& projection, const Opti
   return made.percentiles[0];
 }
 
-/// Sums of the smoothed derivative over bright columns, tile by tile.
-struct Search {
-  const Volume& slice;
-  std::vector<OpCall> calls;
-  bool logarithm = false;
-  std::uint64_t pad = 0;   ///< planes in front, copies of the first
-  std::uint64_t halo = 0;  ///< columns around a tile that its filters reach
-  std::vector<float> projection;
-  double threshold = 0;
-
-  /// The tile with the columns around it.
-  [[nodiscard]] Region needs(const Region& tile) const {
-    Region box = tile;
-    for (std::size_t d = 1; d < 3; ++d) {
-      const std::uint64_t first = tile[d].start - std::min(tile[d].start, halo);
-      box[d] = {first, std::min(tile[d].start + tile[d].count + halo, slice.shape[d]) - first, 1};
-    }
-    return box;
-  }
-  [[nodiscard]] Shape padded(const Region& box) const { return {box[0].count + pad, box[1].count, box[2].count}; }
-  [[nodiscard]] std::uint64_t scratch_bytes(const Region& tile) const {
-    const Shape shape = padded(needs(tile));
-    const auto bytes = apply_bytes(calls, shape);
-    return bytes ? *bytes + 8 * shape[0] * shape[1] * shape[2] + 4 * tile[1].count * tile[2].count : ~std::uint64_t{0};
-  }
-
-  /// `sums`: (planes, columns of the slice), where the step works.
-  Status add(const Tile& in, const Region& tile, double* sums, const Workspace& work) const {
-    const Shape shape = padded(in.box);
-    const std::uint64_t elements = shape[0] * shape[1] * shape[2];
-    PENSTOCK_ASSIGN(const auto front, hold<float>(elements, work));
-    PENSTOCK_ASSIGN(const TensorView all, TensorView::packed(front.data(), DType::float32(), shape, work.stream));
-    PENSTOCK_ASSIGN(const TensorView inner, all.slice({Slice{static_cast<std::int64_t>(pad), {}, {}}}));
-    if (logarithm)
-      PENSTOCK_TRY(run_kernel(LogOfPositive{const_box(in.view), static_cast<float*>(inner.data)},
-                              in.box[0].count * shape[1] * shape[2], work));
-    else
-      PENSTOCK_TRY(copy_elements(in.view, inner));
-    for (std::uint64_t p = 0; p < pad; ++p) {
-      PENSTOCK_ASSIGN(const TensorView from, inner.slice({std::int64_t{0}}));
-      PENSTOCK_ASSIGN(const TensorView to, all.slice({static_cast<std::int64_t>(p)}));
-      PENSTOCK_TRY(copy_elements(from, to));
-    }
-    PENSTOCK_ASSIGN(const auto smooth, hold<float>(elements, work));
-    PENSTOCK_TRY(apply_here(calls, all, smooth.data(), work));
-    PENSTOCK_ASSIGN(const TensorView made, TensorView::packed(smooth.data(), DType::float32(), shape, work.stream));
-    const Region own = {{pad, in.box[0].count, 1},
-                        {tile[1].start - in.box[1].start, tile[1].count, 1},
-                        {tile[2].start - in.box[2].start, tile[2].count, 1}};
-    PENSTOCK_ASSIGN(const TensorView part, part_of_box(made, whole(shape), own));
-    std::vector<float> bright;
-    for (std::uint64_t r = 0; r < tile[1].count; ++r) {
-      const float* const row = projection.data() + (tile[1].start + r) * slice.shape[2] + tile[2].start;
-      bright.insert(bright.end(), row, row + tile[2].count);
-    }
-    PENSTOCK_ASSIGN(const auto brightness, uploaded(bright.data(), bright.size(), work));
-    const AddBrightRows sum{const_box(part), brightness.data(), threshold, sums, slice.shape[2], tile[2].start};
-    PENSTOCK_TRY(run_kernel(sum, sum.in.depth * sum.in.cols, work));
-    return work.stream.synchronize();
-  }
-};
+/// The rows [first, first + count) of a slice, with the rows around them that filters reach.
+Result<std::vector<double>> rise_of_rows(const Volume& slice, const RiseSearch& search,
+                                         const std::vector<std::uint8_t>& bright, std::uint64_t first,
+                                         std::uint64_t count, const Tools& tools) {
+  const std::uint64_t depth = slice.shape[0], cols = slice.shape[2], pad = search.pad_planes();
+  const std::uint64_t low = first - std::min(first, search.halo_rows());
+  const std::uint64_t high = std::min(first + count + search.halo_rows(), slice.shape[1]);
+  PENSTOCK_ASSIGN(const Tensor padded, Tensor::empty(DType::float32(), {pad + depth, high - low, cols},
+                                                     tools.work.stream, tools.options.memory));
+  PENSTOCK_ASSIGN(const Tensor inner, padded.slice({Slice{static_cast<std::int64_t>(pad), {}, {}}}));
+  PENSTOCK_TRY(slice.array.read({{0, depth, 1}, {low, high - low, 1}, {0, cols, 1}}, inner.view(), tools.options));
+  std::vector<std::uint8_t> here((high - low) * cols);  // none of the rows around
+  std::copy_n(bright.begin() + static_cast<std::ptrdiff_t>(first * cols), count * cols,
+              here.begin() + static_cast<std::ptrdiff_t>((first - low) * cols));
+  return search.rise(padded, here, tools);
+}
 
 }  // namespace
 
 double peak_near(const std::vector<double>& values, std::size_t at) {
   if (at == 0 || at + 1 >= values.size()) return static_cast<double>(at);
-  return static_cast<double>(at) + above_peak(values[at - 1], values[at], values[at + 1]);
+  const double before = values[at - 1], here = values[at], after = values[at + 1];
+  const double curve = before - 2 * here + after;
+  return static_cast<double>(at) + (curve < 0 ? 0.5 * (before - after) / curve : 0);
 }
 
-Result<Interface> find_interface(const Volume& slice, const std::string& path, const InterfaceOptions& how,
-                                 Device device, const Options& options) {
+Result<RiseSearch> RiseSearch::make(const InterfaceOptions& how, std::uint64_t depth) {
   if (!(how.sigma_xy >= 0) || !(how.sigma_z > 0) || how.sigma_xy > 1000 || how.sigma_z > 1000)
     return Error(ErrorCode::invalid_argument, "sigma_z must be above 0 and sigma_xy not below, both at most 1000");
-  Search search{slice,
-                {},
-                how.logarithm,
-                static_cast<std::uint64_t>(std::nearbyint(4 * how.sigma_z)),
-                static_cast<std::uint64_t>(4 * how.sigma_xy + 0.5),
-                {},
-                0};
+  RiseSearch search;
+  search.depth_ = depth;
+  search.pad_ = static_cast<std::uint64_t>(std::nearbyint(4 * how.sigma_z));
+  search.halo_ = static_cast<std::uint64_t>(4 * how.sigma_xy + 0.5);
+  search.calls_ = {{"gaussian_filter", fmt::format(R"({{"sigma":[{},{},{}],"order":[1,0,0]}})", how.sigma_z,
+                                                   how.sigma_xy, how.sigma_xy)}};
+  return search;
+}
+
+void RiseSearch::limit(double intensity) {
+  calls_.insert(calls_.begin(), {"clip", fmt::format(R"({{"max":{}}})", intensity)});
+}
+
+Result<std::vector<double>> RiseSearch::rise(const Tensor& padded, const std::vector<std::uint8_t>& bright,
+                                             const Tools& tools) const {
+  PENSTOCK_ASSIGN(const Tensor first, padded.slice({static_cast<std::int64_t>(pad_)}));
+  for (std::uint64_t p = 0; p < pad_; ++p) {
+    PENSTOCK_ASSIGN(const Tensor to, padded.slice({static_cast<std::int64_t>(p)}));
+    PENSTOCK_TRY(copy_elements(first.view(), to.view()));
+  }
+  PENSTOCK_ASSIGN(const Tensor made, apply_operators(calls_, padded.view(), tools.options));
+  PENSTOCK_ASSIGN(const Numbers<std::uint8_t> mask,
+                  Numbers<std::uint8_t>::make(std::span<const std::uint8_t>(bright), tools.work));
+  PENSTOCK_ASSIGN(const Numbers<double> sums, Numbers<double>::make(depth_ * tiles::kLanes, tools.work));
+  const auto* const values = static_cast<const float*>(made.view().data) + pad_ * bright.size();
+  PENSTOCK_TRY(run_work(tiles::PlaneSums{values, mask.at(), bright.size(), sums.at()}, depth_ * tiles::kLanes,
+                        tools.work, tiles::kLanes));
+  PENSTOCK_ASSIGN(const std::vector<double> parts, sums.get(depth_ * tiles::kLanes, tools.work));
+  std::vector<double> rise(depth_);
+  for (std::size_t i = 0; i < parts.size(); ++i) rise[i / tiles::kLanes] += parts[i];
+  return rise;
+}
+
+Result<Interface> RiseSearch::steepest(const std::vector<double>& rise) {
+  const auto most = std::ranges::max_element(rise);
+  if (most == rise.end()) return Error(ErrorCode::invalid_argument, "the slice has no planes");
+  const auto plane = static_cast<std::uint64_t>(most - rise.begin());
+  return Interface{peak_near(rise, plane), plane};
+}
+
+Result<std::vector<std::uint8_t>> bright_columns(const std::vector<float>& projection, const Options& options) {
+  PENSTOCK_ASSIGN(const double threshold, bright_threshold(projection, options));
+  std::vector<std::uint8_t> bright(projection.size());
+  for (std::size_t i = 0; i < projection.size(); ++i)
+    bright[i] = static_cast<double>(projection[i]) > threshold ? 1 : 0;
+  return bright;
+}
+
+Result<Interface> find_interface(const Volume& slice, const InterfaceOptions& how, Device device,
+                                 const Options& options) {
+  PENSTOCK_ASSIGN(RiseSearch search, RiseSearch::make(how, slice.shape[0]));
   if (how.percentile_max) {
     StatisticsRequest request;
     request.percentiles = {*how.percentile_max};
-    PENSTOCK_ASSIGN_IN(const Statistics made, statistics(slice.array, request, device, options), path);
-    if (made.nans > 0)
-      return Error(ErrorCode::invalid_argument,
-                   fmt::format("{}: {} elements are no numbers, so there is no percentile_max", path, made.nans));
-    const double most = made.percentiles[0];
-    search.calls.push_back({"clip", fmt::format(R"({{"max":{}}})", how.logarithm && most > 0 ? std::log(most) : most)});
+    PENSTOCK_ASSIGN(const Statistics made, statistics(slice.array, request, device, options));
+    search.limit(made.percentiles[0]);
   }
-  search.calls.push_back({"gaussian_filter", fmt::format(R"({{"sigma":[{},{},{}],"order":[1,0,0]}})", how.sigma_z,
-                                                         how.sigma_xy, how.sigma_xy)});
-  PENSTOCK_ASSIGN_IN(search.projection, average_projection(slice, device, options), path);
-  PENSTOCK_ASSIGN(search.threshold, bright_threshold(search.projection, options));
-  const std::uint64_t depth = slice.shape[0], cols = slice.shape[2];
-  std::vector<double> sums(depth * cols, 0), rise(depth, 0);
-  const std::uint64_t held = 2 * 8 * sums.size() + 4 * search.projection.size();
-  PENSTOCK_ASSIGN(const Options rest, without_held(options, held, "oct crop-below-interface"));
-  PENSTOCK_ASSIGN(const Place place, Place::make("oct crop-below-interface", device, rest));
-  PENSTOCK_ASSIGN(const auto there, uploaded(sums.data(), sums.size(), place.work()));
-  PENSTOCK_TRY(place.work().stream.synchronize());
-  Pass pass{"oct crop-below-interface", slice.shape, {depth, slice.chunks[1], slice.chunks[2]}};
-  pass.needs = [&](const Region& tile) { return search.needs(tile); };
-  pass.scratch_bytes = [&](const Region& tile) { return search.scratch_bytes(tile); };
-  pass.make = [&](const Tile& in, const Tile& out, const Workspace& work) {
-    return search.add(in, out.box, there.data(), work);
-  };
-  PENSTOCK_ASSIGN(const Source source, source_of(slice, path, device, rest));
-  PENSTOCK_TRY(look_at(source, pass, device, rest));
-  PENSTOCK_TRY(download(there.data(), sums.size(), sums.data(), place.work()));
-  for (std::uint64_t z = 0; z < depth; ++z)
-    for (std::uint64_t c = 0; c < cols; ++c) rise[z] += sums[z * cols + c];
-  Interface found;
-  const auto steepest = std::ranges::max_element(rise);
-  if (steepest == rise.end()) return Error(ErrorCode::invalid_argument, "the slice has no planes");
-  found.plane = static_cast<std::uint64_t>(steepest - rise.begin());
-  found.depth = peak_near(rise, found.plane);
-  return found;
+  PENSTOCK_ASSIGN(const std::vector<float> projection, average_projection(slice, device, options));
+  PENSTOCK_ASSIGN(const std::vector<std::uint8_t> bright, bright_columns(projection, options));
+  // A band, its filtered form and what the operators hold between: about four times its elements.
+  const std::uint64_t row_bytes = 4 * 4 * (slice.shape[0] + search.pad_planes()) * slice.shape[2];
+  const std::uint64_t around = 2 * search.halo_rows();
+  PENSTOCK_ASSIGN(const BudgetPlan plan, plan_budget(options, (around + 1) * row_bytes));
+  const std::uint64_t rows = std::max<std::uint64_t>(plan.budget_bytes / 2 / row_bytes, around + 1) - around;
+  std::vector<double> rise(slice.shape[0]);
+  PENSTOCK_TRY(with_tools(device, "oct crop-below-interface", options, [&](const Tools& tools) -> Status {
+    for (std::uint64_t first = 0; first < slice.shape[1]; first += rows) {
+      PENSTOCK_TRY(options.stop().check("oct crop-below-interface"));
+      const std::uint64_t count = std::min(rows, slice.shape[1] - first);
+      PENSTOCK_ASSIGN(const std::vector<double> part, rise_of_rows(slice, search, bright, first, count, tools));
+      for (std::size_t z = 0; z < part.size(); ++z) rise[z] += part[z];
+    }
+    return {};
+  }));
+  return RiseSearch::steepest(rise);
 }
 
 }  // namespace penstock::oct

@@ -1,31 +1,26 @@
 // The depth at which tissue begins, of each column.
 #pragma once
-#include <optional>
 #include <vector>
 
 #include "oct/step.hpp"
-#include "oct/walk/walk.hpp"
+#include "oct/work.hpp"
 
 namespace penstock::oct {
 
 /// How the interface of each column is looked for.
 struct InterfaceMapOptions {
-  std::uint64_t width = 15;     ///< of the box that columns are averaged over, pixels; 0 and 1: none
-  double sigma_z = 2;           ///< of the Gaussian along depth, planes
-  bool logarithm = true;        ///< of what is above 0
-  bool cutting_errors = false;  ///< where the smoothed intensity itself is largest above it, there
-  bool compat = false;          ///< whole planes: the steepest rise plus half of sigma_z, rounded up
+  std::uint64_t width = 15;  ///< of the box that columns are averaged over, pixels
+  double sigma_z = 2;        ///< of the Gaussian along depth, planes
+  bool logarithm = true;     ///< of what is above 0
+  bool compat = false;       ///< whole planes: the steepest rise plus half of sigma_z, rounded up
+  /// Errors: invalid_argument.
+  [[nodiscard]] Status check() const;
 };
-/// Errors: invalid_argument (values out of range).
-Status check(const InterfaceMapOptions& how);
-
-/// Writes the interface of each column of a box (planes, rows, columns; at least one plane) to `map` (rows, columns),
-/// in planes, where the step works: where the derivative of a Gaussian along depth is largest, the first of equals, to
-/// a fraction of a plane.  `mask`: of the box's shape; only what it holds (above 0) counts, as if it lay together.
-Status map_interface(const TensorView& box, const std::optional<TensorView>& mask, const InterfaceMapOptions& how,
-                     double* map, const Workspace& work);
-/// Working memory of it, for a box of such a shape.
-Result<std::uint64_t> map_interface_bytes(const InterfaceMapOptions& how, const Shape& shape, bool masked);
+/// Of elements (planes, rows, columns; packed), in planes, row by row: where the derivative of a Gaussian along depth is
+/// largest, the first of equals, to a fraction of a plane.  `mask`: of the same shape, on the same device; only elements
+/// where it is above 0 count, as if they lay without gaps (nullptr: all).
+Result<std::vector<double>> interface_map(const Tensor& elements, const InterfaceMapOptions& how, const Tools& tools,
+                                          const Tensor* mask = nullptr);
 
 Step tissue_interface_step();
 

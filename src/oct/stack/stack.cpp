@@ -7,7 +7,7 @@
 #include <numbers>
 
 #include "oct/file/names.hpp"
-#include "oct/kernels/run.hpp"
+#include "oct/stack/kernel.hpp"
 #include "oct/walk/walk.hpp"
 
 namespace penstock::oct {
@@ -85,7 +85,7 @@ Result<Source> source_of_all(const Stack& s, Device device, const Options& optio
 
 /// How slices lie over each other, as the kernel wants it.
 struct Layers {
-  std::vector<SliceInStack> slices;
+  std::vector<stack::SliceInStack> slices;
   std::vector<float> weights;
 
   explicit Layers(const Stack& s) {
@@ -107,17 +107,20 @@ struct Layers {
 /// Columns at full depth from all slices at once.
 Status stack_all(const StepCall& call, const Stack& s, NewVolume& out) {
   const Layers layers(s);
-  PENSTOCK_ASSIGN(const Place place, Place::make("oct stack", call.device, call.options));
-  PENSTOCK_ASSIGN(const auto slices, uploaded(layers.slices.data(), layers.slices.size(), place.work()));
-  PENSTOCK_ASSIGN(const auto weights, uploaded(layers.weights.data(), layers.weights.size(), place.work()));
-  PENSTOCK_TRY(place.work().stream.synchronize());
+  Numbers<stack::SliceInStack> slices;
+  Numbers<float> weights;
+  PENSTOCK_TRY(with_tools(call.device, "oct stack", call.options, [&](const Tools& tools) -> Status {
+    PENSTOCK_ASSIGN(slices, Numbers<stack::SliceInStack>::make(std::span(layers.slices), tools.work));
+    PENSTOCK_ASSIGN(weights, Numbers<float>::make(std::span(layers.weights), tools.work));
+    return {};
+  }));
   PENSTOCK_ASSIGN(const Source source, source_of_all(s, call.device, call.options));
   Pass pass{"oct stack", {s.planes, source.shape[1], source.shape[2]}, {s.planes, kChunk, kChunk}};
   pass.needs = [&](const Region& tile) { return Region{{0, source.shape[0], 1}, tile[1], tile[2]}; };
   pass.make = [&](const Tile& in, const Tile& made, const Workspace& work) {
-    const StackSlices stack{const_box(in.view), static_cast<float*>(made.view.data), slices.data(), s.slices.size(),
-                            weights.data()};
-    return run_kernel(stack, s.planes * stack.in.columns(), work);
+    const stack::StackSlices stack{const_box(in.view), static_cast<float*>(made.view.data), slices.at(), s.slices.size(),
+                                   weights.at()};
+    return run_work(stack, s.planes * stack.in.columns(), work);
   };
   return make_volume(source, pass, out, call.path(1), call.device, call.options);
 }

@@ -4,7 +4,8 @@
 
 #include <algorithm>
 
-#include "oct/kernels/run.hpp"
+#include "oct/stitch/kernel.hpp"
+#include "oct/tiles/kernel.hpp"
 #include "oct/transform/tile_transform.hpp"
 #include "oct/walk/walk.hpp"
 
@@ -45,11 +46,11 @@ struct Stitcher {
   Status make(const Tile& in, const Tile& out, const Workspace& work) const {
     const Box part = mutable_box(out.view);
     const std::uint64_t columns = grid.tile_rows * grid.tile_cols;
-    PENSTOCK_ASSIGN(const auto covers, hold<float>(part.columns(), work));
-    PENSTOCK_ASSIGN(const auto holds, hold<std::uint8_t>(columns + grid.tile_rows + 1, work));
-    std::uint8_t *const of_rows = holds.data() + columns, *const any = of_rows + grid.tile_rows;
-    PENSTOCK_TRY(run_kernel(FillZero{part.data}, part.elements(), work));
-    PENSTOCK_TRY(run_kernel(FillZero{covers.data()}, part.columns(), work));
+    PENSTOCK_ASSIGN(const Numbers<float> covers, Numbers<float>::make(part.columns(), work));
+    PENSTOCK_ASSIGN(const Numbers<std::uint8_t> holds, Numbers<std::uint8_t>::make(columns + grid.tile_rows + 1, work));
+    std::uint8_t *const of_rows = holds.at() + columns, *const any = of_rows + grid.tile_rows;
+    PENSTOCK_TRY(run_work(tiles::Fill{part.data, 0}, part.elements(), work));
+    PENSTOCK_TRY(run_work(tiles::Fill{covers.at(), 0}, part.columns(), work));
     for (std::uint64_t k = 0; k < grid.count(); ++k) {
       if (!reaches(k, out.box)) continue;
       const Region at = {{0, depth, 1},
@@ -58,20 +59,20 @@ struct Stitcher {
       PENSTOCK_ASSIGN(const TensorView view, part_of_box(in.view, in.box, at));
       const ConstBox tile = const_box(view);
       // A tile that is not there covers nothing.
-      PENSTOCK_TRY(run_kernel(ColumnHolds{tile, holds.data()}, columns, work));
-      PENSTOCK_TRY(run_kernel(AnyOf{holds.data(), grid.tile_cols, of_rows}, grid.tile_rows, work));
-      PENSTOCK_TRY(run_kernel(AnyOf{of_rows, grid.tile_rows, any}, 1, work));
-      const LayTile lay{tile,
+      PENSTOCK_TRY(run_work(stitch::ColumnHolds{tile, holds.at()}, columns, work, 64));
+      PENSTOCK_TRY(run_work(stitch::AnyOf{holds.at(), grid.tile_cols, of_rows}, grid.tile_rows, work));
+      PENSTOCK_TRY(run_work(stitch::AnyOf{of_rows, grid.tile_rows, any}, 1, work));
+      const stitch::LayTile lay{tile,
                         any,
                         part,
                         static_cast<std::int64_t>(layout.rows[k]) - static_cast<std::int64_t>(out.box[1].start),
                         static_cast<std::int64_t>(layout.cols[k]) - static_cast<std::int64_t>(out.box[2].start),
-                        covers.data(),
+                        covers.at(),
                         replaces};
-      PENSTOCK_TRY(run_kernel(lay, tile.elements(), work));
+      PENSTOCK_TRY(run_work(lay, tile.elements(), work));
     }
     if (replaces) return {};
-    return run_kernel(DivideByCovers{part.data, covers.data(), part.columns()}, part.elements(), work);
+    return run_work(stitch::DivideByCovers{part.data, covers.at(), part.columns()}, part.elements(), work);
   }
 };
 

@@ -7,7 +7,6 @@
 #include "core/checked.hpp"
 #include "core/units.hpp"
 #include "exec/budget.hpp"
-#include "ops/chain.hpp"
 
 namespace penstock::oct {
 namespace {
@@ -96,30 +95,20 @@ Result<Options> without_held(const Options& options, std::uint64_t held_bytes, s
   return rest;
 }
 
-Status apply_here(std::span<const OpCall> calls, const TensorView& in, float* out, const Workspace& work) {
-  PENSTOCK_ASSIGN(const Chain chain, Chain::make({DType::float32(), in.shape}, calls));
-  const Shape& shape = chain.output().shape;
-  PENSTOCK_ASSIGN(const TensorView made, TensorView::packed(out, DType::float32(), shape, work.stream));
-  return chain.run({in, whole(in.shape)}, {made, whole(shape)}, work);
+Result<TensorView> packed_here(const TensorView& view, Tensor& held, const Workspace& work) {
+  if (view.is_contiguous()) return view;
+  PENSTOCK_ASSIGN(held, Tensor::empty(view.dtype, view.shape, work.stream, work.memory));
+  PENSTOCK_TRY(copy_elements(view, held.view()));
+  return held.view();
 }
 
-Result<std::uint64_t> apply_bytes(std::span<const OpCall> calls, const Shape& shape) {
-  PENSTOCK_ASSIGN(const Chain chain, Chain::make({DType::float32(), shape}, calls));
-  std::uint64_t copy = 4;  // of what has gaps
-  for (const std::uint64_t n : shape) copy = saturating_mul(copy, n);
-  return saturating_add(copy, chain.scratch_bytes(whole(chain.output().shape)));
+ConstBox const_box(const TensorView& view) {
+  return {static_cast<const float*>(view.data), view.shape[0],           view.shape[1], view.shape[2],
+          view.strides_bytes[0] / 4,            view.strides_bytes[1] / 4};
 }
-
-Result<Place> Place::make(std::string_view what, Device device, const Options& options) {
-  Place place;
-  PENSTOCK_ASSIGN(const BudgetPlan allowed, plan_budget(options, 0));
-  place.job_ = std::make_unique<Job>(options, what, 0, allowed.threads);
-  place.work_.job = place.job_.get();
-  if (device.type != Device::Type::cpu) {
-    PENSTOCK_ASSIGN(place.work_.stream, Stream::create(device));
-  }
-  PENSTOCK_ASSIGN(place.work_.memory, working_memory(device, options));
-  return place;
+Box mutable_box(const TensorView& view) {
+  return {static_cast<float*>(view.data), view.shape[0],           view.shape[1], view.shape[2],
+          view.strides_bytes[0] / 4,      view.strides_bytes[1] / 4};
 }
 
 }  // namespace penstock::oct

@@ -6,10 +6,9 @@
 #include <string_view>
 
 #include "array/tiles/walk.hpp"
-#include "oct/file/metrics.hpp"
 #include "oct/file/volume.hpp"
-#include "ops/operator.hpp"
-#include "penstock/ops.hpp"
+#include "oct/walk/box.hpp"
+#include "oct/work.hpp"
 
 namespace penstock::oct {
 
@@ -44,44 +43,11 @@ Status make_volume(const Source& source, const Pass& pass, NewVolume& to, const 
 /// `options` with less of a budget, because of what a step holds beside a pass.  Errors: budget_too_small.
 Result<Options> without_held(const Options& options, std::uint64_t held_bytes, std::string_view what);
 
-/// Applies operators to elements in memory, any strides; `out` is packed.
-Status apply_here(std::span<const OpCall> calls, const TensorView& in, float* out, const Workspace& work);
-/// Working memory of it, for elements of such a shape.  Errors: those of the calls.
-Result<std::uint64_t> apply_bytes(std::span<const OpCall> calls, const Shape& shape);
+/// The view itself where it is packed, else a copy in `held`.
+Result<TensorView> packed_here(const TensorView& view, Tensor& held, const Workspace& work);
 
-/// Memory of `count` elements where a step works.
-template <class T>
-struct Held {
-  Buffer buffer;
-  [[nodiscard]] T* data() const { return reinterpret_cast<T*>(buffer.data()); }
-};
-template <class T>
-Result<Held<T>> hold(std::uint64_t count, const Workspace& work) {
-  PENSTOCK_ASSIGN(Buffer buffer, work.scratch(count * sizeof(T)));
-  return Held<T>{std::move(buffer)};
-}
-template <class T>
-Result<Held<T>> uploaded(const T* values, std::uint64_t count, const Workspace& work) {
-  PENSTOCK_ASSIGN(Buffer buffer, work.upload(values, count * sizeof(T)));
-  return Held<T>{std::move(buffer)};
-}
-/// To the host; complete on return.
-template <class T>
-Status download(const T* from, std::uint64_t count, T* to, const Workspace& work) {
-  if (count == 0) return {};
-  PENSTOCK_TRY(copy_async(to, {}, from, work.stream.device(), count * sizeof(T), work.stream));
-  return work.stream.synchronize();
-}
-
-/// A workspace outside of a pass.
-class Place {
- public:
-  static Result<Place> make(std::string_view what, Device device, const Options& options);
-  [[nodiscard]] const Workspace& work() const { return work_; }
-
- private:
-  std::unique_ptr<Job> job_;
-  Workspace work_;
-};
+/// Three dimensions of float32, the last without gaps, as kernels see them.
+ConstBox const_box(const TensorView& view);
+Box mutable_box(const TensorView& view);
 
 }  // namespace penstock::oct

@@ -1,10 +1,23 @@
-// Tiles and slices laid over each other.
+// Tiles laid over each other, written once for every processor.
 #pragma once
 #include <cstdint>
 
-#include "oct/kernels/box.hpp"
+#include "oct/walk/box.hpp"
 
-namespace penstock::oct {
+namespace penstock::oct::stitch {
+
+/// 1 for each column that holds anything but 0.
+struct ColumnHolds {
+  ConstBox in;
+  std::uint8_t* out;
+  PENSTOCK_HD void operator()(std::uint64_t i) const {
+    const float* const at = in.column(i);
+    std::uint8_t any = 0;
+    for (std::uint64_t z = 0; z < in.depth; ++z)
+      if (!(at[static_cast<std::int64_t>(z) * in.plane] == 0)) any = 1;
+    out[i] = any;
+  }
+};
 
 /// Lays a tile on a part of a slice, unless it holds nothing: sums, with how many tiles lie at each column; or in place
 /// of what is there.  Of the tile only what lies on the part.
@@ -53,43 +66,7 @@ struct DivideByCovers {
   }
 };
 
-struct FillZero {
-  float* out;
-  PENSTOCK_HD void operator()(std::uint64_t i) const { out[i] = 0; }
-};
+}  // namespace penstock::oct::stitch
 
-/// A slice in a stack.
-struct SliceInStack {
-  std::uint64_t first = 0, planes = 0;  ///< in the volume
-  std::uint64_t from = 0;               ///< its first plane in the box that holds all slices
-  std::uint64_t shared = 0;             ///< planes at its top that those before it have too
-  std::uint64_t weights = 0;            ///< of those planes, where in the table
-};
-
-/// Each element of the volume from the slices there, from the top down: where both hold something (above 0), from what
-/// is there to the new by the plane's weight; else the one that does.
-struct StackSlices {
-  ConstBox in;  ///< the slices one after another along depth
-  float* out;   ///< (planes of the volume, rows, cols), packed
-  const SliceInStack* slices;
-  std::uint64_t count;
-  const float* weights;
-
-  PENSTOCK_HD void operator()(std::uint64_t i) const {
-    const std::uint64_t c = i % in.cols, r = i / in.cols % in.rows, z = i / in.columns();
-    float v = 0;
-    for (std::uint64_t k = 0; k < count; ++k) {
-      const SliceInStack s = slices[k];
-      if (z < s.first || z >= s.first + s.planes) continue;
-      const std::uint64_t own = z - s.first;
-      const float next = *in.at(s.from + own, r, c);
-      if (own < s.shared && v > 0 && next > 0)
-        v += weights[s.weights + own] * (next - v);
-      else if (next > 0)
-        v = next;
-    }
-    out[i] = v;
-  }
-};
-
-}  // namespace penstock::oct
+#define PENSTOCK_OCT_STITCH_JOBS(M) \
+  M(stitch::ColumnHolds) M(stitch::AnyOf) M(stitch::LayTile) M(stitch::DivideByCovers)

@@ -1,10 +1,10 @@
-// Sums of products of the planes of two slices, over pixels.
+// Sums of products of the planes of two slices, over pixels, on a device.
 #pragma once
 #include <cstdint>
 
-#include "oct/kernels/box.hpp"
+#include "device/portable.hpp"
 
-namespace penstock::oct {
+namespace penstock::oct::align {
 
 /// Planes on each side that one call multiplies with each other.
 inline constexpr std::uint64_t kProductSide = 4;
@@ -71,4 +71,6 @@ struct PlaneSums {
   }
 };
 
-}  // namespace penstock::oct
+}  // namespace penstock::oct::align
+
+#define PENSTOCK_OCT_ALIGN_JOBS(M) M(align::PlaneProducts) M(align::AddShares) M(align::PlaneSums)
