@@ -9,7 +9,6 @@
 #include "oct/file/metrics.hpp"
 #include "oct/file/npy.hpp"
 #include "oct/file/png.hpp"
-#include "oct/file/volume.hpp"
 #include "oct/mosaic/resample.hpp"
 #include "oct/simulate/noise.hpp"
 #include "volumes.hpp"
@@ -72,7 +71,7 @@ TEST(Normalize, BringsPlanesBetweenAgaroseAndTheirBrightest) {
   }
   // The same with a budget of a few planes.
   Options small;
-  small.budget_bytes = std::uint64_t{1} << 20;
+  small.budget_bytes = std::uint64_t{8} << 20;
   const auto tight =
       run("normalize", {folder / "s.ome.zarr", folder / "t.ome.zarr"}, {{"percentile_max", "99.5"}}, false, small);
   ASSERT_TRUE(tight) << tight.error().message();
@@ -102,7 +101,7 @@ TEST(ZOverlap, IsThatOfThePlanesAndOfTheDefinition) {
   EXPECT_NEAR(oct::metric(found->metrics, "score").value().get<double>(), 1, 1e-4);
   // One overlap by the definition: normalised, multiplied, averaged.
   const oct::Volume a = open_made(folder / "a.ome.zarr"), b = open_made(folder / "b.ome.zarr");
-  const auto one = oct::best_z_overlap(a, b, 4, 4, {}, {});
+  const auto one = oct::best_z_overlap(a, b, "a", "b", 4, 4, {}, {});
   ASSERT_TRUE(one);
   std::vector<double> p, q;
   for (std::uint64_t z = 0; z < 4; ++z)
@@ -173,7 +172,7 @@ TEST(Focal, CompatMovesByWholePlanesAroundTheEnd) {
     return z < top ? 1.0 : 100.0 + static_cast<double>(z);
   });
   const auto made = run("fix-focal-curvature", {folder / "m.ome.zarr", folder / "f.ome.zarr"},
-                        {{"width", "1"}, {"smoothness", "0"}, {"compat", "true"}});
+                        {{"sigma_xy", "1"}, {"smoothness", "0"}, {"compat", "true"}});
   ASSERT_TRUE(made) << made.error().message();
   const auto values = values_of(folder / "f.ome.zarr");
   const auto at = [&](std::uint64_t z, std::uint64_t c) { return values[(z * 9 + 4) * 18 + c]; };
@@ -188,7 +187,7 @@ TEST(InterfaceMap, IsFoundInEachColumnWhateverTheBands) {
   const Folder folder;
   write_volume(folder / "s.ome.zarr", {40, 60, 20}, {40, 20, 20},
                [](std::uint64_t z, std::uint64_t r, std::uint64_t) { return z < 8 + r / 4 ? 2.0 : 90.0; });
-  const auto made = run("tissue-interface", {folder / "s.ome.zarr", folder / "map.npy"}, {{"width", "1"}});
+  const auto made = run("tissue-interface", {folder / "s.ome.zarr", folder / "map.npy"}, {{"sigma_xy", "1"}});
   ASSERT_TRUE(made) << made.error().message();
   const auto map = oct::read_npy(folder / "map.npy").value();
   EXPECT_EQ(map.shape, (Shape{60, 20}));
@@ -201,7 +200,7 @@ TEST(InterfaceMap, IsFoundInEachColumnWhateverTheBands) {
   ASSERT_TRUE(wide && bands);
   EXPECT_EQ(oct::read_npy(folder / "wide.npy")->values, oct::read_npy(folder / "bands.npy")->values);
   const auto compat =
-      run("tissue-interface", {folder / "s.ome.zarr", folder / "compat.npy"}, {{"width", "1"}, {"compat", "true"}});
+      run("tissue-interface", {folder / "s.ome.zarr", folder / "compat.npy"}, {{"sigma_xy", "1"}, {"compat", "true"}});
   ASSERT_TRUE(compat);
   EXPECT_EQ(oct::read_npy(folder / "compat.npy")->values[0], 8);  // ceil(7 + 1)
 }

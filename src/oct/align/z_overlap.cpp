@@ -2,118 +2,61 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 
-#include "oct/stitch/kernel.hpp"
-#include "oct/tiles/columns.hpp"
+#include "oct/align/plane_products.hpp"
 
 namespace penstock::oct {
 namespace {
 
-constexpr double kTiny = 1e-8;  // added to deviations
+constexpr std::string_view kWhat = "oct find-z-overlap";
 
-using Planes = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-using View = Eigen::Map<const Planes>;
+/// The middle half of the images, in whole chunks: what is read, and the part of it that counts.
+struct Middle {
+  std::uint64_t margin, height, width;
+  std::uint64_t top, left;  ///< where the first chunk begins
+  Shape shape, objects;     ///< of a pass over it
 
-/// Sums of two sets of planes over pixels, of planes less a number that is near their mean, so that little is lost.
-class Sums {
- public:
-  Sums(std::uint64_t least, std::uint64_t most)
-      : least_(static_cast<Eigen::Index>(least)),
-        n_(static_cast<Eigen::Index>(most)),
-        a_(Eigen::VectorXd::Zero(n_)),
-        aa_(a_),
-        b_(a_),
-        bb_(a_),
-        ab_(Eigen::MatrixXd::Zero(n_, n_)) {}
-
-  /// Adds pixels of all planes: those of each overlap are diagonals of one product of matrices.
-  void add(const View& a, const View& b) {
-    if (pixels_ == 0) shift_a_ = a.mean(), shift_b_ = b.mean();
-    for (Eigen::Index at = 0; at < a.cols(); at += kPiece) {
-      const Eigen::Index count = std::min(kPiece, a.cols() - at);
-      const Planes x = a.middleCols(at, count).array() - shift_a_, y = b.middleCols(at, count).array() - shift_b_;
-      a_ += x.rowwise().sum().cast<double>();
-      b_ += y.rowwise().sum().cast<double>();
-      aa_ += x.rowwise().squaredNorm().cast<double>();
-      bb_ += y.rowwise().squaredNorm().cast<double>();
-      // Plane q of b meets those from n - most to n - least planes further down in a.
-      for (Eigen::Index q = 0; q < n_; q += kRows) {
-        const Eigen::Index rows = std::min(kRows, n_ - q), last = std::min(q + rows + n_ - least_, n_);
-        ab_.block(q, q, last - q, rows) +=
-            (x.middleRows(q, last - q) * y.middleRows(q, rows).transpose()).cast<double>();
-      }
+  Middle(const Volume& volume, std::uint64_t planes)
+      : margin(std::min(volume.shape[1], volume.shape[2]) / 4),
+        height(volume.shape[1]),
+        width(volume.shape[2]),
+        top(margin / volume.chunks[1] * volume.chunks[1]),
+        left(margin / volume.chunks[2] * volume.chunks[2]),
+        shape({2 * planes, height - margin - top, width - margin - left}),
+        objects({2 * planes, volume.chunks[1], volume.chunks[2]}) {}
+  [[nodiscard]] Region needs(const Region& tile) const {
+    Region box = tile;
+    const std::uint64_t offset[] = {0, top, left};
+    for (std::size_t d = 1; d < 3; ++d) {
+      const std::uint64_t first = std::max(tile[d].start + offset[d], margin);
+      box[d] = {first, tile[d].start + offset[d] + tile[d].count - first, 1};
     }
-    pixels_ += static_cast<double>(a.cols());
+    return box;
   }
-  /// The same, where the planes are on a device: `a` and `b` (most, pixels).
-  Status add(const Tensor& a, const Tensor& b, const Tools& tools);
-
-  /// Of the last `o` planes of a with the first `o` of b.
-  [[nodiscard]] double score(std::uint64_t overlap) const {
-    const auto o = static_cast<Eigen::Index>(overlap);
-    const double n = pixels_ * static_cast<double>(o);
-    const double ma = a_.tail(o).sum() / n, mb = b_.head(o).sum() / n;
-    const double va = aa_.tail(o).sum() / n - ma * ma, vb = bb_.head(o).sum() / n - mb * mb;
-    double product = 0;
-    for (Eigen::Index i = 0; i < o; ++i) product += ab_(n_ - o + i, i);
-    return (product / n - ma * mb) / ((std::sqrt(std::max(va, 0.0)) + kTiny) * (std::sqrt(std::max(vb, 0.0)) + kTiny));
-  }
-
- private:
-  static constexpr Eigen::Index kPiece = 4096;  // pixels: two sets of planes stay in the cache
-  static constexpr Eigen::Index kRows = 12;     // planes of b at a time: more would meet planes that no overlap pairs
-  Eigen::Index least_, n_;
-  Eigen::VectorXd a_, aa_, b_, bb_;
-  Eigen::MatrixXd ab_;
-  float shift_a_ = 0, shift_b_ = 0;
-  double pixels_ = 0;
 };
 
-Status Sums::add(const Tensor& a, const Tensor& b, const Tools& tools) {
-  const std::uint64_t pixels = a.view().shape[1] * a.view().shape[2];
-  const auto n = static_cast<std::uint32_t>(n_);
-  std::vector<std::uint32_t> pairs;  // a with b, then a with itself and with ones, then b
-  for (std::uint32_t q = 0; q < n; ++q)
-    for (std::uint32_t p = q; p < n && p <= q + n - static_cast<std::uint32_t>(least_); ++p) pairs.push_back(p), pairs.push_back(q);
-  std::vector<std::uint32_t> same;
-  for (std::uint32_t p = 0; p < n; ++p) same.push_back(p), same.push_back(p);
-  const auto sums = [&](const Tensor& x, const Tensor& y, const std::vector<std::uint32_t>& which, float shift_x,
-                        float shift_y) -> Result<std::vector<double>> {
-    constexpr std::uint64_t parts = stitch::PairSums::kParts;
-    PENSTOCK_ASSIGN(const Numbers<std::uint32_t> there, Numbers<std::uint32_t>::make(which, tools.work));
-    PENSTOCK_ASSIGN(const Numbers<double> made, Numbers<double>::make(which.size() / 2 * parts, tools.work));
-    PENSTOCK_TRY(run_work(stitch::PairSums{static_cast<const float*>(x.view().data),
-                                           static_cast<const float*>(y.view().data), there.at(), pixels, shift_x,
-                                           shift_y, made.at()},
-                          which.size() / 2 * parts, tools.work));
-    PENSTOCK_ASSIGN(const std::vector<double> all, made.get(which.size() / 2 * parts, tools.work));
-    std::vector<double> whole(which.size() / 2);
-    for (std::size_t i = 0; i < all.size(); ++i) whole[i / parts] += all[i];
-    return whole;
+/// The last planes of one slice, then the first of another.
+Result<Source> both(const Volume& fixed, const Volume& moving, const std::string& fixed_path,
+                    const std::string& moving_path, std::uint64_t planes, Device device, const Options& options) {
+  PENSTOCK_ASSIGN(Source both, source_of(fixed, fixed_path, device, options));
+  PENSTOCK_ASSIGN(const Source other, source_of(moving, moving_path, device, options));
+  both.min_read_bytes = std::max(both.min_read_bytes, other.min_read_bytes);
+  both.shape[0] = 2 * planes;
+  both.read = [first = both.read, second = other.read, planes, skipped = fixed.shape[0] - planes](
+                  const Region& region, const TensorView& into, const Options& inner) -> Result<Report> {
+    Region part = region;
+    part[0] = {0, planes, 1};
+    const Region whole_box = {{0, 2 * planes, 1}, region[1], region[2]};
+    PENSTOCK_ASSIGN(const TensorView upper, part_of_box(into, whole_box, part));
+    PENSTOCK_ASSIGN(Report report, first({{skipped, planes, 1}, region[1], region[2]}, upper, inner));
+    PENSTOCK_ASSIGN(const TensorView lower, part_of_box(into, whole_box, {{planes, planes, 1}, region[1], region[2]}));
+    PENSTOCK_ASSIGN(const Report more, second(part, lower, inner));
+    report.merge(more);
+    return report;
   };
-  PENSTOCK_ASSIGN(const ColumnStatistics mean_a, column_statistics(a, tools));
-  PENSTOCK_ASSIGN(const ColumnStatistics mean_b, column_statistics(b, tools));
-  if (pixels_ == 0) {
-    shift_a_ = View(mean_a.mean.data(), 1, static_cast<Eigen::Index>(pixels)).mean();
-    shift_b_ = View(mean_b.mean.data(), 1, static_cast<Eigen::Index>(pixels)).mean();
-  }
-  PENSTOCK_ASSIGN(const std::vector<double> ab, sums(a, b, pairs, shift_a_, shift_b_));
-  for (std::size_t i = 0; i < ab.size(); ++i) ab_(pairs[2 * i], pairs[2 * i + 1]) += ab[i];
-  PENSTOCK_ASSIGN(const std::vector<double> aa, sums(a, a, same, shift_a_, shift_a_));
-  PENSTOCK_ASSIGN(const std::vector<double> bb, sums(b, b, same, shift_b_, shift_b_));
-  // (x - s)(x - s + 1) = (x - s)^2 + (x - s): the plain sums come of the same work.
-  PENSTOCK_ASSIGN(const std::vector<double> a1, sums(a, a, same, shift_a_, shift_a_ - 1));
-  PENSTOCK_ASSIGN(const std::vector<double> b1, sums(b, b, same, shift_b_, shift_b_ - 1));
-  for (Eigen::Index p = 0; p < n_; ++p) {
-    const auto i = static_cast<std::size_t>(p);
-    aa_[p] += aa[i], bb_[p] += bb[i];
-    a_[p] += a1[i] - aa[i], b_[p] += b1[i] - bb[i];
-  }
-  pixels_ += static_cast<double>(pixels);
-  return {};
+  return both;
 }
 
 Result<StepDone> run(const StepCall& call) {
@@ -132,16 +75,14 @@ Result<StepDone> run(const StepCall& call) {
   const double least = std::max(1.0, expected - range), most = std::min(depth, expected + range);
   ZOverlap found{static_cast<std::uint64_t>(std::max(expected, 0.0)), 0};
   if (least < most) {
-    PENSTOCK_ASSIGN_IN(found,
-                       best_z_overlap(fixed, moving, static_cast<std::uint64_t>(least),
-                                      static_cast<std::uint64_t>(most), call.device, call.options),
-                       call.path(1));
+    PENSTOCK_ASSIGN(found, best_z_overlap(fixed, moving, call.path(0), call.path(1), static_cast<std::uint64_t>(least),
+                                          static_cast<std::uint64_t>(most), call.device, call.options));
+    done.metrics.ran("sums of products", call.device.name());
   } else {
     done.metrics.warn("there is no overlap to look for; it is the expected one");
   }
   done.metrics.add("overlap", found.planes, "planes", "planes that the slices share");
   done.metrics.add("score", found.score, "", "mean product of normalised intensities there");
-  done.metrics.note("device", call.device.name(), "where planes were multiplied");
   done.metrics.note("expected", expected, "planes, by the slicing interval");
   done.text = fmt::format("{} planes, score {:.4f} (expected {})\n", found.planes, found.score, expected);
   return done;
@@ -149,39 +90,34 @@ Result<StepDone> run(const StepCall& call) {
 
 }  // namespace
 
-Result<ZOverlap> best_z_overlap(const Volume& fixed, const Volume& moving, std::uint64_t least, std::uint64_t most,
-                                Device device, const Options& options) {
+Result<ZOverlap> best_z_overlap(const Volume& fixed, const Volume& moving, const std::string& fixed_path,
+                                const std::string& moving_path, std::uint64_t least, std::uint64_t most, Device device,
+                                const Options& options) {
   if (fixed.shape[1] != moving.shape[1] || fixed.shape[2] != moving.shape[2])
-    return Error(ErrorCode::invalid_metadata, fmt::format("it has {}, the other {}: rows and columns must be the same",
-                                                          to_string(moving.shape), to_string(fixed.shape)));
-  const std::uint64_t height = fixed.shape[1], width = fixed.shape[2], margin = std::min(height, width) / 4;
-  const Range cols = {margin, width - 2 * margin, 1};
-  // Whole rows of chunks, so that none is decoded twice.
-  const std::uint64_t chunk = std::max<std::uint64_t>(fixed.chunks[1], 1);
-  Sums sums(least, most);
-  const auto add_rows = [&](const Range& rows, const Tools& tools) -> Status {
-    const Region in_a = {{fixed.shape[0] - most, most, 1}, rows, cols}, in_b = {{0, most, 1}, rows, cols};
-    PENSTOCK_ASSIGN(const Tensor a, fixed.array.read(in_a, options, tools.work.stream));
-    PENSTOCK_ASSIGN(const Tensor b, moving.array.read(in_b, options, tools.work.stream));
-    if (tools.work.on_device()) return sums.add(a, b, tools);
-    const auto planes = static_cast<Eigen::Index>(most), pixels = static_cast<Eigen::Index>(rows.count * cols.count);
-    sums.add(View(static_cast<const float*>(a.view().data), planes, pixels),
-             View(static_cast<const float*>(b.view().data), planes, pixels));
-    return {};
+    return Error(ErrorCode::invalid_metadata,
+                 fmt::format("{}: it has {}, the other {}: rows and columns must be the same", moving_path,
+                             to_string(moving.shape), to_string(fixed.shape)));
+  PENSTOCK_ASSIGN(const Options rest, without_held(options, 16 * most * (most + 4), kWhat));
+  PENSTOCK_ASSIGN(const Source source, both(fixed, moving, fixed_path, moving_path, most, device, rest));
+  const Middle middle(fixed, most);
+  PlaneSumsOfTwo sums(most);
+  ProductAdder adder(sums, device.type != Device::Type::cpu);
+  PENSTOCK_TRY(with_tools(device, kWhat, rest, [&](const Tools& tools) { return adder.begin(tools.work); }));
+  Pass pass{kWhat, middle.shape, middle.objects};
+  pass.needs = [&](const Region& tile) { return middle.needs(tile); };
+  pass.scratch_bytes = [&](const Region& tile) {
+    const Region box = middle.needs(tile);
+    return adder.scratch_bytes(box[1].count * box[2].count);
   };
-  const auto all_rows = [&](const Tools& tools) -> Status {
-    for (std::uint64_t row = margin; row < height - margin;) {
-      PENSTOCK_TRY(options.stop().check("oct find-z-overlap"));
-      const std::uint64_t next = std::min((row / chunk + 1) * chunk, height - margin);
-      PENSTOCK_TRY(add_rows({row, next - row, 1}, tools));
-      row = next;
-    }
-    return {};
-  };
-  PENSTOCK_TRY(with_tools(device, "oct find-z-overlap", options, all_rows));
+  pass.make = [&](const Tile& in, const Tile&, const Workspace& work) { return adder.add(in.view, work); };
+  PENSTOCK_TRY(look_at(source, pass, device, rest));
+  PENSTOCK_TRY(with_tools(device, kWhat, rest, [&](const Tools& tools) { return adder.end(tools.work); }));
   ZOverlap best{least, -2};
   for (std::uint64_t o = least; o <= most; ++o)
     if (const double score = sums.score(o); score > best.score) best = {o, score};
+  if (best.score < -1)
+    return Error(ErrorCode::invalid_argument,
+                 fmt::format("{}, {}: elements in the middle of the planes are no numbers", fixed_path, moving_path));
   return best;
 }
 

@@ -7,6 +7,7 @@
 
 #include "oct/interface/crop_tiles.hpp"
 #include "oct/interface/depth.hpp"
+#include "oct/walk/walk.hpp"
 
 namespace penstock::oct {
 namespace {
@@ -26,17 +27,17 @@ Result<StepDone> run(const StepCall& call) {
   spec.spacing_mm = slice.spacing_mm;
   spec.offset_mm = {0, slice.offset_mm[1], slice.offset_mm[2]};  // depth counts from the surface
   PENSTOCK_ASSIGN(NewVolume out, NewVolume::create(call.path(1), spec, call.force));
-  const auto copy_columns = [&](const Region& box, const Options& inner) -> Status {
-    PENSTOCK_ASSIGN_IN(const Block block, read_block(slice.array, {{first, there, 1}, box[1], box[2]}, inner),
-                       call.path(0));
-    PENSTOCK_TRY_IN(write_block(out.array(), {{0, there, 1}, box[1], box[2]}, block.values, inner), call.path(1));
-    return {};
+  Pass pass{"oct crop-below-interface", {there, slice.shape[1], slice.shape[2]}, out.objects()};
+  pass.needs = [&](const Region& tile) {
+    return Region{{first + tile[0].start, tile[0].count, 1}, tile[1], tile[2]};
   };
-  PENSTOCK_TRY(for_each_object({1, slice.shape[1], slice.shape[2]}, {1, kChunk, kChunk},
-                               3 * 4 * there * kChunk * kChunk, "oct crop-below-interface", call.options,
-                               copy_columns));
+  pass.make = [](const Tile& in, const Tile& made, const Workspace&) { return copy_elements(in.view, made.view); };
+  PENSTOCK_ASSIGN(const Source source, source_of(slice, call.path(0), call.device, call.options));
+  PENSTOCK_TRY(make_volume(source, pass, out, call.path(1), call.device, call.options));
   PENSTOCK_TRY(out.finish(call.device, call.options));
   tell_crop(kept, call.path(1), done);
+  done.metrics.ran("search for the interface", call.device.name());
+  done.metrics.ran("planes copied", call.device.name());
   return done;
 }
 

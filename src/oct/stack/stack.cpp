@@ -6,12 +6,9 @@
 #include <cmath>
 #include <numbers>
 
-#include "core/checked.hpp"
-#include "exec/budget.hpp"
 #include "oct/file/names.hpp"
-#include "oct/file/volume.hpp"
-#include "oct/stitch/kernel.hpp"
-#include "oct/work.hpp"
+#include "oct/stack/kernel.hpp"
+#include "oct/walk/walk.hpp"
 
 namespace penstock::oct {
 namespace {
@@ -52,38 +49,80 @@ Result<Stack> arrange(const StepCall& call) {
   return s;
 }
 
-/// Part of each plane of a slice that the slice itself is, where the first `shared` lie on others: half a cosine.
-std::vector<double> fade_of(std::uint64_t planes, std::uint64_t shared) {
-  std::vector<double> fade(planes, 1);
-  for (std::uint64_t z = 0; z < shared; ++z) {
-    const double part = shared > 1 ? static_cast<double>(z) / static_cast<double>(shared - 1) : 1;
-    fade[z] = 0.5 * (1 - std::cos(std::numbers::pi * part));
+/// The slices one after another along depth, as one source.
+Result<Source> source_of_all(const Stack& s, Device device, const Options& options) {
+  Source all;
+  all.shape = s.slices[0].shape;
+  all.chunks = s.slices[0].chunks;
+  all.shape[0] = 0;
+  for (std::size_t k = 0; k < s.slices.size(); ++k) {
+    PENSTOCK_ASSIGN(const Source one, source_of(s.slices[k], s.paths[k], device, options));
+    all.shape[0] += one.shape[0];
+    all.min_read_bytes = std::max(all.min_read_bytes, one.min_read_bytes);
+    for (std::size_t d = 1; d < 3; ++d) all.chunks[d] = std::max(all.chunks[d], one.chunks[d]);
   }
-  return fade;
+  all.read = [&s](const Region& region, const TensorView& into, const Options& inner) -> Result<Report> {
+    Report sum;
+    std::uint64_t from = 0;  // the slice's first plane
+    for (std::size_t k = 0; k < s.slices.size(); ++k) {
+      const std::uint64_t planes = s.slices[k].shape[0];
+      const std::uint64_t first = std::max(region[0].start, from);
+      const std::uint64_t last = std::min(region[0].start + region[0].count, from + planes);
+      if (first < last) {
+        const Region part = {{first, last - first, 1}, region[1], region[2]};
+        PENSTOCK_ASSIGN(const TensorView to, part_of_box(into, region, part));
+        PENSTOCK_ASSIGN_IN(const Report read,
+                           s.slices[k].array.read({{first - from, last - first, 1}, region[1], region[2]}, to, inner),
+                           s.paths[k]);
+        sum.merge(read);
+      }
+      from += planes;
+    }
+    return sum;
+  };
+  return all;
 }
 
-/// Some rows of the volume, from the top down, where slices are laid on them.
-Status stack_rows(const Stack& s, Array& out, const Region& box, const Tools& tools) {
-  const std::uint64_t pixels = box[1].count * box[2].count;
-  PENSTOCK_ASSIGN(const Tensor column, Tensor::empty(DType::float32(), {s.planes, box[1].count, box[2].count},
-                                                     tools.work.stream, tools.options.memory));
-  auto* const values = static_cast<float*>(column.view().data);
-  PENSTOCK_TRY(run_work(tiles::Fill{values, 0}, s.planes * pixels, tools.work));
-  std::uint64_t filled = 0;  // planes from the top that hold something
-  for (std::size_t k = 0; k < s.slices.size(); ++k) {
-    const std::uint64_t planes = s.slices[k].shape[0], first = s.first[k];
-    PENSTOCK_ASSIGN_IN(const Tensor slice,
-                       s.slices[k].array.read({{0, planes, 1}, box[1], box[2]}, tools.options, tools.work.stream),
-                       s.paths[k]);
-    const std::uint64_t shared = filled > first ? std::min(filled - first, planes) : 0;
-    PENSTOCK_ASSIGN(const Numbers<double> fade, Numbers<double>::make(fade_of(planes, shared), tools.work));
-    PENSTOCK_TRY(run_lanes(stitch::LaySlice{static_cast<const float*>(slice.view().data), fade.at(), planes, pixels,
-                                            shared, values + first * pixels},
-                           tools.work, kShortTask));
-    filled = std::max(filled, first + planes);
+/// How slices lie over each other, as the kernel wants it.
+struct Layers {
+  std::vector<stack::SliceInStack> slices;
+  std::vector<float> weights;
+
+  explicit Layers(const Stack& s) {
+    std::uint64_t from = 0, filled = 0;
+    for (std::size_t k = 0; k < s.slices.size(); ++k) {
+      const std::uint64_t first = s.first[k], planes = s.slices[k].shape[0];
+      const std::uint64_t shared = filled > first ? std::min(filled - first, planes) : 0;
+      slices.push_back({first, planes, from, shared, weights.size()});
+      for (std::uint64_t z = 0; z < shared; ++z) {
+        const double part = shared > 1 ? static_cast<double>(z) / static_cast<double>(shared - 1) : 1;
+        weights.push_back(static_cast<float>(0.5 * (1 - std::cos(std::numbers::pi * part))));
+      }
+      from += planes;
+      filled = std::max(filled, first + planes);
+    }
   }
-  PENSTOCK_TRY(out.write({{0, s.planes, 1}, box[1], box[2]}, column.view(), tools.options));
-  return {};
+};
+
+/// Columns at full depth from all slices at once.
+Status stack_all(const StepCall& call, const Stack& s, NewVolume& out) {
+  const Layers layers(s);
+  Numbers<stack::SliceInStack> slices;
+  Numbers<float> weights;
+  PENSTOCK_TRY(with_tools(call.device, "oct stack", call.options, [&](const Tools& tools) -> Status {
+    PENSTOCK_ASSIGN(slices, Numbers<stack::SliceInStack>::make(std::span(layers.slices), tools.work));
+    PENSTOCK_ASSIGN(weights, Numbers<float>::make(std::span(layers.weights), tools.work));
+    return {};
+  }));
+  PENSTOCK_ASSIGN(const Source source, source_of_all(s, call.device, call.options));
+  Pass pass{"oct stack", {s.planes, source.shape[1], source.shape[2]}, {s.planes, kChunk, kChunk}};
+  pass.needs = [&](const Region& tile) { return Region{{0, source.shape[0], 1}, tile[1], tile[2]}; };
+  pass.make = [&](const Tile& in, const Tile& made, const Workspace& work) {
+    const stack::StackSlices stack{const_box(in.view), static_cast<float*>(made.view.data), slices.at(), s.slices.size(),
+                                   weights.at()};
+    return run_work(stack, s.planes * stack.in.columns(), work);
+  };
+  return make_volume(source, pass, out, call.path(1), call.device, call.options);
 }
 
 Result<StepDone> run(const StepCall& call) {
@@ -97,23 +136,15 @@ Result<StepDone> run(const StepCall& call) {
   spec.offset_mm = {0, one.offset_mm[1], one.offset_mm[2]};
   spec.levels = call.count("n_levels");
   PENSTOCK_ASSIGN(NewVolume out, NewVolume::create(call.path(1), spec, call.force));
-  // A chunk's columns at full depth, beside one slice of them.
-  const std::uint64_t block_bytes = saturating_mul(3 * 4 * s.planes, kChunk * kChunk);
-  PENSTOCK_TRY(
-      for_each_object({1, one.shape[1], one.shape[2]}, {1, kChunk, kChunk}, block_bytes, "oct stack", call.options,
-                      [&](const Region& box, const Options& inner) {
-                        return with_tools(call.device, "oct stack", inner, [&](const Tools& tools) {
-                          return stack_rows(s, out.array(), box, tools);
-                        });
-                      }));
+  PENSTOCK_TRY(stack_all(call, s, out));
   PENSTOCK_TRY(out.finish(call.device, call.options));
   for (std::size_t k = 1; k < s.slices.size(); ++k)
     if (s.first[k] > s.first[k - 1] + s.slices[k - 1].shape[0])
       done.metrics.warn(fmt::format("{} planes before {} hold nothing",
                                     s.first[k] - s.first[k - 1] - s.slices[k - 1].shape[0], s.paths[k]));
+  done.metrics.ran("slices laid and blended", call.device.name());
   done.metrics.add("slices", s.slices.size(), "slices", "slices in the volume");
   done.metrics.add("planes", s.planes, "planes", "planes of the volume");
-  done.metrics.note("device", call.device.name(), "where slices were laid on each other");
   done.metrics.add("overlap", s.overlap, "planes", "most planes that neighbours share");
   done.text = fmt::format("{}: {} x {} x {} of {} slices\n", call.path(1), s.planes, one.shape[1], one.shape[2],
                           s.slices.size());
