@@ -2,6 +2,7 @@
 
 import statistics
 
+import tables_oct
 import tables_track
 
 
@@ -175,6 +176,8 @@ TABLES = {
     "track": time_table,
     "track-peers": tables_track.beside_peers,
     "track-rates": tables_track.rates,
+    "oct-score": tables_oct.score,
+    "oct-score-gpu": tables_oct.score,
     "fuzz": input_table,
     "durable": durable_table,
     "latency": latency_table,

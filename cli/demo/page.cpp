@@ -2,30 +2,17 @@
 
 #include <fmt/format.h>
 
+#include "core/html.hpp"
 #include "core/units.hpp"
 
 namespace penstock::cli {
 namespace {
 
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '&': out += "&amp;"; break;
-      case '"': out += "&quot;"; break;
-      default: out += c;
-    }
-  }
-  return out;
-}
-
 std::string table(const Report& r) {
   std::string rows;
   for (const StageReport& s : r.stages)
     rows += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td class=n>{}</td><td class=n>{}</td></tr>\n",
-                        escaped(s.stage), escaped(s.path), escaped(s.why()), s.bytes > 0 ? format_bytes(s.bytes) : "",
+                        escaped_html(s.stage), escaped_html(s.path), escaped_html(s.why()), s.bytes > 0 ? format_bytes(s.bytes) : "",
                         s.seconds > 0 ? format_seconds(s.seconds) : "");
   std::string memory = format_bytes(r.peak_host_bytes) + " host";
   if (r.peak_device_bytes > 0) memory += ", " + format_bytes(r.peak_device_bytes) + " device";
@@ -34,7 +21,7 @@ std::string table(const Report& r) {
       "<table><tr><th>stage</th><th>path</th><th>why</th><th class=n>bytes</th><th class=n>time of all "
       "threads</th></tr>\n{}"
       "</table>\n",
-      escaped(r.operation), format_bytes(r.decoded_bytes), format_seconds(r.wall_seconds),
+      escaped_html(r.operation), format_bytes(r.decoded_bytes), format_seconds(r.wall_seconds),
       format_rate(r.decoded_bytes, r.wall_seconds), format_count(r.chunks), format_count(r.requests), memory, rows);
 }
 
@@ -53,7 +40,7 @@ std::string demo_page(const std::string& title, const std::string& source, const
       ".n{{text-align:right;white-space:nowrap}}</style></head>\n"
       "<body><h1>{0}</h1>\n<p>Source: <code>{1}</code></p>\n"
       "<img src=\"{2}\" alt=\"maximum projection of the source\">\n{3}</body></html>\n",
-      escaped(title), escaped(source), escaped(picture), body);
+      escaped_html(title), escaped_html(source), escaped_html(picture), body);
 }
 
 }  // namespace penstock::cli

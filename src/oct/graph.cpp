@@ -46,15 +46,21 @@ class Reconstruction {
     PENSTOCK_ASSIGN(const std::shared_ptr<Store> raw, open_store(call_.path(0), StoreMode::read));
     PENSTOCK_ASSIGN(const auto slices, find_tiles(*raw));
     PENSTOCK_TRY(begin());
+    if (call_.force) {
+      for (const auto& [slice, tiles] : slices) PENSTOCK_TRY(forget_slice(slice));
+      for (const std::string& path : {volume(), out_ + "/report.html"}) PENSTOCK_TRY(erase_small(mark_of(path)));
+      PENSTOCK_TRY(write_small(out_ + "/reconstruct.json", as_bytes(settings())));
+    }
     for (const auto& [slice, tiles] : slices)
       for (const SliceStep& step : slice_steps()) PENSTOCK_TRY(run_slice_step(step, slice));
     PENSTOCK_TRY(
         run_one("common-space", {out_, out_},
                 {{"shifts", call_.text("shifts")}, {"missing_slices", call_.flag("missing_slices") ? "true" : "false"}},
                 // Of the slices the last one is written last.
-                fmt::format("{}/{}_common{}", out_, slice_name("slice", slices.rbegin()->first), kVolumeEnding)));
+                common_path(slices.rbegin()->first)));
     PENSTOCK_TRY(
         run_one("stack", {out_, volume()}, {{"slicing_interval_mm", number("slicing_interval_mm")}}, volume()));
+    if (call_.flag("report")) PENSTOCK_TRY(run_one("report", {out_}, {}, out_ + "/report.html"));
     done_.metrics.add("slices", slices.size(), "slices", "slices that were found");
     done_.metrics.note("seconds", seconds_, "of each step, over all slices");
     return {};
@@ -89,7 +95,21 @@ class Reconstruction {
             .set_hint("--force begins it anew.");
       return {};
     }
-    return write_small(path, as_bytes(settings()));
+    // What is replaced is forgotten before the new settings stand there: --resume must not take it for theirs.
+    return call_.force ? Status() : write_small(path, as_bytes(settings()));
+  }
+
+  /// What stands last of a result.
+  [[nodiscard]] static std::string mark_of(const std::string& result) {
+    return result.ends_with(kVolumeEnding) ? result + "/zarr.json" : result;
+  }
+  [[nodiscard]] std::string common_path(std::uint64_t slice) const {
+    return fmt::format("{}/{}_common{}", out_, slice_name("slice", slice), kVolumeEnding);
+  }
+  Status forget_slice(std::uint64_t slice) {
+    for (const SliceStep& step : slice_steps())
+      PENSTOCK_TRY(erase_small(mark_of(out_ + "/" + with_slice(step.out, slice))));
+    return erase_small(mark_of(common_path(slice)));
   }
 
   Status run_slice_step(const SliceStep& step, std::uint64_t slice) {
@@ -109,9 +129,10 @@ class Reconstruction {
   /// `result`: what stands when the step is complete.
   Status run_one(std::string_view name, std::vector<std::string> paths, std::map<std::string, std::string> options,
                  const std::string& result) {
-    PENSTOCK_ASSIGN(const bool complete,
-                    small_exists(result.ends_with(kVolumeEnding) ? result + "/zarr.json" : result));
-    if (complete && !call_.force && call_.flag("resume")) {
+    PENSTOCK_ASSIGN(const bool made, small_exists(mark_of(result)));
+    // Its metrics are written after it, where it writes any.
+    PENSTOCK_ASSIGN(const bool told, small_exists(paths.size() > 1 ? metrics_path(paths.back(), name) : result));
+    if (made && told && !call_.force && call_.flag("resume")) {
       done_.text += result + ": kept\n";
       return {};
     }
@@ -157,6 +178,7 @@ Step reconstruct_step() {
       number_option("depth_um", "300", "depth that is kept of each slice"),
       path_option("shifts", "shifts_xy.csv: fixed_id, moving_id, x_shift_mm, y_shift_mm"),
       flag_option("missing_slices", "slices that the shifts name may be missing"),
+      flag_option("report", "write OUT/report.html too, as `oct report` does"),
       flag_option("resume", "keep what a run that was stopped has completed"),
   };
   step.what.example =

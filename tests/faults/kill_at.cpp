@@ -1,4 +1,5 @@
-// For LD_PRELOAD: SIGKILL before the n-th change of the file system (KILL_AT=n); NO_EXCHANGE=1: a file system that
+// For LD_PRELOAD: SIGKILL before the n-th change of the file system (KILL_AT=n); from the n-th on the disk is full
+// (FULL_AT=n); how many there were goes to a file (COUNT_TO=path); NO_EXCHANGE=1: a file system that
 // cannot exchange directories.
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -21,11 +22,33 @@ long wanted(const char* name) {
   return text == nullptr ? 0 : std::atol(text);
 }
 
+/// Counts what changes the file system.
 template <class Change>
 auto counted(const Change& change) {
   static const long at = wanted("KILL_AT");
   if (++changes == at) ::raise(SIGKILL);
   return change();
+}
+
+/// The same of what needs room on the disk.
+template <class Change>
+int counted_room(const Change& change) {
+  static const long full = wanted("FULL_AT");
+  if (full != 0 && changes.load() + 1 >= full) {
+    ++changes;
+    errno = ENOSPC;
+    return -1;
+  }
+  return counted(change);
+}
+
+[[gnu::destructor]] void tell_count() {
+  const char* path = std::getenv("COUNT_TO");
+  if (path == nullptr) return;
+  std::FILE* file = std::fopen(path, "w");
+  if (file == nullptr) return;
+  std::fprintf(file, "%ld", changes.load());
+  std::fclose(file);
 }
 
 template <class F>
@@ -55,10 +78,10 @@ int unlinkat(int at, const char* name, int flags) noexcept {
   return counted([&] { return next<int(int, const char*, int)>("unlinkat")(at, name, flags); });
 }
 int mkdirat(int at, const char* name, mode_t mode) noexcept {
-  return counted([&] { return next<int(int, const char*, mode_t)>("mkdirat")(at, name, mode); });
+  return counted_room([&] { return next<int(int, const char*, mode_t)>("mkdirat")(at, name, mode); });
 }
 int mkdir(const char* name, mode_t mode) noexcept {
-  return counted([&] { return next<int(const char*, mode_t)>("mkdir")(name, mode); });
+  return counted_room([&] { return next<int(const char*, mode_t)>("mkdir")(name, mode); });
 }
 int openat(int at, const char* name, int flags, ...) {
   va_list rest;
@@ -66,7 +89,7 @@ int openat(int at, const char* name, int flags, ...) {
   const mode_t mode = (flags & O_CREAT) != 0 ? va_arg(rest, mode_t) : 0;
   va_end(rest);
   const auto open = [&] { return next<int(int, const char*, int, ...)>("openat")(at, name, flags, mode); };
-  return (flags & O_CREAT) != 0 ? counted(open) : open();
+  return (flags & O_CREAT) != 0 ? counted_room(open) : open();
 }
 
 }  // extern "C"

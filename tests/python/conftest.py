@@ -32,6 +32,7 @@ INSTALLED = {library for library in ("cupy", "torch") if importlib.util.find_spe
 COLLECTED = {
     "test_cuda.py": HAVE_CUDA,
     "test_cuda_cufile.py": HAVE_CUDA and "cupy" in INSTALLED,
+    "test_cuda_linumpy.py": HAVE_CUDA and "cupy" in INSTALLED,
     "test_cuda_ndimage.py": HAVE_CUDA and "cupy" in INSTALLED,
     "test_cuda_libraries.py": HAVE_CUDA and bool(INSTALLED),
     "test_cuda_zarr_codecs.py": HAVE_CUDA and "cupy" in INSTALLED,

@@ -8,24 +8,31 @@ nextflow.enable.dsl = 2
 
 def two(z) { String.format('%02d', z as int) }
 
+// How a command with operators starts: on a GPU of its own share where they are asked for.
+def places() { params.use_gpu ? Math.max(1, (params.gpu_memory_gib / params.gpu_task_gib) as int) : 0 }
+def on_gpu() { "on_free_gpu ${places()} ${params.penstock}" }
+def device() { params.use_gpu ? 'auto' : 'cpu' }
+
 process mosaic {
+    label 'on_gpu'
     tag "slice ${z}"
     publishDir params.output, mode: 'copy'
     input:
     tuple val(z), path(raw)
     output:
     tuple val(z), path("mosaic_grid_z${two(z)}.ome.zarr"), emit: made
-    path '*_metrics.json'
+    path '*_metrics.json', emit: notes
     script:
     """
-    ${params.penstock} oct mosaic ${raw} mosaic_grid_z${two(z)}.ome.zarr --slice ${z} --resolution-um ${params.resolution} \
-      --axial-resolution-um ${params.axial_resolution} --device ${params.device} --threads ${task.cpus}
+    ${on_gpu()} oct mosaic ${raw} mosaic_grid_z${two(z)}.ome.zarr --slice ${z} --resolution-um ${params.resolution} \
+      --axial-resolution-um ${params.axial_resolution} --device ${device()} --threads ${task.cpus}
     """
     stub:
-    "mkdir mosaic_grid_z${two(z)}.ome.zarr; touch mosaic_metrics.json"
+    "mkdir mosaic_grid_z${two(z)}.ome.zarr; touch mosaic_z${two(z)}_metrics.json"
 }
 
 process fix_illumination {
+    label 'on_gpu'
     tag "slice ${z}"
     publishDir params.output, mode: 'copy'
     input:
@@ -33,30 +40,31 @@ process fix_illumination {
     output:
     tuple val(z), path("mosaic_grid_z${two(z)}_illum.ome.zarr"), emit: made
     path '*_flatfield.npy'
-    path '*_metrics.json'
+    path '*_metrics.json', emit: notes
     script:
     """
-    ${params.penstock} oct fix-illumination ${mosaic} mosaic_grid_z${two(z)}_illum.ome.zarr --device ${params.device} \
+    ${on_gpu()} oct fix-illumination ${mosaic} mosaic_grid_z${two(z)}_illum.ome.zarr --device ${device()} \
       --threads ${task.cpus}
     """
     stub:
-    "mkdir mosaic_grid_z${two(z)}_illum.ome.zarr; touch stub_flatfield.npy stub_metrics.json"
+    "mkdir mosaic_grid_z${two(z)}_illum.ome.zarr; touch mosaic_grid_z${two(z)}_illum_flatfield.npy fix_illumination_z${two(z)}_metrics.json"
 }
 
 process aip {
+    label 'on_gpu'
     tag "slice ${z}"
     publishDir params.output, mode: 'copy'
     input:
     tuple val(z), path(mosaic)
     output:
     tuple val(z), path("mosaic_grid_z${two(z)}_aip.ome.zarr"), emit: made
-    path '*_metrics.json'
+    path '*_metrics.json', emit: notes
     script:
     """
-    ${params.penstock} oct aip ${mosaic} mosaic_grid_z${two(z)}_aip.ome.zarr --device ${params.device} --threads ${task.cpus}
+    ${on_gpu()} oct aip ${mosaic} mosaic_grid_z${two(z)}_aip.ome.zarr --device ${device()} --threads ${task.cpus}
     """
     stub:
-    "mkdir mosaic_grid_z${two(z)}_aip.ome.zarr; touch stub_metrics.json"
+    "mkdir mosaic_grid_z${two(z)}_aip.ome.zarr; touch aip_z${two(z)}_metrics.json"
 }
 
 process estimate_transform {
@@ -66,13 +74,13 @@ process estimate_transform {
     tuple val(z), path(aip)
     output:
     tuple val(z), path("mosaic_grid_z${two(z)}_transform.npy"), emit: made
-    path '*_metrics.json'
+    path '*_metrics.json', emit: notes
     script:
     """
     ${params.penstock} oct estimate-transform ${aip} mosaic_grid_z${two(z)}_transform.npy --threads ${task.cpus}
     """
     stub:
-    "touch mosaic_grid_z${two(z)}_transform.npy stub_metrics.json"
+    "touch mosaic_grid_z${two(z)}_transform.npy estimate_transform_z${two(z)}_metrics.json"
 }
 
 process stitch {
@@ -82,63 +90,85 @@ process stitch {
     tuple val(z), path(mosaic), path(transform)
     output:
     tuple val(z), path("slice_z${two(z)}_stitch.ome.zarr"), emit: made
-    path '*_metrics.json'
+    path '*_metrics.json', emit: notes
     script:
     """
     ${params.penstock} oct stitch ${mosaic} slice_z${two(z)}_stitch.ome.zarr --transform ${transform} --threads ${task.cpus}
     """
     stub:
-    "mkdir slice_z${two(z)}_stitch.ome.zarr; touch stub_metrics.json"
+    "mkdir slice_z${two(z)}_stitch.ome.zarr; touch stitch_z${two(z)}_metrics.json"
 }
 
 process crop_below_interface {
+    label 'on_gpu'
     tag "slice ${z}"
     publishDir params.output, mode: 'copy'
     input:
     tuple val(z), path(slice)
     output:
     path "slice_z${two(z)}_crop.ome.zarr", emit: made
-    path '*_metrics.json'
+    path '*_metrics.json', emit: notes
     script:
     """
-    ${params.penstock} oct crop-below-interface ${slice} slice_z${two(z)}_crop.ome.zarr --depth-um ${params.depth_um} \
-      --device ${params.device} --threads ${task.cpus}
+    ${on_gpu()} oct crop-below-interface ${slice} slice_z${two(z)}_crop.ome.zarr --depth-um ${params.depth_um} \
+      --device ${device()} --threads ${task.cpus}
     """
     stub:
-    "mkdir slice_z${two(z)}_crop.ome.zarr; touch stub_metrics.json"
+    "mkdir slice_z${two(z)}_crop.ome.zarr; touch crop_below_interface_z${two(z)}_metrics.json"
 }
 
 process common_space {
+    label 'on_gpu'
     publishDir params.output, mode: 'copy', saveAs: { name -> name.replaceFirst('^moved/', '') }
     input:
     path 'slices/*'
     path shifts
     output:
     path 'moved/slice_z*_common.ome.zarr', emit: made
-    path 'moved/*_metrics.json'
+    path 'moved/*_metrics.json', emit: notes
     script:
     """
-    ${params.penstock} oct common-space slices moved --shifts ${shifts} --device ${params.device} --threads ${task.cpus}
+    ${on_gpu()} oct common-space slices moved --shifts ${shifts} ${params.missing_slices ? '--missing-slices' : ''} --device ${device()} \
+      --threads ${task.cpus}
     """
     stub:
-    "mkdir -p moved/slice_z00_common.ome.zarr; touch moved/stub_metrics.json"
+    "mkdir -p moved/slice_z00_common.ome.zarr; touch moved/common_space_metrics.json"
 }
 
 process stack {
+    label 'on_gpu'
     publishDir params.output, mode: 'copy'
     input:
     path 'slices/*'
     output:
     path '3d_volume.ome.zarr', emit: made
-    path '*_metrics.json'
+    path '*_metrics.json', emit: notes
     script:
     """
-    ${params.penstock} oct stack slices 3d_volume.ome.zarr --slicing-interval-mm ${params.slicing_interval_mm} \
-      --device ${params.device} --threads ${task.cpus}
+    ${on_gpu()} oct stack slices 3d_volume.ome.zarr --slicing-interval-mm ${params.slicing_interval_mm} \
+      --device ${device()} --threads ${task.cpus}
     """
     stub:
-    "mkdir 3d_volume.ome.zarr; touch stub_metrics.json"
+    "mkdir 3d_volume.ome.zarr; touch stack_metrics.json"
 }
+
+// What all steps wrote, side by side, as a page.
+process report {
+    publishDir params.output, mode: 'copy'
+    input:
+    path 'made/*'
+    output:
+    path 'report.html'
+    script:
+    """
+    ${on_gpu()} oct report made --output report.html --slicing-interval-mm ${params.slicing_interval_mm} \
+      --device ${device()} --threads ${task.cpus}
+    """
+    stub:
+    "touch report.html"
+}
+
+def sorted(channel) { channel.toSortedList { a, b -> a.name <=> b.name } }
 
 workflow {
     for (name in ['input', 'output', 'shifts_xy'])
@@ -152,11 +182,18 @@ workflow {
         .sort()
     if (ids.isEmpty()) error "${params.input}: no folders tile_x*_y*_z* are in it"
 
-    grids = mosaic(Channel.fromList(ids).map { z -> tuple(z, raw) }).made
-    fixed = fix_illumination(grids).made
-    places = estimate_transform(aip(fixed).made).made
-    slices = crop_below_interface(stitch(fixed.join(places)).made).made
+    grids = mosaic(Channel.fromList(ids).map { z -> tuple(z, raw) })
+    fixed = fix_illumination(grids.made)
+    projections = aip(fixed.made)
+    places = estimate_transform(projections.made)
+    stitched = stitch(fixed.made.join(places.made))
+    slices = crop_below_interface(stitched.made)
     // Sorted, so that a resumed run finds what it made.
-    moved = common_space(slices.toSortedList { a, b -> a.name <=> b.name }, file(params.shifts_xy, checkIfExists: true)).made
-    stack(moved)
+    moved = common_space(sorted(slices.made), file(params.shifts_xy, checkIfExists: true))
+    volume = stack(moved.made)
+    if (params.report) {
+        of_slices = projections.made.mix(places.made, stitched.made).map { z, path -> path }
+        notes = grids.notes.mix(fixed.notes, projections.notes, places.notes, stitched.notes, slices.notes, volume.notes)
+        report(sorted(of_slices.mix(notes, volume.made, moved.made.flatten(), moved.notes.flatten())))
+    }
 }

@@ -1,26 +1,85 @@
 #!/bin/sh
-# The workflow gives, byte for byte, the volume of one call, and a second run with -resume has nothing to do.
-# workflows/oct/test.sh PENSTOCK: the command to test.
+# The workflow gives, byte for byte, the volume of one call, and a second run with -resume has nothing to do; its wiring alone is
+# tried by stubs; with `sbatch` here, tasks are also handed to Slurm.
+# workflows/oct/test.sh PENSTOCK [NAME...]: the command to test; of the parts below only those named.
 set -eu
 here=$(cd "$(dirname "$0")/../.." && pwd)
 penstock=$(realpath "$1")
+shift
+parts=${*:-places stub volume $(command -v sbatch > /dev/null && echo slurm)}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 how="--axial-resolution-um 10 --slicing-interval-mm 0.24 --depth-um 520"
-"$penstock" oct simulate subject --size smoke --seed 7 --quiet
-# shellcheck disable=SC2086
-"$penstock" oct reconstruct subject/raw one --resolution-um 10 $how --shifts subject/raw/shifts_xy.csv --quiet
-flow() {
-  "$here/tools/nextflow.sh" run "$here/workflows/oct/main.nf" --penstock "$penstock" --input "$work/subject/raw" \
-    --output "$work/flow" --shifts_xy "$work/subject/raw/shifts_xy.csv" --resolution 10 --axial_resolution 10 \
-    --slicing_interval_mm 0.24 --depth_um 520 "$@"
+
+subject() {
+  [ -e subject ] || "$penstock" oct simulate subject --size smoke --seed 7 --quiet
 }
-flow
-(cd one/3d_volume.ome.zarr && find . -type f | sort) > files
-test "$(wc -l < files)" -gt 5
-while read -r file; do cmp "one/3d_volume.ome.zarr/$file" "flow/3d_volume.ome.zarr/$file"; done < files
-flow -resume | tee resumed
-test "$(grep -c Cached resumed)" -ge 1 || grep -q "cached" resumed
-"$penstock" oct score flow --truth subject/truth.json || true
-echo "workflow: $(wc -l < files) files of the volume are equal"
+one() {
+  # shellcheck disable=SC2086
+  [ -e one ] || "$penstock" oct reconstruct subject/raw one --resolution-um 10 $how --shifts subject/raw/shifts_xy.csv --quiet
+}
+flow() { # FOLDER OPTION...
+  to=$1
+  shift
+  "$here/tools/nextflow.sh" run "$here/workflows/oct/main.nf" --penstock "$penstock" --input "$work/subject/raw" \
+    --output "$work/$to" --shifts_xy "$work/subject/raw/shifts_xy.csv" --resolution 10 --axial_resolution 10 \
+    --slicing_interval_mm 0.24 --depth_um 520 --report "$@"
+}
+same_volume() { # FOLDER
+  (cd one/3d_volume.ome.zarr && find . -type f | sort) > files
+  test "$(wc -l < files)" -gt 5
+  while read -r file; do cmp "one/3d_volume.ome.zarr/$file" "$1/3d_volume.ome.zarr/$file"; done < files
+}
+
+for part in $parts; do
+  case $part in
+    places) # no more than two tasks at a time on one GPU, and what was killed gives its place back
+      mkdir -p fake locks
+      printf '#!/bin/sh\nprintf "1000, 0, GPU-a\\n3000, 1, GPU-b\\n"\n' > fake/nvidia-smi
+      chmod +x fake/nvidia-smi
+      export PENSTOCK_GPU_LOCKS="$work/locks"
+      on=$here/workflows/oct/bin/on_free_gpu
+      plain=$PATH
+      PATH=$work/fake:$PATH
+      test "$("$on" 1 sh -c 'echo $CUDA_VISIBLE_DEVICES')" = GPU-b
+      "$on" 1 sleep 60 &
+      first=$!
+      sleep 1
+      test "$("$on" 1 sh -c 'echo $CUDA_VISIBLE_DEVICES')" = GPU-a
+      test "$(CUDA_VISIBLE_DEVICES=GPU-b "$on" 2 sh -c 'echo $CUDA_VISIBLE_DEVICES')" = GPU-b
+      if CUDA_VISIBLE_DEVICES=1 timeout 3 "$on" 1 true; then exit 1; fi
+      kill -9 "$first"
+      test "$("$on" 1 sh -c 'echo $CUDA_VISIBLE_DEVICES')" = GPU-b
+      test "$("$on" 0 echo plain)" = plain
+      PATH=$plain
+      unset PENSTOCK_GPU_LOCKS
+      echo "workflow: places on GPUs are shared out"
+      ;;
+    stub)
+      subject
+      flow stub -stub-run > stub.log || { cat stub.log; exit 1; }
+      for name in 3d_volume.ome.zarr report.html slice_z03_stitch.ome.zarr; do test -e "stub/$name"; done
+      echo "workflow: stubs are wired"
+      ;;
+    volume)
+      subject
+      one
+      flow flow
+      same_volume flow
+      grep -q "Overlaps" flow/report.html
+      flow flow -resume > resumed
+      grep -q "Submitted process" resumed && { cat resumed; exit 1; }
+      grep -q "Cached process" resumed
+      echo "workflow: $(wc -l < files) files of the volume are equal, and -resume had nothing to do"
+      ;;
+    slurm)
+      subject
+      one
+      flow slurm -profile slurm
+      same_volume slurm
+      echo "workflow: the same by Slurm"
+      ;;
+    *) echo "workflows/oct/test.sh: no part '$part'" >&2; exit 64 ;;
+  esac
+done

@@ -34,6 +34,15 @@ Status write_small(const std::string& path, ByteView bytes) {
   return store->flush();
 }
 
+Status erase_small(const std::string& path) {
+  PENSTOCK_ASSIGN(const bool there, small_exists(path));
+  if (!there) return {};
+  const Place place = place_of(path);
+  PENSTOCK_ASSIGN_IN(const std::shared_ptr<Store> store, open_store(place.folder, StoreMode::create), path);
+  PENSTOCK_TRY_IN(store->erase(place.name), path);
+  return {};
+}
+
 Result<bool> small_exists(const std::string& path) {
   std::error_code error;
   const bool there = std::filesystem::exists(path, error);

@@ -10,6 +10,8 @@ namespace penstock::oct {
 Result<Bytes> read_small(const std::string& path);
 /// Makes the folder if absent.  Errors: those of writing; the path stands in front.
 Status write_small(const std::string& path, ByteView bytes);
+/// One that is not there is no error.
+Status erase_small(const std::string& path);
 /// Whether there is a file of that name.
 Result<bool> small_exists(const std::string& path);
 

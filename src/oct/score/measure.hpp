@@ -1,6 +1,7 @@
 // How far results lie from the truth.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "oct/file/volume.hpp"
@@ -21,5 +22,19 @@ struct Displacement {
 Result<std::optional<Displacement>> displacement(const Volume& made, std::uint64_t first, const Volume& truth,
                                                  std::uint64_t truth_first, std::uint64_t planes,
                                                  const Options& options);
+
+/// Correlation of the means over depth, where both lie: images begin where their NGFF metadata say, to the nearest pixel,
+/// and 0 is nothing.  -1: nowhere do they share anything.  Errors: those of reading.
+Result<double> projection_likeness(const Volume& made, const Volume& truth, const Options& options);
+
+/// By how much of its intensity a volume grows from plane z - 1 to z, where both hold something; nullopt: nowhere.
+Result<std::optional<double>> plane_step(const Volume& volume, std::uint64_t z, const Options& options);
+
+/// How the levels of an image fit together.
+struct PyramidFit {
+  std::uint64_t wrong = 0;  ///< levels that are not half of the one before, or whose scale is not twice its
+  double worst_mean = 0;    ///< of a level over what it was made of, relative
+};
+Result<PyramidFit> compare_pyramid(const std::string& path, const Volume& volume, const Options& options);
 
 }  // namespace penstock::oct

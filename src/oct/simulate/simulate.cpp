@@ -13,6 +13,7 @@
 #include "oct/file/volume.hpp"
 #include "oct/simulate/noise.hpp"
 #include "oct/simulate/subject.hpp"
+#include "oct/simulate/traps.hpp"
 
 namespace penstock::oct {
 namespace {
@@ -21,7 +22,7 @@ constexpr double kWayBack = 0.55;  // brightness of the galvo's way back
 
 /// As the microscope writes it: z fastest, then A-lines with the way back among them, then B-scans; both backwards.
 std::vector<float> raw_samples(const Subject& s, std::uint64_t slice, const std::vector<float>& tile) {
-  const std::uint64_t n = s.size.tile, lines = n + s.size.n_extra, depth = s.size.planes;
+  const std::uint64_t n = s.size.tile, lines = n + s.size.n_extra, depth = s.slices[slice].planes;
   std::vector<float> raw(depth * lines * n);
   for (std::uint64_t y = 0; y < n; ++y)
     for (std::uint64_t x = 0; x < lines; ++x) {
@@ -37,12 +38,12 @@ std::vector<float> raw_samples(const Subject& s, std::uint64_t slice, const std:
   return raw;
 }
 
-std::string info_text(const Subject& s, std::uint64_t i, std::uint64_t j) {
+std::string info_text(const Subject& s, std::uint64_t slice, std::uint64_t i, std::uint64_t j) {
   const double um = kResolutionMm * 1000 * static_cast<double>(s.size.tile);
   return fmt::format(
       "nx: {0}\nny: {0}\nn_repeat: 1\nwidth: {1}\nheight: {1}\nn_extra: {2}\ntop_z: 1\nbottom_z: {3}\n"
       "stage_x_pos_mm: {4}\nstage_y_pos_mm: {5}\n",
-      s.size.tile, um, s.size.n_extra, s.size.planes, s.tiles.row(i, j) * kResolutionMm,
+      s.size.tile, um, s.size.n_extra, s.slices[slice].planes, s.tiles.row(i, j) * kResolutionMm,
       s.tiles.col(i, j) * kResolutionMm);
 }
 
@@ -50,8 +51,8 @@ Status write_tile(const Subject& s, const std::string& raw_folder, std::uint64_t
                   std::uint64_t j, const std::vector<float>& tile) {
   const std::string folder = fmt::format("{}/z{:02}/tile_x{:02}_y{:02}_z{:02}", raw_folder, slice, i, j, slice);
   const std::vector<float> raw = raw_samples(s, slice, tile);
-  const std::size_t half = s.size.tile / 2 * (s.size.tile + s.size.n_extra) * s.size.planes;
-  PENSTOCK_TRY(write_small(folder + "/info.txt", as_bytes(info_text(s, i, j))));
+  const std::size_t half = s.size.tile / 2 * (s.size.tile + s.size.n_extra) * s.slices[slice].planes;
+  PENSTOCK_TRY(write_small(folder + "/info.txt", as_bytes(info_text(s, slice, i, j))));
   PENSTOCK_TRY(write_small(folder + "/image_00000.bin", std::as_bytes(std::span(raw).first(half))));
   return write_small(folder + "/image_00001.bin", std::as_bytes(std::span(raw).subspan(half)));
 }
@@ -60,12 +61,13 @@ Status write_tile(const Subject& s, const std::string& raw_folder, std::uint64_t
 Status write_slice(const StepCall& call, const Subject& s, std::uint64_t slice, std::uint64_t missing) {
   const std::uint64_t n = s.size.tile;
   VolumeSpec spec;
-  spec.shape = {s.size.planes, s.size.rows * n, s.size.cols * n};
-  spec.chunks = {s.size.planes, n, n};
+  const std::uint64_t planes = s.slices[slice].planes;
+  spec.shape = {planes, s.size.rows * n, s.size.cols * n};
+  spec.chunks = {planes, n, n};
   spec.spacing_mm = {kResolutionMm, kResolutionMm, kResolutionMm};
   const std::string path = fmt::format("{}/truth/{}{}", call.path(0), slice_name("mosaic_grid", slice), kVolumeEnding);
   PENSTOCK_ASSIGN(NewVolume mosaic, NewVolume::create(path, spec, call.force));
-  const std::uint64_t tile_bytes = 4 * n * n * s.size.planes;
+  const std::uint64_t tile_bytes = 4 * n * n * planes;
   const std::uint64_t gap = mixed(s.seed, 77, slice);  // the first of the missing tiles; never the grid's corners
   const auto make_one = [&](const Region& region, const Options& inner) -> Status {
     const std::uint64_t i = region[1].start / n, j = region[2].start / n, count = s.size.rows * s.size.cols;
@@ -78,6 +80,32 @@ Status write_slice(const StepCall& call, const Subject& s, std::uint64_t slice, 
   };
   PENSTOCK_TRY(for_each_object(spec.shape, mosaic.objects(), 4 * tile_bytes, "oct simulate", call.options, make_one));
   return mosaic.finish({}, call.options);
+}
+
+/// A slice as it would be stitched without speckle, illumination and the curve of the focus.
+Status write_clean_slice(const StepCall& call, const Subject& s, std::uint64_t slice) {
+  VolumeSpec spec;
+  spec.shape = {s.slices[slice].planes, static_cast<std::uint64_t>(std::ceil(s.extent_rows())),
+                static_cast<std::uint64_t>(std::ceil(s.extent_cols()))};
+  spec.chunks = {100, 100, 100};
+  spec.spacing_mm = {kResolutionMm, kResolutionMm, kResolutionMm};
+  const std::string path = fmt::format("{}/truth/{}{}", call.path(0), slice_name("slice", slice), kVolumeEnding);
+  PENSTOCK_ASSIGN(NewVolume out, NewVolume::create(path, spec, call.force));
+  PENSTOCK_TRY(for_each_object(spec.shape, out.objects(), 8 * 1000000, "oct simulate", call.options,
+                               [&](const Region& box, const Options& inner) -> Status {
+                                 std::vector<float> values(box[0].count * box[1].count * box[2].count);
+                                 const std::uint64_t pixels = box[1].count * box[2].count;
+                                 for (std::uint64_t i = 0; i < pixels; ++i) {
+                                   const auto row = static_cast<double>(box[1].start + i / box[2].count),
+                                              col = static_cast<double>(box[2].start + i % box[2].count);
+                                   const double top = s.cut(slice, row, col);
+                                   for (std::uint64_t z = 0; z < box[0].count; ++z)
+                                     values[z * pixels + i] =
+                                         static_cast<float>(s.light(slice, box[0].start + z, top, row, col));
+                                 }
+                                 return write_block(out.array(), box, values, inner);
+                               }));
+  return out.finish({}, call.options);
 }
 
 /// The whole world without microscope, on the image that the slices share.
@@ -118,6 +146,36 @@ Status write_shifts(const StepCall& call, const Subject& s) {
   return write_small(call.path(0) + "/raw/shifts_xy.csv", as_bytes(shifts_text(shifts, kResolutionMm)));
 }
 
+/// The depth of the cut at each pixel of a slice, and of the focus at each of a tile.
+Status write_depths(const StepCall& call, const Subject& s) {
+  const auto rows = static_cast<std::uint64_t>(std::ceil(s.extent_rows())),
+             cols = static_cast<std::uint64_t>(std::ceil(s.extent_cols()));
+  for (std::uint64_t k = 0; k < s.slices.size(); ++k) {
+    if (s.slices[k].missing) continue;
+    std::vector<double> depths;
+    for (std::uint64_t r = 0; r < rows; ++r)
+      for (std::uint64_t c = 0; c < cols; ++c)
+        depths.push_back(s.cut(k, static_cast<double>(r), static_cast<double>(c)));
+    PENSTOCK_TRY(write_npy(fmt::format("{}/truth/{}_interface.npy", call.path(0), slice_name("slice", k)),
+                           Shape{rows, cols}, depths));
+  }
+  std::vector<double> bowl;
+  for (std::uint64_t r = 0; r < s.size.tile; ++r)
+    for (std::uint64_t c = 0; c < s.size.tile; ++c)
+      bowl.push_back(s.bowl(static_cast<double>(r), static_cast<double>(c)));
+  return write_npy(call.path(0) + "/truth/focal.npy", Shape{s.size.tile, s.size.tile}, bowl);
+}
+
+Status write_config(const StepCall& call, const Subject& s) {
+  std::string text = "slice_id,use,notes\n";
+  for (std::uint64_t k = 0; k < s.slices.size(); ++k)
+    text += fmt::format("{:02},{},{}\n", k, s.slices[k].missing ? "false" : "true",
+                        s.slices[k].missing   ? "missing"
+                        : s.slices[k].agarose ? "agarose only"
+                                              : "");
+  return write_small(call.path(0) + "/raw/slice_config.csv", as_bytes(text));
+}
+
 Status write_flat(const StepCall& call, const Subject& s) {
   std::vector<double> flat;
   for (std::uint64_t r = 0; r < s.size.tile; ++r)
@@ -126,10 +184,17 @@ Status write_flat(const StepCall& call, const Subject& s) {
   return write_npy(call.path(0) + "/truth/flatfield.npy", Shape{s.size.tile, s.size.tile}, flat);
 }
 
+std::string trap_help() {
+  std::string help = "oddities, with commas between them: ";
+  for (const Trap& trap : traps()) help += fmt::format("{}{} ({})", &trap == traps().data() ? "" : "; ", trap.name, trap.what);
+  return help;
+}
+
 Result<StepDone> run(const StepCall& call) {
   StepDone done;
-  const SubjectSize& size = *find_size(call.text("size"));
-  const Subject s = Subject::make(size, call.count("seed"));
+  PENSTOCK_ASSIGN(const Subject s, make_subject(*find_size(call.text("size")), call.count("seed"),
+                                                call.given("traps") ? call.text("traps") : ""));
+  const SubjectSize& size = s.size;
   const std::uint64_t lines = size.tile + size.n_extra;
   const std::uint64_t raw_bytes = 4 * size.slices * size.rows * size.cols * size.tile * lines * size.planes;
   done.text =
@@ -143,8 +208,14 @@ Result<StepDone> run(const StepCall& call) {
   PENSTOCK_ASSIGN(const bool there, small_exists(truth));
   if (there && !call.force)
     return Error(ErrorCode::already_exists, truth + ": already exists").set_hint("--force replaces the subject.");
-  for (std::uint64_t k = 0; k < size.slices; ++k) PENSTOCK_TRY(write_slice(call, s, k, call.count("missing_tiles")));
+  for (std::uint64_t k = 0; k < size.slices; ++k) {
+    if (s.slices[k].missing) continue;
+    PENSTOCK_TRY(write_slice(call, s, k, call.count("missing_tiles")));
+    PENSTOCK_TRY(write_clean_slice(call, s, k));
+  }
   PENSTOCK_TRY(write_shifts(call, s));
+  PENSTOCK_TRY(write_config(call, s));
+  PENSTOCK_TRY(write_depths(call, s));
   PENSTOCK_TRY(write_flat(call, s));
   PENSTOCK_TRY(write_volume(call, s));
   PENSTOCK_TRY(write_small(truth, as_bytes(dump_json(s.truth(), 2) + "\n")));
@@ -170,6 +241,7 @@ Step simulate_step() {
           "smoke: 4 slices of 3 x 3 tiles of 64 pixels; small: 5 x 5 of 128; medium: 8 x 8 of 256; real: 40 slices of "
           "20 x 15 of 400"),
       count_option("seed", "0", "another number gives another subject"),
+      text_option("traps", "", trap_help()),
       count_option("missing_tiles", "0", "tiles of each slice that are not written, at most; corners always are"),
       flag_option("dry_run", "write nothing, say what it would be"),
   };

@@ -36,6 +36,9 @@ struct SubjectSlice {
   double tilt_row = 0, tilt_col = 0;  ///< planes from one end to the other
   double gain = 1;
   std::uint64_t galvo_shift = 0;
+  std::uint64_t planes = 0;
+  bool agarose = false;  ///< nothing but agarose
+  bool missing = false;  ///< not written, though shifts lead past it
 };
 
 /// The subject.  World coordinates: pixels (and planes below the first cut) of kResolutionMm.
@@ -45,6 +48,10 @@ struct Subject {
   TileTransform tiles;
   double focal = 0;  ///< planes that the corners of each tile lie deeper than its middle
   std::vector<SubjectSlice> slices;
+  std::vector<std::string> traps;  ///< what is odd about it (traps.hpp)
+  bool empty_tile = false;         ///< one tile of each slice holds nothing but zeros
+  bool no_numbers = false;         ///< an A-line of one tile of each slice is NaN
+  bool saturated = false;          ///< a voxel of one tile of each slice is as bright as can be
 
   static Subject make(const SubjectSize& size, std::uint64_t seed);
 
@@ -53,8 +60,19 @@ struct Subject {
   [[nodiscard]] double tile_col(std::uint64_t slice, std::uint64_t i, std::uint64_t j) const;
   /// How much light comes back from a place in the world, without anything of the microscope.
   [[nodiscard]] double reflectivity(double plane, double row, double col) const;
-  /// Planes above the tissue at a pixel of a tile.
+  /// Agarose there, be it in tissue or not.
+  [[nodiscard]] double agarose(double plane, double row, double col) const;
+  /// Planes above the tissue at a place of a slice (pixels from its first tile), as the cut left it.
+  [[nodiscard]] double cut(std::uint64_t slice, double row, double col) const;
+  /// The same at a pixel of a tile, with the curve of the focus.
   [[nodiscard]] double surface(std::uint64_t slice, std::uint64_t i, std::uint64_t j, double r, double c) const;
+  /// Planes that the focus lies deeper at a pixel of every tile, mean 0.
+  [[nodiscard]] double bowl(double r, double c) const;
+  /// What comes back from `plane` of a slice at a place of it, `top` planes below the first: with attenuation, focus and
+  /// the slice's gain, without speckle and illumination.
+  [[nodiscard]] double light(std::uint64_t slice, std::uint64_t plane, double top, double row, double col) const;
+  /// The tile that the traps of single tiles are in, row by row of the grid.
+  [[nodiscard]] std::uint64_t odd_tile(std::uint64_t slice) const;
   /// Illumination of a pixel of every tile, mean 1.
   [[nodiscard]] double flat(double r, double c) const;
   /// What the detector gives: a tile of a slice, (planes, rows, columns), with speckle.

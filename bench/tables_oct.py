@@ -1,0 +1,36 @@
+"""Results of bench/oct_score.py as Markdown tables."""
+
+import statistics
+
+
+def score(result: dict) -> list[str]:
+    """The worst of all seeds for each quantity and size, beside its mark."""
+    sizes = list(dict.fromkeys(row["size"] for row in result["rows"]))
+    seeds = {size: [row for row in result["rows"] if row["size"] == size] for size in sizes}
+    lines = ["| quantity, the worst of all slices and seeds | " + " | ".join(sizes) + " | mark |"]
+    lines += ["|---" * (len(sizes) + 2) + "|"]
+    for name, mark in result["marks"].items():
+        worst = min if mark.startswith("at least") else max
+        cells = []
+        for size in sizes:
+            values = [row["score"][name] for row in seeds[size] if name in row["score"]]
+            cells.append(f"{worst(values):.3g}" if values else "")
+        lines.append(f"| {name} | " + " | ".join(cells) + f" | {mark} |")
+    lines.append("| subjects | " + " | ".join(f"{len(seeds[s])}" for s in sizes) + " | |")
+    lines.append("| raw tiles, MiB | " + " | ".join(f"{seeds[s][0]['raw_bytes'] / 2**20:,.0f}" for s in sizes) + " | |")
+    for label, key, unit, digits in (
+        ("seconds, median", "seconds", 1, 1),
+        ("peak memory of the process, MiB, largest", "peak_bytes", 2**20, 0),
+    ):
+        pick = statistics.median if key == "seconds" else max
+        cells = (f"{pick(row[key] for row in seeds[s]) / unit:,.{digits}f}" for s in sizes)
+        lines.append(f"| {label} | " + " | ".join(cells) + " | |")
+    return lines
+
+
+def pages(result: dict) -> list[str]:
+    """For docs/benchmarks.md."""
+    if not result["benchmark"].startswith("oct-score"):
+        return []
+    place = result.get("gpu", result["machine"]["cpu"])
+    return [f"{place}, {result['cores']} cores; {result['date']}:", "", *score(result), ""]
