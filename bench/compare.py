@@ -31,9 +31,11 @@ def between_marks(text: str, lines: list[str], what: str = "") -> str:
 
 def benchmarks(rows: list, results: dict[str, dict]) -> str:
     geotiff = max((r for r in results.values() if r["benchmark"] == "geotiff"), key=lambda r: r["cores"], default=None)
+    gpu_files = max((r for r in results.values() if r["benchmark"] == "io"), key=lambda r: r["cores"], default=None)
     drawn = [
         *headline.table(rows),
         *headline.cloud_table(results.get("cloud-2-cores")),
+        *headline.io_table(gpu_files),
         *headline.geotiff_table(geotiff),
         *operators(results),
     ]

@@ -1,8 +1,12 @@
 // Decoded GB/s of the device decoders on one GPU: encoded chunks are on the device, every byte that comes out is
 // checked. penstock_bench_decode [PART OF A NAME]     prints one JSON object a line; GB = 1e9 decoded bytes, median of
 // 7
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <functional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -18,10 +22,65 @@ namespace {
 
 struct Entry {
   const char* name;
-  Sample data;
-  std::vector<CodecSpec> codecs;  // after "bytes"
+  DType dtype;
+  std::function<Raw(std::uint64_t bytes, unsigned seed)> make;
+  std::vector<CodecSpec> codecs;
   std::vector<BatchShape> shapes;
+  std::uint64_t row = 0;  // elements of a row of the chunk; 0: it has one dimension
 };
+
+Entry of_sample(const char* name, Sample sample, const std::vector<CodecSpec>& behind_bytes,
+                std::vector<BatchShape> shapes) {
+  std::vector<CodecSpec> codecs = {{"bytes", R"({"endian":"little"})"}};
+  codecs.insert(codecs.end(), behind_bytes.begin(), behind_bytes.end());
+  const auto make = [sample](std::uint64_t bytes, unsigned seed) { return make_sample(sample, bytes, seed); };
+  return {name, sample_dtype(sample), make, codecs, std::move(shapes)};
+}
+
+constexpr std::uint64_t kTile = 256;  // elements along a side of a tile of terrain
+
+/// Heights in metres: values on lattices of 256, 128 ... 2 elements, of amplitudes that fall with the step to 0.8.
+std::vector<float> terrain(unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal;
+  std::vector<float> heights(kTile * kTile, 3000.0F);
+  for (std::uint64_t step = kTile; step >= 2; step /= 2) {
+    const std::uint64_t side = kTile / step + 1;
+    std::vector<float> lattice(side * side);
+    for (float& v : lattice) v = normal(random) * 3 * std::pow(static_cast<float>(step), 0.8F);
+    for (std::uint64_t y = 0; y < kTile; ++y)
+      for (std::uint64_t x = 0; x < kTile; ++x) {
+        const float u = static_cast<float>(x % step) / static_cast<float>(step);
+        const float v = static_cast<float>(y % step) / static_cast<float>(step);
+        const float* const at = &lattice[y / step * side + x / step];
+        heights[y * kTile + x] += (at[0] * (1 - u) + at[1] * u) * (1 - v) + (at[side] * (1 - u) + at[side + 1] * u) * v;
+      }
+  }
+  return heights;
+}
+
+/// As a satellite sees it: uint16, with the noise of its sensor.
+Raw satellite_tile(std::uint64_t bytes, unsigned seed) {
+  const std::vector<float> heights = terrain(seed);
+  std::mt19937 random(seed + 1000);
+  std::normal_distribution<float> noise;
+  Raw raw(bytes);
+  for (std::size_t i = 0; i < bytes / 2; ++i) {
+    const float value = std::clamp(3 * heights[i] + 25 * noise(random), 0.0F, 65535.0F);
+    const auto v = static_cast<std::uint16_t>(value);
+    std::memcpy(raw.data() + 2 * i, &v, 2);
+  }
+  return raw;
+}
+
+/// float32, in steps of 1/128 m.
+Raw height_tile(std::uint64_t bytes, unsigned seed) {
+  std::vector<float> heights = terrain(seed);
+  for (float& v : heights) v = std::round(v * 128) / 128;
+  Raw raw(bytes);
+  std::memcpy(raw.data(), heights.data(), bytes);
+  return raw;
+}
 
 /// Median seconds of 7 runs after one to warm up.
 double seconds_of(const ChainBatch& batch, const Stream& stream) {
@@ -33,18 +92,16 @@ double seconds_of(const ChainBatch& batch, const Stream& stream) {
 }
 
 Status measure(const Entry& entry, const BatchShape& shape) {
-  const DType dtype = sample_dtype(entry.data);
-  const ChunkSpec chunk{{shape.chunk_bytes / dtype.size_bytes}, dtype, {}};
-  std::vector<CodecSpec> specs = {{"bytes", R"({"endian":"little"})"}};
-  specs.insert(specs.end(), entry.codecs.begin(), entry.codecs.end());
-  PENSTOCK_ASSIGN(const CodecChain chain, CodecChain::make(specs, chunk));
+  const std::uint64_t elements = shape.chunk_bytes / entry.dtype.size_bytes;
+  const ChunkSpec chunk{entry.row == 0 ? Shape{elements} : Shape{elements / entry.row, entry.row}, entry.dtype, {}};
+  PENSTOCK_ASSIGN(const CodecChain chain, CodecChain::make(entry.codecs, chunk));
   PENSTOCK_ASSIGN(const DeviceChain device, DeviceChain::make(chain));
   std::vector<Raw> raw;
   std::vector<Bytes> encoded(kVariety);
   ScratchBuffers scratch;
   std::uint64_t encoded_bytes = 0;
   for (unsigned i = 0; i < kVariety; ++i) {
-    raw.push_back(make_sample(entry.data, shape.chunk_bytes, i));
+    raw.push_back(entry.make(shape.chunk_bytes, i));
     PENSTOCK_TRY(chain.encode(raw.back(), encoded[i], scratch));
     encoded_bytes += encoded[i].size();
   }
@@ -89,22 +146,36 @@ std::vector<Entry> entries() {
         "blosc", std::string(R"({"typesize":2,"cname":")") + cname + R"(","clevel":5,"shuffle":")" + shuffle + R"("})"};
   };
   const CodecSpec lz4{"numcodecs.lz4", "{}"}, gzip{"gzip", R"({"level":5})"}, zlib{"numcodecs.zlib", R"({"level":1})"};
-  return {{"lz4, shuffled u16", Sample::shuffled_u16, {lz4}, all},
-          {"lz4, u16", Sample::u16, {lz4}, large},
-          {"lz4, labels", Sample::labels, {lz4}, large},
-          {"shuffle + lz4, u16", Sample::u16, {{"numcodecs.shuffle", R"({"elementsize":2})"}, lz4}, large},
-          {"gzip 5, u16", Sample::u16, {gzip}, all},
-          {"zlib 1, u16", Sample::u16, {zlib}, large},
-          {"gzip 5, labels", Sample::labels, {gzip}, large},
-          {"blosc lz4 shuffle, u16", Sample::u16, {blosc("lz4", "shuffle")}, large},
-          {"blosc lz4 bitshuffle, u16", Sample::u16, {blosc("lz4", "bitshuffle")}, large},
-          {"blosc zstd shuffle, u16", Sample::u16, {blosc("zstd", "shuffle")}, large},
-          {"blosc zlib shuffle, u16", Sample::u16, {blosc("zlib", "shuffle")}, large},
-          {"zstd 3, u16", Sample::u16, {{"zstd", R"({"level":3})"}}, large},
-          {"crc32c, u16", Sample::u16, {{"crc32c", "{}"}}, large},
-          {"adler32, u16", Sample::u16, {{"numcodecs.adler32", "{}"}}, large},
-          {"fletcher32, u16", Sample::u16, {{"numcodecs.fletcher32", "{}"}}, large},
-          {"shuffle, u16", Sample::u16, {{"numcodecs.shuffle", R"({"elementsize":2})"}}, large}};
+  std::vector<Entry> list = {
+      of_sample("lz4, shuffled u16", Sample::shuffled_u16, {lz4}, all),
+      of_sample("lz4, u16", Sample::u16, {lz4}, large),
+      of_sample("lz4, labels", Sample::labels, {lz4}, large),
+      of_sample("shuffle + lz4, u16", Sample::u16, {{"numcodecs.shuffle", R"({"elementsize":2})"}, lz4}, large),
+      of_sample("gzip 5, u16", Sample::u16, {gzip}, all),
+      of_sample("zlib 1, u16", Sample::u16, {zlib}, large),
+      of_sample("gzip 5, labels", Sample::labels, {gzip}, large),
+      of_sample("blosc lz4 shuffle, u16", Sample::u16, {blosc("lz4", "shuffle")}, large),
+      of_sample("blosc lz4 bitshuffle, u16", Sample::u16, {blosc("lz4", "bitshuffle")}, large),
+      of_sample("blosc zstd shuffle, u16", Sample::u16, {blosc("zstd", "shuffle")}, large),
+      of_sample("blosc zlib shuffle, u16", Sample::u16, {blosc("zlib", "shuffle")}, large),
+      of_sample("zstd 3, u16", Sample::u16, {{"zstd", R"({"level":3})"}}, large),
+      of_sample("crc32c, u16", Sample::u16, {{"crc32c", "{}"}}, large),
+      of_sample("adler32, u16", Sample::u16, {{"numcodecs.adler32", "{}"}}, large),
+      of_sample("fletcher32, u16", Sample::u16, {{"numcodecs.fletcher32", "{}"}}, large),
+      of_sample("shuffle, u16", Sample::u16, {{"numcodecs.shuffle", R"({"elementsize":2})"}}, large)};
+  const CodecSpec lzw{"tiff.lzw", "{}"}, bytes{"bytes", R"({"endian":"little"})"};
+  const auto predictor = [](int number) {
+    return CodecSpec{"tiff.predictor", R"({"predictor":)" + std::to_string(number) + "}"};
+  };
+  const std::vector<BatchShape> tiles = {{128 * kKiB, 64}, {128 * kKiB, 1024}, {128 * kKiB, 4096}, {128 * kKiB, 16384}};
+  const std::vector<BatchShape> float_tiles = {{256 * kKiB, 64}, {256 * kKiB, 1024}, {256 * kKiB, 4096}};
+  list.push_back({"tiff.lzw predictor 2, u16", DType::uint16(), satellite_tile, {predictor(2), lzw}, tiles, kTile});
+  list.push_back({"tiff.lzw, f4", DType::float32(), height_tile, {bytes, lzw}, float_tiles, kTile});
+  list.push_back({"tiff.lzw predictor 3, f4", DType::float32(), height_tile, {predictor(3), lzw}, float_tiles, kTile});
+  list.push_back(of_sample("tiff.lzw, labels", Sample::labels, {lzw}, {{128 * kKiB, 64}, {128 * kKiB, 4096}}));
+  list.push_back(of_sample("tiff.lzw, big tiles of u16", Sample::u16, {lzw},
+                           {{kMiB, 1}, {kMiB, 64}, {kMiB, 512}, {4 * kMiB, 64}}));
+  return list;
 }
 
 }  // namespace

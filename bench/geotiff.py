@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """GeoTIFFs beside GDAL, libtiff and xarray-spatial, on the same files in one run.
 
-    bench/geotiff.py [--dir D] [--mib 2048] [--rounds 3] [--parts core,host,device,cog] [--save]
+    bench/geotiff.py [--dir D] [--mib 2048] [--rounds 3] [--parts core,host,device,cog] [--save] [--out FILE]
 
 core: 128 MiB on one core; host: all of a file into host memory, all cores; device: into the memory of the first GPU, where
 there is one; cog: a COG of the uint16 raster with deflate or LZW, predictor 2, tiles of 512 and average overviews, written
 by penstock and by GDAL's COG driver from the same file.
-Files lie in the page cache; programs take turns; every result is compared with the data.  --save writes
+Files lie in the page cache; programs take turns; every result is compared with the data.  Peers that are not installed
+(rasterio: GDAL and LIBERTIFF; imagecodecs: libtiff; tifffile with it; xarray-spatial with CuPy) are named.  --save writes
 bench/results/geotiff-*.json, of which bench/compare.py draws the tables.  With 2 GiB it takes about 100 s on 16 cores.
 """
 
@@ -15,6 +16,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import gc
+import json
 import os
 import re
 import statistics
@@ -22,20 +24,31 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import geotiff_data
-import imagecodecs
 import numpy as np
-import rasterio
-import rasterio.shutil
 import record
 
 import penstock
 
-warnings.filterwarnings("ignore", category=rasterio.errors.NotGeoreferencedWarning)
+try:
+    import rasterio
+    import rasterio.shutil
+
+    warnings.filterwarnings("ignore", category=rasterio.errors.NotGeoreferencedWarning)
+except ImportError:
+    rasterio = None
+try:
+    import imagecodecs
+except ImportError:
+    imagecodecs = None
+try:
+    import tifffile
+except ImportError:
+    tifffile = None
 
 LAYOUTS = (("uint16", "lzw"), ("uint16", "deflate"), ("float32", "deflate"))
 CORE_LAYOUTS = (("uint16", "lzw"), ("float32", "lzw"), ("uint16", "deflate"), ("float32", "deflate"))
@@ -96,12 +109,27 @@ def same(base: np.ndarray) -> Callable[[Any], bool]:
     return check
 
 
-def gdal(path: Path, threads: int, **options: Any) -> Program:
-    def read() -> Any:
+def gdal(path: Path, threads: int, drivers: tuple[str, ...] = ("GDAL",)) -> dict[str, Program]:
+    """By its driver GTiff, and by LIBERTIFF."""
+    if rasterio is None:
+        return {}
+
+    def read(options: dict) -> Any:
         with rasterio.open(path, num_threads=threads, **options) as file:
             return file.read(1)
 
-    return read
+    return {name: lambda o={"driver": name} if name != "GDAL" else {}: read(o) for name in drivers}
+
+
+def by_tifffile(path: Path, threads: int) -> dict[str, Program]:
+    if tifffile is None or imagecodecs is None:
+        return {}
+
+    def read() -> Any:
+        with tifffile.TiffFile(path) as file:
+            return file.pages[0].asarray(maxworkers=threads)
+
+    return {"tifffile": read}
 
 
 def core(run: Run, folder: Path) -> None:
@@ -109,11 +137,10 @@ def core(run: Run, folder: Path) -> None:
         path = folder / f"{dtype}-{codec}-core.tif"
         size = geotiff_data.write(path, dtype, codec, (2, 2) if dtype == "uint16" else (1, 2))
         content = path.read_bytes()
-        programs: dict[str, Program] = {
-            "penstock": lambda path=path: penstock.open(path).read(threads=1),
-            "libtiff": lambda content=content: imagecodecs.tiff_decode(content),
-            "GDAL": gdal(path, 1),
-        }
+        programs: dict[str, Program] = {"penstock": lambda path=path: penstock.open(path).read(threads=1)}
+        if imagecodecs is not None:
+            programs["libtiff"] = lambda content=content: imagecodecs.tiff_decode(content)
+        programs |= gdal(path, 1) | by_tifffile(path, 1)
         run.take_turns("one core", f"{dtype} {codec}", programs, same(geotiff_data.raster(dtype)), size)
         path.unlink()
 
@@ -121,8 +148,8 @@ def core(run: Run, folder: Path) -> None:
 def host(run: Run, path: Path, layout: str, check: Callable[[Any], bool], size: int) -> None:
     programs: dict[str, Program] = {
         "penstock": lambda: penstock.open(path).read(),
-        "GDAL": gdal(path, CORES),
-        "LIBERTIFF": gdal(path, CORES, driver="LIBERTIFF"),
+        **gdal(path, CORES, ("GDAL", "LIBERTIFF")),
+        **by_tifffile(path, CORES),
     }
     run.take_turns("all cores", layout, programs, check, size)
 
@@ -131,7 +158,15 @@ def device(run: Run, path: Path, layout: str, check: Callable[[Any], bool], size
     if not any(d.name.startswith("cuda") for d in penstock.devices()):
         run.missing["device"] = penstock.cuda_unavailable_reason()
         return
-    programs: dict[str, Program] = {"penstock": lambda: penstock.open(path).read(device="cuda:0")}
+    reports: list[Any] = []
+
+    def ours() -> Any:
+        raster = penstock.open(path)
+        made = raster.read(device="cuda:0")
+        reports[:] = [raster.last_report]
+        return made
+
+    programs: dict[str, Program] = {"penstock": ours}
     with contextlib.suppress(ImportError):
         import cupy
         from xrspatial.geotiff import open_geotiff
@@ -149,6 +184,7 @@ def device(run: Run, path: Path, layout: str, check: Callable[[Any], bool], size
         return check(made.get() if hasattr(made, "get") else made.numpy() if hasattr(made, "numpy") else made)
 
     run.take_turns("page cache to the device", layout, programs, to_host, size)
+    print(*reports, flush=True)
 
 
 def cog(run: Run, folder: Path, path: Path, codec: str, check: Callable[[Any], bool], size: int) -> None:
@@ -167,13 +203,35 @@ def cog(run: Run, folder: Path, path: Path, codec: str, check: Callable[[Any], b
         return ours
 
     def check_file(made: Path) -> bool:
-        with rasterio.open(made) as file:
-            assert len(file.overviews(1)) >= 1 and file.block_shapes[0] == (512, 512), made
-        return check(penstock.open(made)[0])
+        raster = penstock.open(made)
+        assert len(raster.levels) > 1 and raster.chunks[-2:] == (512, 512), made
+        return check(raster[0])
 
-    run.take_turns("COG", f"uint16 {codec}", {"penstock": write_ours, "GDAL": write_theirs}, check_file, size)
+    programs: dict[str, Program] = {"penstock": write_ours}
+    if rasterio is not None:
+        programs["GDAL"] = write_theirs
+    run.take_turns("COG", f"uint16 {codec}", programs, check_file, size)
     sizes = {name: file.stat().st_size for name, file in (("penstock", ours), ("GDAL", theirs)) if file.exists()}
     print(f"COG, uint16 {codec}: bytes {sizes}", flush=True)
+
+
+def name_peers(run: Run) -> None:
+    """Versions of those that are installed, and which are not."""
+    run.versions["penstock"] = f"penstock {penstock.__version__}"
+    for name in ("rasterio", "imagecodecs", "tifffile", "xarray-spatial"):
+        try:
+            version(name)
+        except PackageNotFoundError:
+            run.missing[name] = "not installed"
+    if rasterio is not None:
+        run.versions["GDAL"] = f"GDAL {rasterio.__gdal_version__} (rasterio {rasterio.__version__})"
+        run.versions["LIBERTIFF"] = "its driver LIBERTIFF"
+    if imagecodecs is not None:
+        library = imagecodecs.tiff_version().split()[-1]
+        run.versions["libtiff"] = f"libtiff {library} (imagecodecs {imagecodecs.__version__})"
+        if tifffile is not None:
+            run.versions["tifffile"] = f"tifffile {tifffile.__version__}"
+    print(f"tiles encoded by {geotiff_data.encoder()}; not here: {', '.join(run.missing) or 'none'}", flush=True)
 
 
 def main() -> None:
@@ -183,15 +241,11 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--parts", default="core,host,device,cog")
     parser.add_argument("--save", action="store_true")
+    parser.add_argument("--out", help="write the result there, too")
     args = parser.parse_args()
     parts = args.parts.split(",")
     run = Run(args.rounds)
-    run.versions |= {
-        "penstock": f"penstock {penstock.__version__}",
-        "GDAL": f"GDAL {rasterio.__gdal_version__} (rasterio {rasterio.__version__})",
-        "LIBERTIFF": "its driver LIBERTIFF",
-        "libtiff": f"libtiff {imagecodecs.tiff_version().split()[-1]} (imagecodecs {imagecodecs.__version__})",
-    }
+    name_peers(run)
     with tempfile.TemporaryDirectory(dir=args.dir) as name:
         folder = Path(name)
         if "core" in parts:
@@ -211,11 +265,17 @@ def main() -> None:
             if "cog" in parts and dtype == "uint16":
                 cog(run, folder, path, codec, check, size)
             path.unlink()
-    content: dict = {"title": f"GeoTIFF, rasters of {args.mib} MiB in tiles of 256 x 256", "results": run.rows}
+    content: dict = {
+        "encoder": geotiff_data.encoder(),
+        "title": f"GeoTIFF, rasters of {args.mib} MiB in tiles of 256 x 256",
+        "results": run.rows,
+    }
     content |= {"versions": run.versions, "missing": run.missing}
     gpus = [d.description for d in penstock.devices() if d.name.startswith("cuda")]
     if gpus and "device" in parts:
         content["gpu"] = gpus[0]
+    if args.out:
+        Path(args.out).write_text(json.dumps(content, indent=1) + "\n")
     if args.save:
         print(record.save("geotiff", CORES, content))
 

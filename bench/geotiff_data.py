@@ -7,7 +7,8 @@ import struct
 from pathlib import Path
 
 import numpy as np
-import tifffile
+
+import penstock
 
 BASE = 4096  # elements along a side of what is made; larger rasters repeat it
 TILE = 256
@@ -34,21 +35,56 @@ def raster(dtype: str) -> np.ndarray:
     return np.clip(np.round(heights * 3 + 2000 + 25 * noise), 0, 65535).astype("u2")
 
 
+def encoder() -> str:
+    """Whose tiles the files have: GDAL's where rasterio is installed, else penstock's."""
+    try:
+        import rasterio
+    except ImportError:
+        return "penstock"
+    return f"GDAL {rasterio.__gdal_version__}"
+
+
+def _write_base(path: Path, base: np.ndarray, codec: str, predictor: int) -> None:
+    if encoder() == "penstock":
+        penstock.write_cog(
+            base, path, codec=codec, predictor=predictor, block=TILE, overviews=0, bigtiff=True, overwrite=True
+        )
+        return
+    import rasterio
+
+    with rasterio.open(
+        path, "w", driver="GTiff", height=BASE, width=BASE, count=1, dtype=base.dtype, tiled=True, blockxsize=TILE,
+        blockysize=TILE, compress=codec, predictor=predictor, BIGTIFF="YES",
+    ) as file:  # fmt: skip
+        file.write(base, 1)
+
+
+def _places(content: bytes) -> list[tuple[int, int]]:
+    """Offset and size of each tile of the first image of a little-endian BigTIFF."""
+    assert content[:4] == b"II\x2b\0"
+    start = struct.unpack_from("<Q", content, 8)[0]
+    columns: dict[int, tuple[int, ...]] = {}
+    for i in range(struct.unpack_from("<Q", content, start)[0]):
+        field = start + 8 + 20 * i
+        tag, kind, count = struct.unpack_from("<HHQ", content, field)
+        if tag in (324, 325):
+            letter = {3: "H", 4: "I", 16: "Q"}[kind]
+            inline = count * struct.calcsize(letter) <= 8
+            at = field + 12 if inline else struct.unpack_from("<Q", content, field + 12)[0]
+            columns[tag] = struct.unpack_from(f"<{count}{letter}", content, at)
+    return list(zip(columns[324], columns[325], strict=True))
+
+
 def write(path: Path, dtype: str, codec: str, repeats: tuple[int, int]) -> int:
-    """A BigTIFF of tiles of 256, encoded by tifffile with the predictor that suits, in which the base raster stands
+    """A BigTIFF of tiles of 256, encoded by `encoder()` with the predictor that suits, in which the base raster stands
     `repeats` times down and across, each time with bytes of its own.  Returns the bytes of the raster."""
     base = raster(dtype)
     predictor = 3 if dtype == "float32" else 2
-    small = path.with_suffix(".base")
-    tifffile.imwrite(
-        small, base, tile=(TILE, TILE), compression="lzw" if codec == "lzw" else "adobe_deflate", predictor=predictor,
-        metadata=None, bigtiff=True, photometric="minisblack",
-    )  # fmt: skip
-    with tifffile.TiffFile(small) as tiff:
-        page = tiff.pages[0]
-        places = list(zip(page.dataoffsets, page.databytecounts, strict=True))
+    small = path.with_name(path.stem + "-base.tif")
+    _write_base(small, base, codec, predictor)
     content = small.read_bytes()
     small.unlink()
+    places = _places(content)
     across, down = repeats[1], repeats[0]
     columns = BASE // TILE
     offsets, sizes, at = [], [], 16

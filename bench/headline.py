@@ -77,6 +77,28 @@ def table(rows: list[Figure]) -> list[str]:
     return lines
 
 
+def io_table(result: dict | None) -> list[str]:
+    """Bytes between files and a GPU: penstock beside the best of KvikIO, and what bounds both in the same run."""
+    if result is None:
+        return []
+    rows = {(row["what"], row["by"]): row for row in result["results"]}
+    ceilings = {"read, warm": ("bus", "copy from pinned memory")}
+    lines = ["", f"Files and a GPU ({result['gpu']}, {result['cores']} cores), GB/s:", ""]
+    lines += ["| what | penstock | KvikIO's best | ratio | ceiling | share |", "|---|---|---|---|---|---|"]
+    for (what, by), row in rows.items():
+        if not by.startswith("penstock"):
+            continue
+        own = rate(row)
+        peers = {name: rate(r) for (w, name), r in rows.items() if w == what and name.startswith("kvikio")}
+        peer = max(peers, key=peers.__getitem__, default=None)
+        ceiling = rows.get(ceilings.get(what, (what, "O_DIRECT, 16 threads")))
+        label = what + by.removeprefix("penstock").replace(", ", ": ", 1)
+        shown = ["", ""] if peer is None else [f"{peers[peer]:.2f} ({peer})", f"{own / peers[peer]:.1f} x"]
+        shown += ["", ""] if ceiling is None else [f"{rate(ceiling):.2f} ({ceiling['by']})", f"{own / rate(ceiling):.0%}"]
+        lines.append("| " + " | ".join([label, f"{own:.2f}", *shown]) + " |")
+    return lines
+
+
 CASES = {
     "objects": "1 GiB in 1,024 objects",
     "shard": "1 GiB in one shard of 1,024 chunks",

@@ -1,10 +1,13 @@
 """Image operators beside scipy on one core, or beside CuPy on a GPU, in one run.
 
     ndimage.py [--device cpu|cuda] [--size N] [--rounds N] [--only TEXT]    writes bench/results/ndimage-*.json
+    ndimage.py --scaling [--size N]     operators that compute bounds with one thread and with all
+    ndimage.py --small                  calls on few elements: what a call costs
 
-N^3 elements; every result is compared with the peer's before it is timed, and one that differs is said, not timed: exit 1 at
-the end.  A time is the least of the rounds, in which the two take turns, and write into memory that was used before where they can.  On the CPU penstock has one thread, as scipy
-has.
+N^3 elements; every result is compared with the peer's before it is timed (where the peer is wrong or rounds otherwise, with
+scipy or NumPy in double on some of the elements), and one that differs is said, not timed: exit 1 at the end.  A time is the
+least of the rounds, in which the two take turns, and write into memory that was used before where they can.  On the CPU
+penstock has one thread, as scipy has.
 The share is how much of the bandwidth of one copy of the elements it is to read them once and write the result once.
 """
 
@@ -130,12 +133,33 @@ def host(values: Any) -> np.ndarray:
     return np.asarray(values.get() if hasattr(values, "get") else values)
 
 
+def truth(name: str, x: Any, u: Any) -> Callable[[Any], tuple[Any, Any]] | None:
+    """Makes of our result some of its elements and what they are, where the GPU's peer does not say that."""
+    import scipy.ndimage
+
+    if name.startswith("map_coordinates order 3"):  # the peer's are wrong near the ends
+
+        def sampled(ours: Any) -> tuple[Any, Any]:
+            n = x.shape[0]
+            some = np.random.default_rng(1).integers(0, [[n // 4], [n], [n]], (3, 4000))
+            at = some + 3 * np.sin(some[::-1] / 7)
+            return host(ours)[tuple(some)], scipy.ndimage.map_coordinates(host(x), at, order=3)
+
+        return sampled
+    if name.startswith("variance"):  # the peer's is in float32
+        return lambda ours: (ours, host(x).var(dtype=np.float64))
+    return None
+
+
 def difference(name: str, ours: Any, theirs: Any) -> float | None:
     """The largest one, where it is more than roundings make."""
     a, b = host(ours).astype(float), host(theirs).astype(float)
     whole = "uint16" in name and ("gaussian" in name or "order 1" in name)
     slack = 3 if whole else 2e-5 * np.abs(b).max()
-    worst = float(np.abs(a - b).max())
+    wrong = np.abs(a - b)
+    worst = float(wrong.max())
+    if "order 0" in name and np.count_nonzero(wrong) <= 1e-6 * wrong.size:
+        return None  # coordinates half way between elements, which roundings put on one side or the other
     return None if worst <= slack else worst
 
 
@@ -146,13 +170,67 @@ def seconds(call: Callable[[], Any], wait: Callable[[], None]) -> float:
     return time.perf_counter() - start
 
 
+def scaling(size: int, rounds: int) -> None:
+    """How much faster all threads are than one, of what this many could be."""
+    x = np.random.default_rng(7).random((size, size, size), np.float32)
+    u, out = (x * 4000).astype(np.uint16), np.empty_like(x)
+    cores = len(os.sched_getaffinity(0))
+    calls: dict[str, Callable[[int], Any]] = {
+        "gaussian_filter sigma 4": lambda n: nd.gaussian_filter(x, 4, output=out, threads=n),
+        "median_filter 3 uint16": lambda n: nd.median_filter(u, 3, threads=n),
+        "median_filter 5 float32": lambda n: nd.median_filter(x[: size // 4], 5, threads=n),
+        "affine_transform order 3": lambda n: nd.affine_transform(x, ROTATION, OFFSET, order=3, output=out, threads=n),
+        "affine_transform order 1": lambda n: nd.affine_transform(x, ROTATION, OFFSET, order=1, output=out, threads=n),
+    }
+    made = []
+    for name, call in calls.items():
+        call(cores)
+        one = min(seconds(lambda call=call: call(1), lambda: None) for _ in range(max(rounds // 2, 2)))
+        all_of = min(seconds(lambda call=call: call(cores), lambda: None) for _ in range(rounds))
+        made.append({"what": name, "one_ms": one * 1e3, "all_ms": all_of * 1e3, "share": one / all_of / cores})
+        print(
+            f"{name:36} {one * 1e3:9.2f} ms {all_of * 1e3:9.2f} ms {one / all_of / cores:5.0%} of {cores} x", flush=True
+        )
+    print(record.save("ndimage-scaling", cores, {"size": size, "rows": made}))
+
+
+def small(device: str, rounds: int) -> None:
+    """Calls on 32^3 elements, in microseconds."""
+    xp = importlib.import_module("cupy" if device == "cuda" else "numpy")
+    peer = importlib.import_module("cupyx.scipy.ndimage" if device == "cuda" else "scipy.ndimage")
+    wait = xp.cuda.Device().synchronize if device == "cuda" else (lambda: None)
+    x = xp.asarray(np.random.default_rng(7).random((32, 32, 32), np.float32))
+    for name, call in {
+        "gaussian_filter": lambda of: of.gaussian_filter(x, 1),
+        "maximum_filter": lambda of: of.maximum_filter(x, 3),
+        "median_filter": lambda of: of.median_filter(x, 3),
+        "affine_transform order 1": lambda of: of.affine_transform(x, xp.asarray(ROTATION), OFFSET, order=1),
+        "mean": lambda of: of.mean(x),
+        "sum": lambda of: of.sum(x),
+    }.items():
+        for of in (nd, peer):
+            for _ in range(5):
+                call(of)
+        pairs = [
+            (seconds(lambda c=call: c(nd), wait), seconds(lambda c=call: c(peer), wait)) for _ in range(20 * rounds)
+        ]
+        mine, other = (float(np.median([p[k] for p in pairs])) for k in (0, 1))
+        print(f"{name:36} {mine * 1e6:9.1f} us {other * 1e6:9.1f} us {other / mine:6.1f} x", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
     parser.add_argument("--size", type=int)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--only", default="", help="rows that contain this text; nothing is saved")
+    parser.add_argument("--scaling", action="store_true", help="one thread beside all; no peer")
+    parser.add_argument("--small", action="store_true", help="what calls on few elements cost; nothing is saved")
     args = parser.parse_args()
+    if args.scaling:
+        return scaling(args.size or 256, args.rounds)
+    if args.small:
+        return small(args.device, args.rounds)
     cuda = args.device == "cuda"
     size = args.size or (512 if cuda else 128)
     xp = importlib.import_module("cupy") if cuda else np
@@ -167,7 +245,8 @@ def main() -> None:
         if args.only not in name:
             continue
         result = ours()
-        worst = difference(name, result, theirs())
+        known = truth(name, there, whole) if cuda else None
+        worst = difference(name, *known(result)) if known else difference(name, result, theirs())
         if worst is not None:
             differing.append(name)
             print(f"{name:36} differs from the peer by {worst:g}", flush=True)

@@ -36,12 +36,12 @@ def commit() -> str:
     return run.stdout.strip() or "unknown"
 
 
-def save(name: str, cores: int, content: dict) -> Path:
-    """Writes bench/results/NAME-CORES-cores.json, over the one of before: git has it."""
+def save(name: str, cores: int, content: dict, path: Path | None = None) -> Path:
+    """Writes bench/results/NAME-CORES-cores.json, over the one of before (git has it), or `path`."""
     now = datetime.datetime.now(datetime.UTC)
     folder = ROOT / "bench" / "results"
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{name}-{cores}-cores.json"
+    path = path or folder / f"{name}-{cores}-cores.json"
     head = {"benchmark": name, "date": f"{now:%Y-%m-%d}", "commit": commit(), "machine": machine(), "cores": cores}
     path.write_text(json.dumps(head | content, indent=1) + "\n")
     return path

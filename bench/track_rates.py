@@ -24,10 +24,10 @@ import record
 SHAPE = (64, 64, 40)
 COMMON = ["--step-voxels", "0.5", "--max-angle-deg", "60", "--stop-below", "0.1", "--min-length-mm", "0"]
 METHODS = {  # options; seeds on a GPU; seeds of a core
-    "prob": ([], 500_000, 4_000),
-    "det": ([], 500_000, 4_000),
-    "boot": (["--model", "opdt"], 100_000, 500),
-    "ptt": (["--min-radius-mm", "0.5", "--probe-length-mm", "4", "--probe-quality", "9"], 20_000, 20),
+    "prob": ([], 2_000_000, 4_000),
+    "det": ([], 1_000_000, 4_000),
+    "boot": (["--model", "opdt"], 500_000, 1_000),
+    "ptt": (["--min-radius-mm", "0.5", "--probe-length-mm", "4", "--probe-quality", "9"], 100_000, 40),
 }
 
 
@@ -102,7 +102,10 @@ def tracked(program: str, folder: Path, method: str, where: list, seeds: int, ro
     out = folder / "out.trx"
     words = [program, "track", source, "-o", out, "--force", "--json", "--method", method, *COMMON, *METHODS[method][0]]
     words += ["--seed-image", folder / "mask.nii", "--seeds", seeds, *where]
-    runs = [run(*words) for _ in range(rounds)]
+    runs = []
+    for _ in range(rounds):
+        out.unlink(missing_ok=True)  # to give its memory back is no part of the next run
+        runs.append(run(*words))
     size = out.stat().st_size
     out.unlink()
 

@@ -19,6 +19,7 @@ pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(LZ4 REQUIRED IMPORTED_TARGET liblz4)
 pkg_check_modules(DEFLATE REQUIRED IMPORTED_TARGET libdeflate)
 pkg_check_modules(BLOSC REQUIRED IMPORTED_TARGET blosc)
+find_path(TOML_INCLUDE_DIR toml++/toml.h REQUIRED)  # used as headers only
 # zfp's own CMake file asks for OpenMP and the C language, which nothing here needs.
 find_path(ZFP_INCLUDE_DIR zfp.h REQUIRED)
 find_library(ZFP_LIBRARY zfp REQUIRED)

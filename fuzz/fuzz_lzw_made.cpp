@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "codec/tiff_lzw/kernel.hpp"
-#include "device/teams.hpp"
+#include "codec/tiff_lzw/segments.hpp"
+#include "device/warps.hpp"
 #include "inputs.hpp"
 
 using namespace penstock;
@@ -52,11 +52,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       decode_lzw(std::as_bytes(std::span(in->bytes)), std::as_writable_bytes(std::span(out)), LzwVariant::standard)
           .has_value();
   if (in->made) demand(taken && out == in->content);
-  const Decoded one = by_one(HostTeam<>(), *in);
+  const Decoded one = by_one(HostWarp(), *in);
   demand((one.status.status == DecodeStatus::ok) == taken);
   if (taken) demand(one.out == out);
   for (const Decoded& other :
-       {by_one(PermTeam<>(in->seed), *in), by_segments(HostTeam<>(), *in), by_segments(PermTeam<>(in->seed), *in)}) {
+       {by_one(PermWarp(in->seed), *in), by_segments(HostWarp(), *in), by_segments(PermWarp(in->seed), *in)}) {
     demand(fuzz::same(other.status, one.status));
     demand(std::equal(other.out.begin(), other.out.begin() + static_cast<std::ptrdiff_t>(one.status.output_bytes),
                       one.out.begin()));

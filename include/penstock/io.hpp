@@ -62,6 +62,10 @@ class PENSTOCK_API IoFuture {
   /// Errors: those of File::read and File::write; internal (this process was forked meanwhile: the parent has the
   /// request's threads).
   [[nodiscard]] Result<Report> get() const;
+  /// As get, for whoever needs no report.
+  [[nodiscard]] Status status() const;
+  /// That were asked for.
+  [[nodiscard]] std::uint64_t bytes() const;
   /// Calls `then` once the request has ended: at once if it has, else from a thread of the library, which it must not
   /// keep for long.  It must not throw.
   void then(std::function<void(const Result<Report>&)> call) const;

@@ -16,6 +16,7 @@ from ._io_future import IOFuture, IOFutureStream
 
 PathOrFile = str | os.PathLike[str] | int | io.IOBase
 Engine = Literal["auto", "buffered", "direct"]
+_HOST = (np.ndarray, bytes, bytearray, memoryview)
 
 
 class CuFile:
@@ -124,11 +125,14 @@ class CuFile:
         stream: Any = None,
         in_stream: bool = False,
     ) -> IOFuture:
-        for name, value in (("size", size), ("file_offset", file_offset), ("dev_offset", begin)):
-            if value is not None and value < 0:
-                raise ValueError(f"{name} is negative: {value}")
+        if file_offset < 0 or begin < 0 or (size is not None and size < 0):
+            raise ValueError(f"negative: size {size}, file_offset {file_offset}, dev_offset {begin}")
         threads = defaults._asked("num_threads")
         piece = defaults._asked("task_size") if task_size is None else defaults._positive(task_size)
+        if stream is None and not isinstance(buf, _HOST):
+            core = self._core.start_cuda(reading, buf, size, file_offset, begin, threads, piece)
+            if core is not None:
+                return IOFuture(core)
         device = _device_memory(buf, reading, stream)
         if device is not None:
             address, nbytes, queue, keep = device
@@ -211,7 +215,7 @@ def _shown(buf: Any) -> Any:
 
 def _device_memory(buf: Any, writable: bool, stream: Any) -> tuple[int, int, _core.Stream, Any] | None:
     """Address and bytes of contiguous CUDA memory, the stream to come after, what keeps it; None: host memory."""
-    if isinstance(buf, np.ndarray | bytes | bytearray | memoryview):
+    if isinstance(buf, _HOST):
         return None
     interface = getattr(buf, "__cuda_array_interface__", None)
     if interface is None:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import concurrent.futures
+import itertools
+import weakref
 from collections.abc import Generator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _core
+
+if TYPE_CHECKING:
+    import asyncio
 
 _YEARS = 1e8  # what is longer does not fit into the clock's nanoseconds
 
@@ -78,12 +83,52 @@ class IOFuture(concurrent.futures.Future[int]):
         return self._core.report()
 
     def __await__(self) -> Generator[Any, None, int]:
-        import asyncio  # not needed by whoever does not await
-
-        return asyncio.wrap_future(self).__await__()
+        if not self._core.done():
+            yield from _arrival(self._core).__await__()
+        return self.get()
 
     def __repr__(self) -> str:
         return f"<penstock.IOFuture: {'done' if self._core.done() else 'under way'}>"
+
+
+class _Arrivals:
+    """Requests that an event loop waits for.  Threads of the library write to a descriptor of the loop and need no GIL,
+    for which they would have to wait while Python is at work."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._core = _core.Arrivals()
+        self._numbers = itertools.count()
+        self._waiting: dict[int, asyncio.Future[None]] = {}
+        if self._core.descriptor() < 0:
+            raise OSError("no descriptor for an event loop that waits for requests: see ulimit -n")
+        loop.add_reader(self._core.descriptor(), self._arrive)
+
+    def of(self, request: _core.IoFuture, future: asyncio.Future[None]) -> None:
+        number = next(self._numbers)
+        self._waiting[number] = future
+        request.arrive_in(self._core, number)
+
+    def _arrive(self) -> None:
+        for number in self._core.take():
+            future = self._waiting.pop(number)
+            if not future.done():  # else nobody waits any more
+                future.set_result(None)
+
+
+_of_loops: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Arrivals] = weakref.WeakKeyDictionary()
+
+
+def _arrival(request: _core.IoFuture) -> asyncio.Future[None]:
+    """Done, in the running loop, when the request has ended."""
+    import asyncio  # not needed by whoever does not await
+
+    loop = asyncio.get_running_loop()
+    arrivals = _of_loops.get(loop)
+    if arrivals is None:
+        arrivals = _of_loops[loop] = _Arrivals(loop)
+    future = loop.create_future()
+    arrivals.of(request, future)
+    return future
 
 
 class IOFutureStream:

@@ -152,7 +152,8 @@ def _known() -> dict[str, Any]:
 
 def _asked(name: str) -> Any:
     """What somebody decided; 0: nobody did."""
-    _known()
+    if not _values:
+        _known()
     return _set.get(name, 0)
 
 

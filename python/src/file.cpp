@@ -1,6 +1,7 @@
 #include "file.hpp"
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -13,7 +14,10 @@
 #include <utility>
 #include <vector>
 
+#include "arrivals.hpp"
+#include "cuda_interface.hpp"
 #include "errors.hpp"
+#include "held.hpp"
 #include "jobs.hpp"
 #include "penstock/io.hpp"
 
@@ -22,35 +26,6 @@ namespace penstock::python {
 namespace nb = nanobind;
 
 namespace {
-
-/// Memory as the buffer protocol shows it: the exporter can neither move nor free it as long as this lives.
-class HeldBuffer {
- public:
-  HeldBuffer(nb::handle object, int flags) {
-    if (PyObject_GetBuffer(object.ptr(), &view_, flags) != 0) throw nb::python_error();
-  }
-  HeldBuffer(const HeldBuffer&) = delete;
-  HeldBuffer& operator=(const HeldBuffer&) = delete;
-  ~HeldBuffer() {
-    if (!Py_IsInitialized()) return;  // at the end of the process, together with all there is
-    nb::gil_scoped_acquire gil;
-    PyBuffer_Release(&view_);
-  }
-  [[nodiscard]] std::byte* data() const { return static_cast<std::byte*>(view_.buf); }
-  [[nodiscard]] std::uint64_t bytes() const { return static_cast<std::uint64_t>(view_.len); }
-
- private:
-  Py_buffer view_{};
-};
-
-/// Holds a Python object; may be let go by any thread.
-std::shared_ptr<const void> held(nb::object object) {
-  return {new nb::object(std::move(object)), [](nb::object* one) {
-            if (!Py_IsInitialized()) return;
-            nb::gil_scoped_acquire gil;
-            delete one;
-          }};
-}
 
 /// The part of a memory of `all` bytes that a request is for.
 std::uint64_t part_of(std::uint64_t all, std::optional<std::uint64_t> bytes, std::uint64_t begin) {
@@ -68,6 +43,7 @@ struct PyFile {
 
   [[nodiscard]] IoFuture start(bool reading, void* memory, std::uint64_t bytes, std::uint64_t offset, IoOptions options,
                                bool in_stream = false) const {
+    release_held();
     return without_gil(CallGuard::Threads::starts, [&, kept = std::move(options)]() mutable {
       const IoOptions given = std::move(kept);
       if (in_stream && reading) return file.enqueue_read(memory, bytes, offset, *given.stream, given);
@@ -90,10 +66,10 @@ IoOptions options_of(std::uint64_t threads, std::uint64_t piece_bytes, const Str
 IoFuture start_host(const PyFile& self, bool reading, nb::handle buffer, std::optional<std::uint64_t> bytes,
                     std::uint64_t offset, std::uint64_t begin, std::uint64_t threads, std::uint64_t piece_bytes) {
   const int flags = PyBUF_ANY_CONTIGUOUS | (reading ? PyBUF_WRITABLE : 0);
-  auto held = std::make_shared<HeldBuffer>(buffer, flags);
-  const std::uint64_t wanted = part_of(held->bytes(), bytes, begin);
-  std::byte* const memory = held->data() + begin;
-  return self.start(reading, memory, wanted, offset, options_of(threads, piece_bytes, Stream(), std::move(held)));
+  HeldBuffer memory = held_buffer(buffer, flags);
+  const std::uint64_t wanted = part_of(memory.bytes, bytes, begin);
+  return self.start(reading, memory.data + begin, wanted, offset,
+                    options_of(threads, piece_bytes, Stream(), std::move(memory.keep)));
 }
 
 IoFuture start_device(const PyFile& self, bool reading, std::uintptr_t address, std::uint64_t all,
@@ -105,16 +81,29 @@ IoFuture start_device(const PyFile& self, bool reading, std::uintptr_t address, 
                     options_of(threads, piece_bytes, stream, held(std::move(keep))), in_stream);
 }
 
+/// The same for an object that shows its memory by __cuda_array_interface__ as most do; nullopt: this one does not.
+std::optional<IoFuture> start_cuda(const PyFile& self, bool reading, nb::handle buffer,
+                                   std::optional<std::uint64_t> bytes, std::uint64_t offset, std::uint64_t begin,
+                                   std::uint64_t threads, std::uint64_t piece_bytes) {
+  const std::optional<CudaInterface> memory = cuda_interface_of(buffer, reading);
+  if (!memory) return std::nullopt;
+  const Stream stream = unwrap(Stream::wrap(unwrap(cuda_device_of(memory->data)), memory->stream));
+  const std::uint64_t wanted = part_of(memory->bytes, bytes, begin);
+  return self.start(reading, memory->data + begin, wanted, offset,
+                    options_of(threads, piece_bytes, stream, held(nb::borrow(buffer))));
+}
+
 /// Waits without the GIL; a signal handler that raises ends the waiting, not the request.
-Result<Report> waited(const IoFuture& future) {
+void wait(const IoFuture& future) {
   CallGuard guard(CallGuard::Threads::none);
-  for (;;) {
+  while (!future.done()) {
     {
       nb::gil_scoped_release release;
-      if (future.wait_for(std::chrono::milliseconds(50))) return future.get();
+      if (future.wait_for(std::chrono::milliseconds(50))) break;
     }
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
   }
+  release_held();
 }
 
 IoEngine engine_of(const std::string& name) {
@@ -134,6 +123,10 @@ FileOptions options_of(const std::string& reads, const std::string& writes) {
 }  // namespace
 
 void bind_file(nb::module_& m) {
+  nb::class_<Arrivals>(m, "Arrivals", "Numbers of requests that have ended, for an event loop.")
+      .def("__init__", [](Arrivals* self) { new (self) Arrivals; })
+      .def("descriptor", &Arrivals::descriptor, "Readable when there are some; -1: the system has no more descriptors.")
+      .def("take", &Arrivals::take, "Those since the last call.");
   nb::class_<IoFuture>(m, "IoFuture", "A request that has been started.")
       .def("done", &IoFuture::done)
       .def(
@@ -143,8 +136,23 @@ void bind_file(nb::module_& m) {
             return f.wait_for(std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9)));
           },
           nb::arg("seconds"))
-      .def("report", [](const IoFuture& f) { return unwrap(waited(f)); })
-      .def("get", [](const IoFuture& f) { return unwrap(waited(f)).stored_bytes; })
+      .def("report",
+           [](const IoFuture& f) {
+             wait(f);
+             return unwrap(f.get());
+           })
+      .def("get",
+           [](const IoFuture& f) {
+             wait(f);
+             unwrap(f.status());
+             return f.bytes();
+           })
+      .def(
+          "arrive_in",
+          [](const IoFuture& f, const std::shared_ptr<Arrivals>& arrivals, std::uint64_t number) {
+            f.then([arrivals, number](const Result<Report>&) { arrivals->add(number); });
+          },
+          nb::arg("arrivals"), nb::arg("number"), "Adds `number` to `arrivals` once the request has ended.")
       .def(
           "then",
           [](const IoFuture& f, nb::object call) {
@@ -182,6 +190,9 @@ void bind_file(nb::module_& m) {
            nb::arg("bytes").none(), nb::arg("offset"), nb::arg("begin"), nb::arg("threads"), nb::arg("piece_bytes"),
            nb::arg("stream"), nb::arg("keep"), nb::arg("in_stream"),
            "The same for `all` bytes of device memory at `address`, after the work of `stream` or in its order.")
+      .def("start_cuda", &start_cuda, nb::arg("reading"), nb::arg("buffer"), nb::arg("bytes").none(), nb::arg("offset"),
+           nb::arg("begin"), nb::arg("threads"), nb::arg("piece_bytes"),
+           "The same for what __cuda_array_interface__ shows as C-contiguous memory; None: it does not.")
       .def("close",
            [](const PyFile& f) { unwrap(without_gil(CallGuard::Threads::none, [&] { return f.file.close(); })); })
       .def("flush",

@@ -1,12 +1,20 @@
 // What a backend must offer.  One object per kind of device, registered in device/list.cpp.
 #pragma once
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "penstock/device.hpp"
 
 namespace penstock {
+
+/// One of many copies.
+struct Copy {
+  void* to;
+  const void* from;
+  std::uint64_t bytes;
+};
 
 /// All calls are thread-safe and leave the caller's current CUDA device as it was.
 class Backend {
@@ -24,6 +32,8 @@ class Backend {
   [[nodiscard]] virtual Result<int> index_of(const void* memory) = 0;
   [[nodiscard]] virtual Result<std::shared_ptr<void>> create_stream(int index) = 0;
   [[nodiscard]] virtual Status synchronize(int index, void* stream) = 0;
+  /// Whether all of the stream's work is done; true cannot be too early, false may be too late.
+  [[nodiscard]] virtual Result<bool> idle(int index, void* stream) = 0;
   [[nodiscard]] virtual Result<std::shared_ptr<void>> record_event(int index, void* stream) = 0;
   [[nodiscard]] virtual Status wait_event(int index, void* stream, void* event) = 0;
   [[nodiscard]] virtual Status synchronize_event(void* event) = 0;
@@ -34,6 +44,12 @@ class Backend {
 
   [[nodiscard]] virtual Result<std::shared_ptr<Memory>> create_memory(int index, std::uint64_t cap_bytes) = 0;
   [[nodiscard]] virtual Status copy_async(void* to, const void* from, std::uint64_t bytes, int index, void* stream) = 0;
+  /// Many copies in one call, in any order among themselves; `stream` is one that create_stream made.  After an error
+  /// some of them may be on their way.
+  [[nodiscard]] virtual Status copy_many_async(std::span<const Copy> copies, int index, void* stream) {
+    for (const Copy& copy : copies) PENSTOCK_TRY(copy_async(copy.to, copy.from, copy.bytes, index, stream));
+    return {};
+  }
   [[nodiscard]] virtual Status fill_async(void* to, std::byte value, std::uint64_t bytes, int index, void* stream) = 0;
   /// Whether work on the device can read pinned memory at the host's addresses.
   [[nodiscard]] virtual bool reads_pinned(int index) = 0;

@@ -11,7 +11,7 @@
 
 namespace penstock::io {
 
-/// Most bytes of a piece that goes through memory of our own.
+/// Most bytes of a piece that goes through memory of our own, on the host.
 inline constexpr std::uint64_t kMaxStagedBytes = std::uint64_t{4} << 20;
 
 enum class Direction : std::uint8_t { read, write };

@@ -10,8 +10,10 @@
 #include "core/settings.hpp"
 #include "device/backend.hpp"
 #include "io/choose.hpp"
+#include "io/device_pool.hpp"
 #include "io/in_stream.hpp"
 #include "io/page_cache.hpp"
+#include "io/per_process.hpp"
 #include "io/pool.hpp"
 #include "penstock/io.hpp"
 
@@ -66,14 +68,33 @@ Status cut(Order& order, const IoOptions& options) {
   order.piece_bytes = options.piece_bytes;
   if (order.piece_bytes == 0)
     order.piece_bytes = std::clamp(order.bytes / (2 * order.threads) / 4096 * 4096, io::kSmallBytes, usual);
-  const bool is_staged = on_device || order.choice.offer.offset_align > 1;
-  order.piece_bytes = std::min(order.piece_bytes, is_staged ? io::kMaxStagedBytes : kMaxHostPieceBytes);
-  if (!on_device) return {};
-  PENSTOCK_ASSIGN(const std::uint64_t share, io::slot_share(order.device.type, order.threads));
-  order.piece_bytes = std::min(order.piece_bytes, share - io::kSlackBytes);
-  // Small requests share a slot.
-  order.slot_bytes = std::max(io::slot_bytes_of(order.piece_bytes), std::min(share, io::kBatchBytes));
+  if (!on_device) {
+    const bool is_staged = order.choice.offer.offset_align > 1;
+    order.piece_bytes = std::min(order.piece_bytes, is_staged ? io::kMaxStagedBytes : kMaxHostPieceBytes);
+    return {};
+  }
+  PENSTOCK_ASSIGN(const std::uint64_t slab, io::slab_bytes_of(order.device.type));
+  const std::uint64_t slack = io::slack_bytes_of(order.choice.offer);
+  if (slab <= slack)
+    return Error(ErrorCode::budget_too_small, "blocks of " + std::to_string(slack) + " bytes do not fit in the " +
+                                                  std::to_string(slab) + " bytes of pinned memory for a piece")
+        .set_hint("set PENSTOCK_PINNED to more");
+  order.piece_bytes = std::min(order.piece_bytes, slab - slack);
   return {};
+}
+
+/// What is in the stream now, where that is not done.
+Result<std::optional<Event>> work_before(const IoOptions& options, Device device) {
+  Stream stream;
+  if (options.stream) {
+    stream = *options.stream;
+  } else {
+    PENSTOCK_ASSIGN(stream, Stream::wrap(device, nullptr));
+  }
+  PENSTOCK_ASSIGN(const bool idle, find_backend(device.type)->idle(device.index, stream.native()));
+  if (idle) return std::optional<Event>();
+  PENSTOCK_ASSIGN(Event mark, Event::record(stream));
+  return std::optional(std::move(mark));
 }
 
 Result<Order> order_of(const std::shared_ptr<io::OpenFile>& file, Direction direction, const Asked& asked) {
@@ -89,15 +110,6 @@ Result<Order> order_of(const std::shared_ptr<io::OpenFile>& file, Direction dire
   order.stop = asked.options.cancel;
   PENSTOCK_ASSIGN(order.choice, io::choose(*file, direction, order.offset, order.bytes));
   PENSTOCK_TRY(cut(order, asked.options));
-  if (order.device.type != Device::Type::cpu) {
-    Stream stream;
-    if (asked.options.stream) {
-      stream = *asked.options.stream;
-    } else {
-      PENSTOCK_ASSIGN(stream, Stream::wrap(order.device, nullptr));
-    }
-    PENSTOCK_ASSIGN(order.after, Event::record(stream));
-  }
   return order;
 }
 
@@ -106,7 +118,13 @@ enum class Wait : std::uint8_t { no, yes };
 std::shared_ptr<Request> start(const std::shared_ptr<io::OpenFile>& file, Direction direction, const Asked& asked,
                                Wait wait) {
   if (!file->begin()) return Request::failed(Error(ErrorCode::closed, file->path + ": the file is closed"));
-  auto order = guarded([&] { return order_of(file, direction, asked); });
+  auto order = guarded([&]() -> Result<Order> {
+    PENSTOCK_ASSIGN(Order made, order_of(file, direction, asked));
+    if (made.device.type != Device::Type::cpu) {
+      PENSTOCK_ASSIGN(made.after, work_before(asked.options, made.device));
+    }
+    return made;
+  });
   if (!order) {
     file->end();
     return Request::failed(std::move(order).error());
@@ -118,8 +136,10 @@ std::shared_ptr<Request> start(const std::shared_ptr<io::OpenFile>& file, Direct
     request->conclude();
   else if (is_host && wait == Wait::yes && (request->pieces() == 1 || made.threads == 1))
     io::Pool::run_here(request);
+  else if (is_host)
+    io::of_this_process<io::Pool>().submit(request);
   else
-    io::Pool::of(made.device).submit(request);
+    io::of_this_process<io::DevicePool>().submit(request);
   return request;
 }
 
@@ -132,7 +152,6 @@ std::shared_ptr<Request> start_in_stream(const std::shared_ptr<io::OpenFile>& fi
     IoOptions options = asked.options;
     options.stream = stream;
     PENSTOCK_ASSIGN(Order all, order_of(file, direction, {asked.memory, asked.bytes, asked.offset, options}));
-    all.after.reset();
     part = all;
     part.device = {};
     part.bytes = std::min(all.bytes, io::kStreamPartBytes);
@@ -155,6 +174,8 @@ std::shared_ptr<Request> start_in_stream(const std::shared_ptr<io::OpenFile>& fi
 
 bool IoFuture::done() const { return request_->done(); }
 bool IoFuture::wait_for(std::chrono::nanoseconds time) const { return request_->wait_for(time); }
+std::uint64_t IoFuture::bytes() const { return request_->order().bytes; }
+Status IoFuture::status() const { return request_->status(); }
 Result<Report> IoFuture::get() const { return request_->result(); }
 void IoFuture::then(std::function<void(const Result<Report>&)> call) const { request_->then(std::move(call)); }
 
@@ -259,7 +280,8 @@ Status File::drop_page_cache(std::uint64_t offset, std::uint64_t bytes) const {
 
 void wait_for_io() {
   io::wait_for_streams();
-  for (const Device::Type type : {Device::Type::cpu, Device::Type::cuda}) io::Pool::of({type, 0}).wait_idle();
+  io::of_this_process<io::Pool>().wait_idle();
+  io::of_this_process<io::DevicePool>().wait_idle();
 }
 
 }  // namespace penstock

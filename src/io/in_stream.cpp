@@ -9,6 +9,7 @@
 #include "core/guard.hpp"
 #include "device/backend.hpp"
 #include "device/pinned_ring.hpp"
+#include "io/per_process.hpp"
 #include "io/pool.hpp"
 
 namespace penstock::io {
@@ -21,7 +22,7 @@ std::uint64_t up(std::uint64_t value) { return div_up(value, kBlock) * kBlock; }
 
 /// A request in a stream, in parts by way of slots of pinned memory.  Two queues: the caller's stream, which copies,
 /// and one in which the driver calls the host to read and write the file.  What the host does there waits for threads
-/// that never wait for a device (Pool::of the host): the driver may be waiting for it.
+/// that never wait for a device (Pool): the driver may be waiting for it.
 class Enqueued : public std::enable_shared_from_this<Enqueued> {
  public:
   Enqueued(Order order, Order part) : part_(std::move(part)), request_(std::make_shared<Request>(std::move(order))) {
@@ -147,7 +148,7 @@ void Enqueued::move(std::uint64_t at, ByteSpan slot) {
     order.offset += at;
     order.file->add();
     const auto request = std::make_shared<Request>(std::move(order));
-    Pool::of({}).submit(request);
+    of_this_process<Pool>().submit(request);
     PENSTOCK_TRY(request->result());
     return {};
   });

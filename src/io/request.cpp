@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/guard.hpp"
+
 namespace penstock::io {
 
 std::uint64_t Piece::offset() const { return request->order().offset + at; }
@@ -14,7 +16,8 @@ Request::Request(Order order) : order_(std::move(order)), process_(::getpid()) {
 
 std::shared_ptr<Request> Request::failed(Error error) {
   auto request = std::make_shared<Request>(Order{});
-  request->result_ = std::move(error);
+  request->error_ = std::move(error);
+  request->over_ = true;
   return request;
 }
 
@@ -24,43 +27,51 @@ std::uint64_t Request::pieces() const {
   return (order_.offset + std::max<std::uint64_t>(order_.bytes, 1) - 1) / order_.piece_bytes - first + 1;
 }
 
+std::uint64_t Request::next_bytes() const {
+  if (order_.in_one_piece()) return order_.bytes;
+  return std::min(order_.piece_bytes - next_offset() % order_.piece_bytes, order_.bytes - next_);
+}
+
 Piece Request::claim(const std::shared_ptr<Request>& self) {
-  Piece piece{self, next_, 0};
-  const std::uint64_t in_piece = piece.offset() % order_.piece_bytes;
-  piece.bytes = order_.in_one_piece() ? order_.bytes : std::min(order_.piece_bytes - in_piece, order_.bytes - next_);
+  Piece piece{self, next_, next_bytes()};
   next_ += piece.bytes;
   ++active_;
-  ++held_;
   ++claimed_;
   return piece;
+}
+
+void Request::fail(Status status) {
+  if (!status && !error_) error_ = std::move(status).error();
 }
 
 bool Request::ended(Status status, double seconds) {
   --active_;
   seconds_ += seconds;
-  if (!status && !error_) error_ = std::move(status).error();
-  return active_ == 0 && !has_more();
+  fail(std::move(status));
+  return is_over();
 }
 
 void Request::conclude() {
-  Result<Report> result = error_ ? Result<Report>(*error_) : Result<Report>(report());
+  wall_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   order_.keep.reset();
   std::vector<std::function<void(const Result<Report>&)>> calls;
   {
     const std::scoped_lock lock(mutex_);
-    result_ = std::move(result);
+    over_ = true;
     calls.swap(calls_);
     ended_.notify_all();
   }
   order_.file->end();  // who waits to close the file finds its requests done; a callback may close it
-  for (const auto& call : calls) call(*result_);
+  if (calls.empty()) return;
+  const Result<Report> told = result();
+  for (const auto& call : calls) call(told);
 }
 
 Report Request::report() const {
   const bool reading = order_.direction == Direction::read;
   Report report;
   report.operation = reading ? "read" : "write";
-  report.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  report.wall_seconds = wall_seconds_;
   report.decoded_bytes = report.stored_bytes = order_.bytes;
   report.requests = claimed_;
   report.threads = std::min(order_.threads, claimed_);
@@ -79,36 +90,40 @@ Report Request::report() const {
 
 bool Request::done() const {
   const std::scoped_lock lock(mutex_);
-  return result_.has_value();
+  return over_;
 }
 
 bool Request::wait_for(std::optional<std::chrono::nanoseconds> time) const {
   std::unique_lock lock(mutex_);
-  const auto there = [&] { return result_.has_value(); };
+  const auto there = [&] { return over_; };
   if (there()) return true;
-  if (process_ != ::getpid()) return true;  // it never comes here: `result` says so
+  if (process_ != ::getpid()) return true;  // it never comes here: `status` says so
   if (time) return ended_.wait_for(lock, *time, there);
   ended_.wait(lock, there);
   return true;
 }
 
-Result<Report> Request::result() const {
+Status Request::status() const {
   (void)wait_for(std::nullopt);
-  const std::scoped_lock lock(mutex_);
-  if (result_) return *result_;
+  if (done()) return error_ ? Status(*error_) : Status();
   return Error(ErrorCode::internal, "this process was forked while the request was under way: its threads are not here")
       .set_hint("Wait for it in the process that started it, or fork before.");
+}
+
+Result<Report> Request::result() const {
+  PENSTOCK_TRY(status());
+  return guarded([&]() -> Result<Report> { return report(); });
 }
 
 void Request::then(std::function<void(const Result<Report>&)> call) {
   {
     const std::scoped_lock lock(mutex_);
-    if (!result_) {
+    if (!over_) {
       calls_.push_back(std::move(call));
       return;
     }
   }
-  call(*result_);
+  call(result());
 }
 
 }  // namespace penstock::io

@@ -36,8 +36,7 @@ struct Order {
   CancelToken stop;
   Choice choice;
   std::uint64_t piece_bytes = 0;
-  std::uint64_t slot_bytes = 0;  ///< of pinned memory for a piece, or for several small ones; on a device
-  std::uint64_t threads = 1;     ///< that are at it at a time
+  std::uint64_t threads = 1;  ///< that are at it at a time
   /// What fits into a piece is one, wherever it lies in the file.
   [[nodiscard]] bool in_one_piece() const { return bytes <= piece_bytes; }
 };
@@ -58,11 +57,22 @@ class Request {
   /// The next piece; not called once has_more is false.  After a piece has failed there is none.  The caller sees to it
   /// that one thread at a time calls these (Pool: its mutex).
   [[nodiscard]] bool has_more() const { return next_ < order_.bytes && !error_; }
-  /// Whether another thread may take a piece now.
-  [[nodiscard]] bool has_room() const { return has_more() && held_ < order_.threads; }
+  /// How large it is, and where in the file it begins.
+  [[nodiscard]] std::uint64_t next_bytes() const;
+  [[nodiscard]] std::uint64_t next_offset() const { return order_.offset + next_; }
   Piece claim(const std::shared_ptr<Request>& self);
-  /// The thread is done with a piece that it claimed, which may still be on the bus.
+  /// Whether another thread may be at a piece now.
+  [[nodiscard]] bool may_hold() const { return held_ < order_.threads; }
+  /// Whether another thread may take the next piece now.
+  [[nodiscard]] bool has_room() const { return has_more() && may_hold(); }
+  void hold() { ++held_; }
+  /// The thread is done with a piece, which may still be on the bus.
   void let_go() { --held_; }
+  /// No more pieces: what is claimed ends, and then the request.
+  void fail(Status status);
+  [[nodiscard]] bool has_failed() const { return error_.has_value(); }
+  /// Whether `conclude` is to be called.
+  [[nodiscard]] bool is_over() const { return active_ == 0 && !has_more(); }
   /// A piece has ended; true: it was the last, and `conclude` is to be called.
   bool ended(Status status, double seconds);
   /// Ends the request, outside of any lock.
@@ -70,6 +80,8 @@ class Request {
 
   [[nodiscard]] bool done() const;
   [[nodiscard]] bool wait_for(std::optional<std::chrono::nanoseconds> time) const;
+  /// Waits for the end, and says how it went.
+  [[nodiscard]] Status status() const;
   [[nodiscard]] Result<Report> result() const;
   void then(std::function<void(const Result<Report>&)> call);
 
@@ -81,10 +93,11 @@ class Request {
   std::uint64_t next_ = 0, active_ = 0, held_ = 0, claimed_ = 0;
   double seconds_ = 0;
   std::optional<Error> error_;
+  double wall_seconds_ = 0;
 
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards what follows; once it is over nothing changes any more
   mutable std::condition_variable ended_;
-  std::optional<Result<Report>> result_;
+  bool over_ = false;
   std::vector<std::function<void(const Result<Report>&)>> calls_;
   int process_;  ///< that has the threads
 };

@@ -14,6 +14,7 @@
 #include "oct/mosaic/create.hpp"
 #include "oct/mosaic/resample.hpp"
 #include "oct/normalize/normalize.hpp"
+#include "oct/plan/plan.hpp"
 #include "oct/pyramid/pyramid.hpp"
 #include "oct/report/report.hpp"
 #include "oct/score/score.hpp"
@@ -28,6 +29,8 @@ std::span<const Step> steps() {
   static const std::vector<Step> list = {
       simulate_step(),             //
       reconstruct_step(),          //
+      run_steps_step(),            //
+      explain_steps_step(),        //
       mosaic_step(),               //
       resample_step(),             //
       fix_focal_curvature_step(),  //

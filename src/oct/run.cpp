@@ -7,13 +7,26 @@
 #include "oct/file/names.hpp"
 #include "oct/file/small_file.hpp"
 #include "oct/list.hpp"
+#include "oct/tiles/run.hpp"
 
 namespace penstock {
 namespace oct {
+namespace {
+
+Result<StepDone> do_step(const Step& step, const StepCall& call) try {
+  if (step.tiles == nullptr) return step.run(call);
+  PENSTOCK_ASSIGN(std::unique_ptr<TileStep> tiles, step.tiles(call));
+  return tiles ? run_tile_step(call, std::move(tiles)) : step.run(call);
+} catch (const NoSuchOption& missing) {
+  return Error(ErrorCode::invalid_argument,
+               fmt::format("oct {} needs the option '{}', which it has no value for", step.what.name, missing.name));
+}
+
+}  // namespace
 
 Result<StepRun> run_step(const Step& step, const OctCall& call, const Options& options) {
   PENSTOCK_ASSIGN(const StepCall read, StepCall::make(step.what, call, options));
-  PENSTOCK_ASSIGN(StepDone done, step.run(read));
+  PENSTOCK_ASSIGN(StepDone done, do_step(step, read));
   std::string json = dump_json(done.metrics.document(step.what.name), 2) + "\n";
   for (std::size_t i = 0; i < step.what.arguments.size(); ++i)
     if (step.what.arguments[i].output && done.wrote)

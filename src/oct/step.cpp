@@ -82,12 +82,16 @@ Result<StepCall> StepCall::make(const OctStep& step, const OctCall& call, const 
   return made;
 }
 
-double StepCall::number(std::string_view name) const { return std::get<double>(values_.find(name)->second); }
-std::uint64_t StepCall::count(std::string_view name) const {
-  return std::get<std::uint64_t>(values_.find(name)->second);
+template <class T>
+const T& StepCall::value(std::string_view name) const {
+  const auto it = values_.find(name);
+  if (it == values_.end()) throw NoSuchOption{std::string(name)};
+  if (const T* const value = std::get_if<T>(&it->second)) return *value;
+  throw NoSuchOption{std::string(name)};
 }
-const std::string& StepCall::text(std::string_view name) const {
-  return std::get<std::string>(values_.find(name)->second);
-}
+
+double StepCall::number(std::string_view name) const { return value<double>(name); }
+std::uint64_t StepCall::count(std::string_view name) const { return value<std::uint64_t>(name); }
+const std::string& StepCall::text(std::string_view name) const { return value<std::string>(name); }
 
 }  // namespace penstock::oct

@@ -1,6 +1,7 @@
 // A step of the reconstruction: what it takes, and the function that does it.
 #pragma once
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -11,6 +12,12 @@
 
 namespace penstock::oct {
 
+/// Thrown by what asks a StepCall for a value that it does not have: the step does not declare it so.  `run_step` makes
+/// an error of it.
+struct NoSuchOption {
+  std::string name;
+};
+
 /// A call with every value read and checked: what the step declares as required or with a default is there.
 class StepCall {
  public:
@@ -19,6 +26,7 @@ class StepCall {
 
   [[nodiscard]] const std::string& path(std::size_t i) const { return paths_[i]; }
   [[nodiscard]] bool given(std::string_view name) const { return values_.contains(name); }
+  /// The value of an option that is given or has a default.  Throws NoSuchOption.
   [[nodiscard]] double number(std::string_view name) const;
   [[nodiscard]] std::uint64_t count(std::string_view name) const;
   [[nodiscard]] const std::string& text(std::string_view name) const;
@@ -30,6 +38,8 @@ class StepCall {
 
  private:
   using Value = std::variant<bool, double, std::uint64_t, std::string>;
+  template <class T>
+  [[nodiscard]] const T& value(std::string_view name) const;
   std::vector<std::string> paths_;
   std::map<std::string, Value, std::less<>> values_;
 };
@@ -42,10 +52,16 @@ struct StepDone {
   bool wrote = true;  ///< false: nothing was written, metrics are not either
 };
 
+class TileStep;  // tiles/tile_step.hpp
+
 /// A row of the list.
 struct Step {
   OctStep what;
+  /// Does it.  nullptr: the step makes tiles of tiles, and nothing else.
   Result<StepDone> (*run)(const StepCall& call) = nullptr;
+  /// The work on one tile of a mosaic grid after the other, which runs as one with that of its neighbours; it gives
+  /// nullptr where the options ask for something else, which `run` does.  nullptr: the step does not work so.
+  Result<std::unique_ptr<TileStep>> (*tiles)(const StepCall& call) = nullptr;
 };
 
 /// Makers of options, for the declarations of steps.
@@ -60,6 +76,9 @@ inline OctOption text_option(std::string name, std::string fallback, std::string
 }
 inline OctOption path_option(std::string name, std::string help) {
   return {std::move(name), OctOption::Kind::path, "", std::move(help), true, {}};
+}
+inline OctOption optional_path_option(std::string name, std::string help) {
+  return {std::move(name), OctOption::Kind::path, "", std::move(help), false, {}};
 }
 inline OctOption flag_option(std::string name, std::string help) {
   return {std::move(name), OctOption::Kind::flag, "", std::move(help), false, {}};

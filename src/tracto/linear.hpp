@@ -46,6 +46,31 @@ PENSTOCK_HD void team_times(const Team& team, const T* matrix, std::uint32_t str
   }
 }
 
+template <class T>
+struct Two {
+  T first, second;
+};
+/// Two products as team_times has them, of as many rows and columns; on a device in one region, for few rows leave most
+/// lanes idle.
+template <class Team, class T>
+PENSTOCK_HD void team_times_both(const Team& team, const Two<const T*>& matrix, std::uint32_t stride,
+                                 std::uint32_t rows, std::uint32_t columns, const Two<const T*>& x,
+                                 const Two<T*>& out) {
+  if constexpr (kIsHostTeam<Team>) {
+    team_times(team, matrix.first, stride, rows, columns, x.first, out.first);
+    team_times(team, matrix.second, stride, rows, columns, x.second, out.second);
+  } else {
+    team.for_each(2 * rows, [=](std::uint32_t i) {
+      const bool second = i >= rows;
+      const std::uint32_t row = second ? i - rows : i;
+      const T *const column = (second ? matrix.second : matrix.first) + row, *const factor = second ? x.second : x.first;
+      T sum = 0;
+      for (std::uint32_t j = 0; j < columns; ++j) sum += column[j * stride] * factor[j];
+      (second ? out.second : out.first)[row] = sum;
+    });
+  }
+}
+
 /// One region: `alone()` once, `each(i)` for i < n; neither touches what another writes.
 template <class Team, class Alone, class Each>
 PENSTOCK_HD void for_one_and_each(const Team& team, std::uint32_t n, const Alone& alone, const Each& each) {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "codec/choices.hpp"
-#include "codec/tiff_lzw/kernel.hpp"
+#include "codec/tiff_lzw/segments.hpp"
 
 namespace penstock::test {
 

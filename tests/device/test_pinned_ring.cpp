@@ -31,6 +31,7 @@ class FakeBackend final : public Backend {
   Result<int> index_of(const void*) override { return 0; }
   Result<std::shared_ptr<void>> create_stream(int) override { return std::shared_ptr<void>(); }
   Status synchronize(int, void*) override { return {}; }
+  Result<bool> idle(int, void*) override { return true; }
   Result<std::shared_ptr<void>> record_event(int, void*) override { return std::shared_ptr<void>(); }
   Status wait_event(int, void*, void*) override { return {}; }
   Status synchronize_event(void*) override { return {}; }

@@ -14,7 +14,7 @@
 namespace penstock::test {
 namespace {
 
-std::atomic<int> calls_left{-1}, mark_count{0};
+std::atomic<int> calls_left{-1}, mark_count{0}, copy_count{0};
 std::atomic<bool> failed{false}, no_pinned{false};
 std::atomic<std::int64_t> copy_us{0};
 
@@ -46,6 +46,10 @@ class Queue {
   void drain() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return queue_.empty() && !busy_; });
+  }
+  bool idle() {
+    const std::scoped_lock lock(mutex_);
+    return queue_.empty() && !busy_;
   }
 
  private:
@@ -125,6 +129,10 @@ class FakeCuda final : public Backend {
     queue_of(stream).drain();  // first: CUDA tells what went wrong before, and nothing is under way then
     return may_fail("synchronize");
   }
+  Result<bool> idle(int, void* stream) override {
+    PENSTOCK_TRY(may_fail("idle"));
+    return queue_of(stream).idle();
+  }
   Result<std::shared_ptr<void>> record_event(int, void* stream) override {
     PENSTOCK_TRY(may_fail("record_event"));
     ++mark_count;
@@ -152,6 +160,7 @@ class FakeCuda final : public Backend {
   }
   Status copy_async(void* to, const void* from, std::uint64_t bytes, int, void* stream) override {
     PENSTOCK_TRY(may_fail("copy_async"));
+    ++copy_count;
     queue_of(stream).put([=] {
       std::this_thread::sleep_for(std::chrono::microseconds(copy_us));
       std::memcpy(to, from, bytes);
@@ -194,6 +203,7 @@ bool stop_failing_device() {
 }
 void refuse_pinned(bool refuse) { no_pinned = refuse; }
 int marks() { return mark_count; }
+int copies() { return copy_count; }
 
 }  // namespace penstock::test
 

@@ -35,7 +35,8 @@ void fail_device_call(int skip);
 bool stop_failing_device();
 /// From now on there is no pinned memory, or there is again.
 void refuse_pinned(bool refuse);
-/// Marks put into streams until now.
+/// Marks and copies put into streams until now.
 int marks();
+int copies();
 
 }  // namespace penstock::test

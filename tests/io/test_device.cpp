@@ -9,6 +9,7 @@
 
 #include "io/fake_cuda.hpp"
 #include "io/files.hpp"
+#include "io/load.hpp"
 #include "penstock/io.hpp"
 
 using namespace penstock;
@@ -87,24 +88,102 @@ TEST_F(DeviceFile, NoPieceIsLostWhereTheBusIsSlow) {
 
 TEST_F(DeviceFile, ManySmallRequestsShareMarks) {
   constexpr std::uint64_t kCount = 600, kEach = 4000;
-  const Stream stream = Stream::create(kDevice).value();
+  for (const bool busy : {false, true}) {  // whether the stream has something to do before them
+    const Stream stream = Stream::create(kDevice).value();
+    std::atomic<bool> go{!busy};
+    if (busy)
+      put_work(stream, [&] {
+        while (!go) std::this_thread::sleep_for(1ms);
+      });
+    slow_copies(100us);  // requests pile up
+    DeviceMemory memory(kCount * kEach);
+    const int before = marks();
+    std::vector<IoFuture> futures;
+    IoOptions options = with(0, 2);
+    options.stream = stream;
+    for (std::uint64_t i = 0; i < kCount; ++i)
+      futures.push_back(file_->start_read(memory.data() + i * kEach, kEach, (i * 7919) % (kBytes - kEach), options));
+    go = true;
+    for (const IoFuture& future : futures) ASSERT_TRUE(future.get());
+    for (std::uint64_t i = 0; i < kCount; ++i)
+      ASSERT_EQ(part(memory.bytes(), i * kEach, kEach), part(all_, (i * 7919) % (kBytes - kEach), kEach));
+    // One for each load; and one for each request whose stream is busy.
+    EXPECT_LT(marks() - before, static_cast<int>((busy ? kCount : 0) + kCount / 2));
+  }
+}
+
+TEST_F(DeviceFile, ALargeRequestIsFewCopies) {
+  constexpr std::uint64_t kLarge = (std::uint64_t{40} << 20) + 77;
+  put_file(scratch_ / "large", pattern(kLarge));
+  slow_copies(3ms);  // files are faster than the bus
+  for (const IoEngine engine : engines()) {
+    DeviceMemory memory(kLarge - 1);
+    int before = copies();
+    ASSERT_TRUE(by(engine, "large").read(memory.data(), kLarge - 1, 1));
+    EXPECT_EQ(memory.bytes(), part(pattern(kLarge), 1, kLarge - 1));
+    EXPECT_LE(copies() - before, 12) << "loads of 8 MiB, the first ones less";
+    before = copies();
+    ASSERT_TRUE(by(engine, "b", "w+").write(memory.data(), kLarge - 1, 5));
+    EXPECT_EQ(part(get_file(scratch_ / "b"), 5, kLarge - 1), memory.bytes());
+    EXPECT_LE(copies() - before, 12);
+  }
+}
+
+TEST_F(DeviceFile, ARequestWhoseStreamIsBusyHoldsNobodyUp) {
+  const Stream busy = Stream::create(kDevice).value(), other = Stream::create(kDevice).value();
   std::atomic<bool> go{false};
-  put_work(stream, [&] {  // so long no slot is free again, and requests pile up
+  put_work(busy, [&] {
     while (!go) std::this_thread::sleep_for(1ms);
   });
-  DeviceMemory memory(kCount * kEach);
-  const int before = marks();
-  std::vector<IoFuture> futures;
-  IoOptions options = with(0, 2);
-  options.stream = stream;
-  for (std::uint64_t i = 0; i < kCount; ++i)
-    futures.push_back(file_->start_read(memory.data() + i * kEach, kEach, (i * 7919) % (kBytes - kEach), options));
+  DeviceMemory late(kBytes), soon(kBytes);
+  IoOptions options = with(0, 1);
+  options.stream = busy;
+  const IoFuture waits = file_->start_read(late.data(), kBytes, 0, options);
+  options.stream = other;
+  const IoFuture goes = file_->start_read(soon.data(), kBytes, 0, options);
+  ASSERT_TRUE(goes.wait_for(20s));
+  EXPECT_TRUE(goes.get());
+  EXPECT_FALSE(waits.done());
   go = true;
-  for (const IoFuture& future : futures) ASSERT_TRUE(future.get());
-  for (std::uint64_t i = 0; i < kCount; ++i)
-    ASSERT_EQ(part(memory.bytes(), i * kEach, kEach), part(all_, (i * 7919) % (kBytes - kEach), kEach));
-  // One for each request, of the work that it comes after, and one for each batch.
-  EXPECT_LT(marks() - before, static_cast<int>(kCount + kCount / 2));
+  ASSERT_TRUE(waits.wait_for(20s));
+  EXPECT_EQ(late.bytes(), all_);
+  EXPECT_EQ(soon.bytes(), all_);
+}
+
+TEST_F(DeviceFile, ACancelledRequestDoesNotWaitForItsStream) {
+  const Stream busy = Stream::create(kDevice).value();
+  std::atomic<bool> go{false};
+  put_work(busy, [&] {
+    while (!go) std::this_thread::sleep_for(1ms);
+  });
+  DeviceMemory memory(kBytes);
+  IoOptions options;
+  options.stream = busy;
+  const IoFuture future = file_->start_read(memory.data(), kBytes, 0, options);
+  options.cancel.cancel();
+  ASSERT_TRUE(future.wait_for(20s));
+  EXPECT_EQ(future.get().error().code(), ErrorCode::cancelled);
+  go = true;
+}
+
+TEST_F(DeviceFile, BothDirectionsAtOnce) {
+  constexpr int kRounds = 40;
+  DeviceMemory in(kBytes * 4), out(kBytes * 4);
+  out.bytes() = pattern(kBytes * 4, 3);
+  const File to = by(IoEngine::buffered, "b", "w+");
+  for (int i = 0; i < kRounds; ++i) {
+    std::vector<IoFuture> futures;
+    for (std::uint64_t k = 0; k < 4; ++k) {
+      futures.push_back(file_->start_read(in.data() + k * kBytes, kBytes, 0, with(k == 0 ? 0 : 50'000, k)));
+      futures.push_back(to.start_write(out.data() + k * kBytes, kBytes, k * kBytes, with(k == 0 ? 0 : 50'000, k)));
+    }
+    for (const IoFuture& future : futures) {
+      ASSERT_TRUE(future.wait_for(20s));
+      ASSERT_TRUE(future.get()) << future.get().error().message();
+    }
+    for (std::uint64_t k = 0; k < 4; ++k) ASSERT_EQ(part(in.bytes(), k * kBytes, kBytes), all_);
+    ASSERT_EQ(get_file(scratch_ / "b"), out.bytes());
+  }
 }
 
 TEST_F(DeviceFile, OneOfSeveralSmallRequestsFailsAlone) {
@@ -120,6 +199,18 @@ TEST_F(DeviceFile, OneOfSeveralSmallRequestsFailsAlone) {
     if (i % 10 != 3) {
       ASSERT_EQ(part(memory.bytes(), i * kEach, kEach), part(all_, i * kEach, kEach));
     }
+  }
+}
+
+TEST_F(DeviceFile, OneFailingPieceEndsTheRequestAfterAllOthers) {
+  slow_copies(1ms);
+  for (int i = 0; i < 20; ++i) {
+    auto memory = std::make_unique<DeviceMemory>(kBytes + 1);
+    const IoFuture read = file_->start_read(memory->data(), kBytes + 1, 0, with(40'000, 3));  // past the end
+    ASSERT_TRUE(read.wait_for(20s));
+    memory.reset();  // nobody may be at it any more
+    ASSERT_FALSE(read.get());
+    EXPECT_EQ(read.get().error().code(), ErrorCode::io_error) << read.get().error().message();
   }
 }
 
@@ -152,13 +243,36 @@ TEST_F(DeviceFile, EveryCallOfTheDeviceMayFail) {
 
 TEST_F(DeviceFile, WithoutPinnedMemoryRequestsFailAndSayWhy) {
   DeviceMemory memory(kBytes);
-  // More than any slab that there is: another one must be made.
+  const auto ring = shared_pinned_ring(Device::Type::cuda).value();
+  std::this_thread::sleep_for(100ms);  // what requests before had is back
   refuse_pinned(true);
-  const auto report = file_->read(memory.data(), kBytes, 0, with(std::uint64_t{4} << 20, 1));
+  std::vector<Slab> all;  // that there are: another one must be made
+  for (;;) {
+    auto slab = ring->try_acquire(io::slab_bytes_of(Device::Type::cuda).value());
+    if (!slab || !*slab) break;
+    all.push_back(**std::move(slab));
+  }
+  const auto report = file_->read(memory.data(), kBytes, 0);
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().code(), ErrorCode::out_of_memory);
   refuse_pinned(false);
-  ASSERT_TRUE(file_->read(memory.data(), kBytes, 0, with(std::uint64_t{4} << 20, 1)));
+  all.clear();
+  ASSERT_TRUE(file_->read(memory.data(), kBytes, 0));
+  EXPECT_EQ(memory.bytes(), all_);
+}
+
+TEST_F(DeviceFile, WaitsForPinnedMemoryThatOthersHave) {
+  DeviceMemory memory(kBytes);
+  const auto ring = shared_pinned_ring(Device::Type::cuda).value();
+  std::this_thread::sleep_for(100ms);
+  CancelToken never;
+  std::optional<Slab> all = ring->acquire(ring->capacity_bytes(), never).value();
+  const IoFuture future = file_->start_read(memory.data(), kBytes, 0);
+  const IoFuture other = by(IoEngine::buffered, "b", "w+").start_write(memory.data(), 10, 0);
+  EXPECT_FALSE(future.wait_for(50ms) || other.done());
+  all.reset();
+  ASSERT_TRUE(future.wait_for(20s) && other.wait_for(20s));
+  EXPECT_TRUE(future.get() && other.get());
   EXPECT_EQ(memory.bytes(), all_);
 }
 

@@ -9,37 +9,14 @@
 #include "oct/file/metrics.hpp"
 #include "oct/file/npy.hpp"
 #include "oct/file/png.hpp"
-#include "oct/file/volume.hpp"
 #include "oct/mosaic/resample.hpp"
 #include "oct/simulate/noise.hpp"
+#include "volumes.hpp"
 
 using namespace penstock;
 using namespace penstock::oct_test;
 
 namespace {
-
-using Value = std::function<double(std::uint64_t, std::uint64_t, std::uint64_t)>;
-
-void write_volume(const std::string& path, const Shape& shape, const Shape& chunks, const Value& value) {
-  oct::VolumeSpec spec;
-  spec.shape = shape;
-  spec.chunks = chunks;
-  spec.spacing_mm = {0.01, 0.01, 0.01};
-  auto made = oct::NewVolume::create(path, spec, false);
-  ASSERT_TRUE(made) << made.error().message();
-  std::vector<float> values;
-  for (std::uint64_t z = 0; z < shape[0]; ++z)
-    for (std::uint64_t r = 0; r < shape[1]; ++r)
-      for (std::uint64_t c = 0; c < shape[2]; ++c) values.push_back(static_cast<float>(value(z, r, c)));
-  ASSERT_TRUE(oct::write_block(made->array(), whole(shape), values, {}));
-  ASSERT_TRUE(made->finish({}, {}));
-}
-
-oct::Volume open_made(const std::string& path) { return oct::open_volume(path, 3).value(); }
-std::vector<float> values_of(const std::string& path) {
-  const oct::Volume volume = open_made(path);
-  return oct::read_block(volume.array, whole(volume.shape), {}).value().values;
-}
 
 double noise(double z, double r, double c) { return 10 + 20 * oct::smooth_noise(4, z / 3, r / 4, c / 4); }
 
@@ -94,7 +71,7 @@ TEST(Normalize, BringsPlanesBetweenAgaroseAndTheirBrightest) {
   }
   // The same with a budget of a few planes.
   Options small;
-  small.budget_bytes = std::uint64_t{1} << 20;
+  small.budget_bytes = std::uint64_t{8} << 20;
   const auto tight =
       run("normalize", {folder / "s.ome.zarr", folder / "t.ome.zarr"}, {{"percentile_max", "99.5"}}, false, small);
   ASSERT_TRUE(tight) << tight.error().message();
@@ -124,7 +101,7 @@ TEST(ZOverlap, IsThatOfThePlanesAndOfTheDefinition) {
   EXPECT_NEAR(oct::metric(found->metrics, "score").value().get<double>(), 1, 1e-4);
   // One overlap by the definition: normalised, multiplied, averaged.
   const oct::Volume a = open_made(folder / "a.ome.zarr"), b = open_made(folder / "b.ome.zarr");
-  const auto one = oct::best_z_overlap(a, b, 4, 4, {});
+  const auto one = oct::best_z_overlap(a, b, "a", "b", 4, 4, {}, {});
   ASSERT_TRUE(one);
   std::vector<double> p, q;
   for (std::uint64_t z = 0; z < 4; ++z)
@@ -195,7 +172,7 @@ TEST(Focal, CompatMovesByWholePlanesAroundTheEnd) {
     return z < top ? 1.0 : 100.0 + static_cast<double>(z);
   });
   const auto made = run("fix-focal-curvature", {folder / "m.ome.zarr", folder / "f.ome.zarr"},
-                        {{"width", "1"}, {"smoothness", "0"}, {"compat", "true"}});
+                        {{"sigma_xy", "1"}, {"smoothness", "0"}, {"compat", "true"}});
   ASSERT_TRUE(made) << made.error().message();
   const auto values = values_of(folder / "f.ome.zarr");
   const auto at = [&](std::uint64_t z, std::uint64_t c) { return values[(z * 9 + 4) * 18 + c]; };
@@ -210,7 +187,7 @@ TEST(InterfaceMap, IsFoundInEachColumnWhateverTheBands) {
   const Folder folder;
   write_volume(folder / "s.ome.zarr", {40, 60, 20}, {40, 20, 20},
                [](std::uint64_t z, std::uint64_t r, std::uint64_t) { return z < 8 + r / 4 ? 2.0 : 90.0; });
-  const auto made = run("tissue-interface", {folder / "s.ome.zarr", folder / "map.npy"}, {{"width", "1"}});
+  const auto made = run("tissue-interface", {folder / "s.ome.zarr", folder / "map.npy"}, {{"sigma_xy", "1"}});
   ASSERT_TRUE(made) << made.error().message();
   const auto map = oct::read_npy(folder / "map.npy").value();
   EXPECT_EQ(map.shape, (Shape{60, 20}));
@@ -223,7 +200,7 @@ TEST(InterfaceMap, IsFoundInEachColumnWhateverTheBands) {
   ASSERT_TRUE(wide && bands);
   EXPECT_EQ(oct::read_npy(folder / "wide.npy")->values, oct::read_npy(folder / "bands.npy")->values);
   const auto compat =
-      run("tissue-interface", {folder / "s.ome.zarr", folder / "compat.npy"}, {{"width", "1"}, {"compat", "true"}});
+      run("tissue-interface", {folder / "s.ome.zarr", folder / "compat.npy"}, {{"sigma_xy", "1"}, {"compat", "true"}});
   ASSERT_TRUE(compat);
   EXPECT_EQ(oct::read_npy(folder / "compat.npy")->values[0], 8);  // ceil(7 + 1)
 }

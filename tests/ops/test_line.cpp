@@ -95,7 +95,7 @@ void run_case(const Case& c) {
   tile.rows = 16;
   tile.taps = c.taps;
   std::vector<C> memory(0);
-  const auto shared = std::make_unique<C[]>(tile.elements());
+  const auto shared = std::make_unique<C[]>(tile.elements(c.shape));
   const auto on_team = [&](const auto& team, const char* what) {
     for (std::uint64_t t = 0; t < tile.tiles(c.shape); ++t) line_tile(team, work.job, tile, t, shared.get());
     work.expect(what);

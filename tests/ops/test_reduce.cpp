@@ -8,6 +8,7 @@
 #include <map>
 #include <random>
 
+#include "device/teams.hpp"
 #include "ops/reduce/rows.hpp"
 #include "penstock/ops.hpp"
 
@@ -141,18 +142,28 @@ BoxShape shape_without(const std::vector<std::size_t>& axes) {
   return shape;
 }
 
+/// What a device runs: lanes in any order, or a team for each accumulator.
+enum class By : std::uint8_t { lanes, teams };
 template <class Op>
-void run_lanes(const ReduceJob<Op>& job) {
-  std::fill_n(job.into.held, job.into.targets * job.into.parts, Op::nothing());
-  for (std::uint64_t lane = job.lanes(); lane-- > 0;) job(lane);
+void run_by(By by, ReduceJob<Op> job) {
+  // What was there before counts unless the box is the first.
+  const auto before = job.first ? static_cast<typename Op::Held>(77) : Op::nothing();
+  std::fill_n(job.into.held, job.into.targets * job.into.parts, before);
+  typename Op::Held shared[32];
+  for (std::uint64_t i = job.lanes(); i-- > 0;) {
+    if (by == By::lanes)
+      job(i);
+    else
+      reduce_tile(PermTeam<32>(7), job, i, shared);
+  }
 }
 
-/// What a device runs: lanes in any order, any number of accumulators, which are joined by the same.
+/// Any number of accumulators, which are joined by the same.
 template <class Op>
 void expect_lanes(const std::string& what) {
   using T = typename Op::In;
   using Held = typename Op::Held;
-  using Join = std::conditional_t<std::is_same_v<T, Held> && !std::is_same_v<Op, Squares<T>>, Op, Sum<Held>>;
+  using Joined = Join<Op>;
   const std::vector<T> values = sample<T>(false);
   for (const std::vector<std::size_t>& axes : std::vector<std::vector<std::size_t>>{{0, 2}, {2}, {0}}) {
     const BoxShape shape = shape_without(axes);
@@ -161,15 +172,18 @@ void expect_lanes(const std::string& what) {
     for (const auto& group : groups) means.push_back(reduced(group, "mean"));
     for (const std::uint32_t parts : {1u, 3u, 400u})
       for (const bool together : {false, true}) {
+        const By by = together ? By::teams : By::lanes;
+        const bool first = parts != 3;
         std::vector<Held> held(shape.outputs * parts), joined(shape.outputs);
-        run_lanes(ReduceJob<Op>{shape, values.data(), {held.data(), shape.outputs, parts, together}, means.data()});
+        run_by(by,
+               ReduceJob<Op>{shape, values.data(), {held.data(), shape.outputs, parts, together}, means.data(), first});
         BoxShape rest;
         rest.kept = rest.reduced = 1;
         rest.outputs = shape.outputs, rest.count = parts;
         rest.kept_extent[0] = shape.outputs, rest.reduced_extent[0] = parts;
         rest.kept_stride[0] = together ? parts : 1, rest.reduced_stride[0] = together ? 1 : shape.outputs;
         rest.target_stride[0] = 1;
-        run_lanes(ReduceJob<Join>{rest, held.data(), {joined.data(), shape.outputs, 1, together}, nullptr});
+        run_by(by, ReduceJob<Joined>{rest, held.data(), {joined.data(), shape.outputs, 1, together}, nullptr, first});
         std::vector<double> made(joined.begin(), joined.end());
         if (what == "variance")
           for (std::size_t i = 0; i < made.size(); ++i)
@@ -190,7 +204,7 @@ TEST(Reduce, EqualsAPlainLoop) {
   expect_reductions<double>(DType::float64(), true);
 }
 
-TEST(Reduce, LanesOfADeviceMakeTheSame) {
+TEST(Reduce, LanesAndTeamsOfADeviceMakeTheSame) {
   expect_lanes<Sum<std::int16_t>>("sum");
   expect_lanes<Sum<float>>("sum");
   expect_lanes<Squares<double>>("variance");

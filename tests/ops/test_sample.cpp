@@ -4,7 +4,7 @@
 #include <cmath>
 #include <random>
 
-#include "ops/sample/spline.hpp"
+#include "ops/sample/lane.hpp"
 #include "ops/sample/types.hpp"
 
 using namespace penstock;
@@ -86,17 +86,25 @@ void expect_same(Work<T, C>& work, const std::string& what) {
     for (std::uint64_t i = work.job.outputs; i-- > 0;) element(i);
     wanted = work.out;
   }));
+  const auto compare = [&](double slack, const std::string& by) {
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+      ASSERT_NEAR(static_cast<double>(work.out[i]), static_cast<double>(wanted[i]), slack)
+          << what << ", element " << i << by;
+  };
   const bool weighed = !std::is_same_v<T, C> || std::is_floating_point_v<T>;
   const double slack = !weighed ? 0 : std::is_integral_v<T> ? 1 : sizeof(C) == 4 ? 1e-3 : 1e-10;
+  std::fill(work.out.begin(), work.out.end(), T(0));
+  ASSERT_TRUE(with_lanes(work.job, [&](const auto& lanes) {
+    for (std::uint64_t i = lanes.lanes(); i-- > 0;) lanes(i);
+  }));
+  compare(slack, " by lanes of a device");
   for (const Isa isa : {Isa::baseline, Isa::avx2, Isa::avx512}) {
     if (isa > best_isa()) continue;
     for (const bool grid : {false, true}) {
       if (grid && !is_grid(work.job)) continue;
       std::fill(work.out.begin(), work.out.end(), T(0));
       ASSERT_TRUE(grid ? run_grid_on_cpu(work.job, threads, isa) : run_on_cpu(work.job, threads, isa));
-      for (std::size_t i = 0; i < wanted.size(); ++i)
-        ASSERT_NEAR(static_cast<double>(work.out[i]), static_cast<double>(wanted[i]), slack)
-            << what << ", element " << i << (grid ? " of a grid" : "") << ", instructions " << static_cast<int>(isa);
+      compare(slack, (grid ? " of a grid, instructions " : ", instructions ") + std::to_string(static_cast<int>(isa)));
     }
   }
 }

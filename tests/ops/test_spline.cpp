@@ -5,6 +5,7 @@
 #include <cmath>
 #include <random>
 
+#include "ops/chain.hpp"
 #include "ops/line/spline.hpp"
 #include "ops/sample/spline.hpp"
 
@@ -101,4 +102,28 @@ TEST(Spline, WeightsSumUpToOne) {
       EXPECT_NEAR(sum, 1, 1e-14) << order;
       EXPECT_NEAR(centre, x, 1e-14) << order << ": a ramp stays one";
     }
+}
+
+TEST(Spline, ASumIsWhatFloat32TellsOfBothRecursions) {
+  for (const int order : {2, 3})
+    for (const SplineBorder border : {SplineBorder::mirror, SplineBorder::reflect, SplineBorder::wrap})
+      for (const std::uint64_t n : {2u, 5u, 40u, 100u}) {
+        const Tensor in = Tensor::empty(DType::float32(), {3, n, 4}).value();
+        auto* values = static_cast<float*>(in.view().data);
+        std::mt19937 random(3);
+        for (std::uint64_t i = 0; i < 12 * n; ++i) values[i] = static_cast<float>(random() % 2000) / 8;
+        const auto apply = [&](std::unique_ptr<Operator> op) {
+          Chain chain(ArrayInfo{DType::float32(), in.view().shape});
+          chain.add(std::move(op));
+          const Tensor made = Tensor::empty(DType::float32(), in.view().shape).value();
+          EXPECT_TRUE(apply_chain(chain, in.view(), made.view(), {}));
+          const auto* data = static_cast<const float*>(made.view().data);
+          return std::vector<float>(data, data + 12 * n);
+        };
+        const ArrayInfo info{DType::float32(), in.view().shape};
+        const auto wanted = apply(make_spline(info, 1, order, border));
+        const auto made = apply(make_filter(info, spline_sum(1, order, border)).value());
+        for (std::size_t i = 0; i < wanted.size(); ++i)
+          ASSERT_NEAR(made[i], wanted[i], 2e-4) << "order " << order << " n " << n << " element " << i;
+      }
 }

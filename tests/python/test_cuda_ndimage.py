@@ -8,11 +8,10 @@ from typing import Any
 import cupy
 import numpy as np
 import pytest
+from images import MODES, SHAPES, TYPES, expect_same, image
 
 import penstock as ps
 import penstock.ndimage as nd
-
-from test_ndimage import MODES, SHAPES, TYPES, expect_same, image
 
 
 @pytest.mark.parametrize("dtype", [name for name in TYPES if name[0] != ">"])
@@ -78,3 +77,22 @@ def test_stored_arrays(tmp_path: pathlib.Path) -> None:
         lazy.write(tmp_path / "c.zarr", device="cuda", budget="4MiB")
     stored = nd.percentile(ps.open(tmp_path / "a.zarr"), [1, 50], device="cuda", budget="48MiB")
     np.testing.assert_allclose(stored, np.percentile(x.astype("f8"), [1, 50]), rtol=1e-12)
+
+
+@pytest.mark.parametrize("method", ("mean", "gaussian", "mode", "nearest"))
+def test_pyramids(tmp_path: pathlib.Path, method: Any) -> None:
+    for dtype in ("u1", "u2", "i4", "f4"):
+        x = (image((37, 50, 23), "f4") * 3).astype(dtype)
+        a = ps.create(tmp_path / f"{dtype}.zarr", shape=x.shape, dtype=x.dtype, chunks=(8, 16, 16))
+        a[...] = x
+        for factor in (2, 3):
+            made = {}
+            for device in ("cpu", "cuda"):
+                path = tmp_path / f"{dtype}-{factor}-{device}"
+                ps.write_pyramid(a, path, method=method, levels=3, factor=factor, device=device)
+                levels = ps.open(path)
+                assert isinstance(levels, ps.Image)
+                made[device] = [levels[level][...] for level in range(3)]
+            for level, (here, there) in enumerate(zip(made["cpu"], made["cuda"], strict=True)):
+                assert here.shape == there.shape and here.shape[0] == -(-37 // factor**level), level
+                expect_same(there, here)

@@ -106,7 +106,7 @@ inline Streamlines tracked(const HostField& field, std::uint64_t first, std::uin
   const Options options;
   Job job(options, "test", 0, 1);
   Streamlines all;
-  for (const Streamlines& piece : cpu_tracker(field)->chunk(job, first, count).value()) all.append(piece);
+  for (const Streamlines& piece : cpu_trackers(field, 1).front()->chunk(job, first, count).value()) all.append(piece);
   return all;
 }
 

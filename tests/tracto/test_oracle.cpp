@@ -131,7 +131,7 @@ TEST(Arc, IsThePropagatorsArc) {
     Frame f = frame_about({0.6f, 0, 0.8f}, static_cast<float>(any(random)));
     const auto v = [](const Vec3& a) { return Vector3d(a.x, a.y, a.z); };
     OracleState s{v(f.t), v(f.n1), v(f.n2)};
-    const Vec3 moved = move_along(f, arc_of(static_cast<float>(k1), static_cast<float>(k2), 0.3f));
+    const Vec3 moved = move_along(f, arc_along(curve_of(static_cast<float>(k1), static_cast<float>(k2)), 0.3f));
     const Vector3d want = PttOracle::propagate(s, k1, k2, length);
     EXPECT_LT((v(moved) - want).norm(), 1e-6);
     EXPECT_LT((v(f.t) - s.t).norm(), 2e-6);

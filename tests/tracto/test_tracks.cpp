@@ -51,13 +51,12 @@ class Tracks : public ::testing::Test {
     const std::array<std::uint8_t, 2> reasons[] = {{1, 2}, {0, 3}};
     for (std::size_t i = 0; i < 2; ++i) {
       tracto::StreamlineBatch batch;
-      batch.points = std::span(points).subspan(i * 3, lengths[i]);
       batch.lengths = std::span(lengths).subspan(i, 1);
       batch.lengths_mm = std::span(mm).subspan(i, 1);
       if (says.seed_points) batch.seed_points = std::span(seeds).subspan(i, 1);
       if (says.seed_numbers) batch.seed_numbers = std::span(numbers).subspan(i, 1);
       if (says.reasons) batch.reasons = std::span(reasons).subspan(i, 1);
-      EXPECT_TRUE((*file)->append(batch));
+      EXPECT_TRUE((*file)->append(batch, std::span(points).subspan(i * 3, lengths[i])));
     }
     EXPECT_TRUE((*file)->finish([] { return Status(); }));
     return points;
@@ -95,6 +94,58 @@ void expect_near(const Points& got, const Points& want, double within) {
   ASSERT_EQ(got.size(), want.size());
   for (std::size_t i = 0; i < want.size(); ++i)
     for (std::size_t d = 0; d < 3; ++d) EXPECT_NEAR(got[i][d], want[i][d], within) << i;
+}
+
+// Streamlines of no points, at the begin, inside and at the end of batches, stay.
+TEST_F(Tracks, PointsOfBatchesAreWrittenBesideEachOther) {
+  const Points points = {{1, 2, 3}, {2, 2, 3}, {3, 2, 4}, {5, 6, 7}, {5, 6, 8}, {9, 9, 9}};
+  const std::vector<std::uint32_t> lengths[] = {{0, 2, 0, 1}, {2, 0}, {1}};
+  const float mm[] = {0, 1, 0, 0};
+  const std::uint64_t numbers[] = {0, 1, 2, 3};
+  for (const char* ending : {".trx", ".trk", ".tck", "_folder.trx/"}) {
+    const auto begun = [&](const std::string& name) {
+      return tracto::begin_tractogram(at(name), oblique(), {false, true, false}, true).value();
+    };
+    const auto batch = [&](std::size_t i) {
+      tracto::StreamlineBatch out;
+      out.lengths = lengths[i];
+      out.lengths_mm = std::span(mm).first(lengths[i].size());
+      out.seed_numbers = std::span(numbers).first(lengths[i].size());
+      return out;
+    };
+    const std::size_t first[] = {0, 3, 5, 6};
+    const auto of = [&](std::size_t i) { return std::span(points).subspan(first[i], first[i + 1] - first[i]); };
+    const std::string in_turn = std::string("a") + ending, beside = std::string("b") + ending;
+    auto file = begun(in_turn);
+    for (std::size_t i = 0; i < 3; ++i) ASSERT_TRUE(file->append(batch(i), of(i)));
+    ASSERT_TRUE(file->finish([] { return Status(); })) << ending;
+    file = begun(beside);
+    std::vector<std::unique_ptr<tracto::PointSink>> sinks;
+    for (std::size_t i = 0; i < 3; ++i) sinks.push_back(file->begin(batch(i)).value());
+    for (const std::size_t i : {2u, 0u, 1u}) {
+      for (std::size_t p = 0; p < of(i).size(); ++p)
+        ASSERT_TRUE(sinks[i]->write(std::as_bytes(of(i).subspan(p, 1)), PointType::float32));
+      ASSERT_TRUE(sinks[i]->end());
+    }
+    ASSERT_TRUE(file->finish([] { return Status(); })) << ending;
+    const bool folder = std::string_view(ending).ends_with('/');
+    const std::string inside = folder ? "positions.3.float32" : "";
+    EXPECT_TRUE(bytes(in_turn + inside) == bytes(beside + inside)) << ending;
+    EXPECT_EQ(read(beside).points, points) << ending;
+  }
+}
+
+TEST_F(Tracks, ABatchWithoutItsPointsIsNotTakenForWhole) {
+  auto file = tracto::begin_tractogram(at("a.trx"), oblique(), {}, true).value();
+  const std::uint32_t lengths[] = {2};
+  const float mm[] = {1};
+  tracto::StreamlineBatch batch;
+  batch.lengths = lengths;
+  batch.lengths_mm = mm;
+  ASSERT_TRUE(file->begin(batch));
+  EXPECT_FALSE(file->finish([] { return Status(); }));
+  file.reset();
+  EXPECT_TRUE(fs::is_empty(folder_));
 }
 
 TEST_F(Tracks, AreReadWhereTheyWereWritten) {

@@ -40,7 +40,11 @@ def phase_correlation(
         raise TypeError("every frequency is made of all elements: read the stored array, or a region of it, first")
     a, b = (_run._input(x if _run._is_memory(x) else np.asarray(x)) for x in (reference, moving))
     made = _core.phase_correlation(
-        a._core, b._core, upsample_factor, normalization == "phase", Machine(budget, threads).options(a.nbytes)
+        a._core,
+        b._core,
+        upsample_factor,
+        normalization == "phase",
+        Machine(budget, threads).options(a.nbytes, a.device),
     )
     return np.array(made[0]), made[1], made[2]
 

@@ -295,7 +295,7 @@ def _sample(
         prefilter,
         displacement,
         precision == "float64",
-        machine.options(nbytes),
+        machine.options(nbytes, tensor.device),
     )
     if tensor._order is not None:
         tensor._order.stream.synchronize()

@@ -20,7 +20,8 @@ from ._lazy import LazyArray
 Call: TypeAlias = tuple[str, str]
 """An operator's name, and its arguments as JSON."""
 
-_LONG_BYTES = 4 << 20
+_LONG_BYTES = 32 << 20
+"""Smaller arrays are done before anyone has pressed Ctrl-C."""
 
 
 class Machine:
@@ -32,8 +33,10 @@ class Machine:
         self.budget = budget
         self.threads = threads
 
-    def options(self, nbytes: int) -> _core.Options:
-        return options(self.budget, self.threads, watch=nbytes >= _LONG_BYTES)
+    def options(self, nbytes: int, device: str = "cpu") -> _core.Options:
+        """For work on so many bytes.  Work of a device is put into its stream, which takes no time; waiting for Ctrl-C
+        meanwhile takes a thread."""
+        return options(self.budget, self.threads, watch=device == "cpu" and nbytes >= _LONG_BYTES)
 
 
 def call(name: str, **arguments: Any) -> Call:
@@ -97,7 +100,7 @@ def apply(calls: Sequence[Call], x: Any, output: Any = None, machine: Machine | 
     if target.dtype != _dtype.to_numpy(dtype) or not target.dtype.isnative:
         made = _new(tensor, dtype, shape)[1]  # the caller's memory holds another type
     nbytes = max(tensor.nbytes, math.prod(shape) * dtype.size_bytes)
-    _core.apply(list(calls), tensor._core, made._core, machine.options(nbytes))
+    _core.apply(list(calls), tensor._core, made._core, machine.options(nbytes, tensor.device))
     if made is not target:
         into[...] = made.numpy() if tensor.device == "cpu" else made
     if tensor._order is not None:

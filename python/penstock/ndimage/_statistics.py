@@ -58,7 +58,7 @@ def _found(
         is_cuda, index = _core.parse_device(device)
         return _core.statistics_of_array(input._core, *asked, is_cuda, index, machine.options(input.nbytes))
     tensor = _run._input(input if _run._is_memory(input) else np.asarray(input))
-    return _core.statistics_of_tensor(tensor._core, *asked, machine.options(tensor.nbytes))
+    return _core.statistics_of_tensor(tensor._core, *asked, machine.options(tensor.nbytes, tensor.device))
 
 
 def percentile(

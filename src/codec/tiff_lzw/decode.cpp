@@ -1,6 +1,6 @@
 // Entry 258 + k of the table is the string of code k after a Clear and the first byte of that of code k + 1, which lies
-// behind it in the output.  Most strings are short: their bytes are kept as a number, so that nearly every code is one
-// look into the table and one store.  Longer ones are copied from where they were made.
+// behind it in the output: a place and a length.  So decoding a code is copying from where its string was made, and
+// nearly all strings are so short that eight bytes do it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,13 +23,28 @@ class Codes {
   explicit Codes(ByteView in) : in_(in) {}
   /// The next code; false: the bytes end.
   bool next(std::uint32_t width, std::uint32_t& code) {
-    if (held_ < width && !fill(width)) return false;
+    if (held_ < width && !hold()) {
+      while (held_ < width && at_ < in_.size()) add(static_cast<std::uint64_t>(in_[at_++]), 8);
+      if (held_ < width) return false;
+    }
     code = peek(width);
     drop(width);
     return true;
   }
-  /// Whether so many bits, at most 57, are there to `peek` and `drop` without a look; not near the end.
-  bool hold(std::uint32_t bits) { return held_ >= bits || (in_.size() - at_ >= 8 && fill(bits)); }
+  /// Whether 56 bits are there to `peek` and `drop`; not near the end.
+  bool hold() {
+    if (in_.size() - at_ < 8) return false;
+    std::uint64_t word = 0;
+    std::memcpy(&word, in_.data() + at_, 8);
+    // Bits above those that count are right as well, and come again.
+    if constexpr (kVariant == LzwVariant::standard)
+      bits_ |= __builtin_bswap64(word) >> held_;
+    else
+      bits_ |= word << held_;
+    at_ += (63 - held_) / 8;
+    held_ |= 56;
+    return true;
+  }
   [[nodiscard]] std::uint32_t peek(std::uint32_t width) const {
     if constexpr (kVariant == LzwVariant::standard)
       return static_cast<std::uint32_t>(bits_ >> (64 - width));
@@ -50,32 +65,12 @@ class Codes {
   }
 
  private:
-  bool fill(std::uint32_t width) {
-    if (in_.size() - at_ >= 8) {  // as many whole bytes as there is room for
-      std::uint64_t word = 0;
-      std::memcpy(&word, in_.data() + at_, 8);
-      if constexpr (kVariant == LzwVariant::standard)
-        bits_ |= __builtin_bswap64(word) >> held_;
-      else
-        bits_ |= word << held_;
-      const std::uint32_t bytes = (64 - held_) / 8;
-      at_ += bytes;
-      held_ += bytes * 8;
-      if constexpr (kVariant == LzwVariant::standard)
-        bits_ &= held_ == 64 ? ~std::uint64_t{0} : ~(~std::uint64_t{0} >> held_);
-      else
-        bits_ &= held_ == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << held_) - 1;
-      return true;
-    }
-    while (held_ < width && at_ < in_.size()) {
-      const auto byte = static_cast<std::uint64_t>(in_[at_++]);
-      if constexpr (kVariant == LzwVariant::standard)
-        bits_ |= byte << (56 - held_);
-      else
-        bits_ |= byte << held_;
-      held_ += 8;
-    }
-    return held_ >= width;
+  void add(std::uint64_t byte, std::uint32_t bits) {
+    if constexpr (kVariant == LzwVariant::standard)
+      bits_ |= byte << (56 - held_);
+    else
+      bits_ |= byte << held_;
+    held_ += bits;
   }
 
   ByteView in_;
@@ -91,30 +86,22 @@ std::uint32_t width_after(std::uint32_t codes) {
   return next >= 2048 ? 12 : next >= 1024 ? 11 : next >= 512 ? 10 : 9;
 }
 
-/// A string of the table: its first bytes at hand, the rest where it was made.
-struct String {
-  std::uint64_t head = 0;   ///< the first bytes, in memory's order; 0 behind the last
-  std::uint32_t place = 0;  ///< in the output, counted from the last Clear, of strings made of others
-  std::uint32_t size = 0;   ///< 0: no string has this code
-};
-constexpr std::uint32_t kAtHand = 8;
-
-/// The string of `before`, which lies at `where`, and the byte `last`.
-String longer(const String& before, std::uint64_t where, std::uint64_t last) {
-  const std::uint64_t byte = before.size < kAtHand ? (last & 0xff) << (8 * before.size) : 0;
-  return {before.head | byte, static_cast<std::uint32_t>(where), before.size + 1};
-}
-
-/// The strings of all codes.  Those from the next code on are of the time before the last Clear.
+/// The strings of all codes: the place, counted from the output at the last Clear, above the length.  A literal is its
+/// byte instead of a place; codes that are no strings have length 0.  Entries from the next code on are of the time
+/// before the last Clear.
 struct Strings {
-  std::array<String, kTable> of;
+  static constexpr std::uint32_t kLengthBits = 16;  // no string has more than 3,839 bytes
+  std::array<std::uint64_t, kTable> of{};
 
   Strings() {
-    for (std::uint32_t c = 0; c < kClear; ++c) of[c] = {c, 0, 1};
+    for (std::uint32_t c = 0; c < kClear; ++c) set(c, c, 1);
   }
+  void set(std::uint32_t code, std::uint64_t place, std::uint64_t length) { of[code] = place << kLengthBits | length; }
+  static std::uint64_t place(std::uint64_t string) { return string >> kLengthBits; }
+  static std::uint64_t length(std::uint64_t string) { return string & ((1U << kLengthBits) - 1); }
 };
 
-static_assert(std::endian::native == std::endian::little, "the head of a string is stored as one number");
+static_assert(std::endian::native == std::endian::little, "a literal is stored as a number of eight bytes");
 
 template <LzwVariant kVariant>
 class Decoder {
@@ -123,61 +110,67 @@ class Decoder {
 
   Status run() {
     while (made_ < out_.size()) {
-      quickly();
+      switch (width_) {
+        case 9: quickly<9>(); break;
+        case 10: quickly<10>(); break;
+        case 11: quickly<11>(); break;
+        default: quickly<12>(); break;
+      }
       if (made_ < out_.size()) PENSTOCK_TRY(step());
     }
     return {};
   }
 
  private:
-  /// Codes whose strings are finished, as long as there is room in the output to write more than them.
+  /// Codes of one width whose strings are finished, as long as there is room in the output to write more than them.
+  template <std::uint32_t kWidth>
   void quickly() {
-    if (before_ == kNone || next_ > kTable) return;
+    constexpr std::uint32_t until = std::min(kTable, (1U << kWidth) + kLate);  // where codes become longer
+    if (!begun_ || out_.size() - made_ < kRoom) return;
     // In registers: a byte that is written may be any member's, for all that the compiler knows.
     Codes<kVariant> codes = codes_;
     std::byte* to = out_.data() + made_;
     std::byte* const begin = out_.data() + cleared_;
     const std::byte* const end = out_.data() + out_.size();
-    const std::byte* const last = end - std::min<std::uint64_t>(out_.size(), kAtOnce * kAtHand);
-    std::uint32_t next = next_, width = width_, code = before_;
-    std::uint32_t grows = (1U << width) + kLate;  // the next code with which codes become longer
-    String before = strings_.of[before_];
-    std::uint64_t where = strings_.of[next_ - 1].place;
+    std::uint32_t next = next_;
     bool goes_on = true;
-    while (goes_on && next < kTable - kAtOnce && to < last && codes.hold(kAtOnce * 12)) {
+    while (goes_on && next + kAtOnce <= until && static_cast<std::uint64_t>(end - to) >= kRoom && codes.hold()) {
+#pragma GCC unroll 4
       for (std::uint32_t i = 0; i < kAtOnce; ++i) {
-        const std::uint32_t here = codes.peek(width);
-        const String string = strings_.of[here];
-        if (string.size == 0 || here + 1 >= next) {  // no string, or not finished
+        const std::uint32_t code = codes.peek(kWidth);
+        const std::uint64_t string = strings_.of[code], length = Strings::length(string);
+        if (code + 1 >= next || length == 0) {  // not finished, or no string
           goes_on = false;
           break;
         }
-        if (string.size <= kAtHand) {
-          std::memcpy(to, &string.head, sizeof string.head);
-        } else if (static_cast<std::uint64_t>(end - to) >= string.size + kAtOnce * kAtHand) {
-          std::memcpy(to, begin + string.place, string.size);
-        } else {
+        if (length > kChunk && !copy_long(to, begin + Strings::place(string), length, end)) {
           goes_on = false;
           break;
         }
-        codes.drop(width);
-        strings_.of[next - 1] = longer(before, where, string.head);
-        where = static_cast<std::uint64_t>(to - begin);
-        to += string.size;
-        before = string;
-        code = here;
-        if (++next == grows) {
-          ++width;
-          grows = (1U << width) + kLate;
-        }
+        // Literals and strings come as they please: no branch between them.
+        const std::uint64_t place = Strings::place(string);
+        const auto is_string =
+            static_cast<std::uint64_t>((std::int64_t{kClear - 1} - code) >> 63);  // all bits, or none
+        std::uint64_t bytes = 0;
+        std::memcpy(&bytes, begin + (place & is_string), kChunk);
+        bytes = (bytes & is_string) | (place & ~is_string);
+        std::memcpy(to, &bytes, kChunk);
+        strings_.set(next, static_cast<std::uint64_t>(to - begin), length + 1);
+        to += length;
+        codes.drop(kWidth);
+        ++next;
       }
     }
-    strings_.of[next - 1] = longer(before, where, before.head);
     codes_ = codes;
     made_ = static_cast<std::uint64_t>(to - out_.data());
     next_ = next;
-    width_ = width;
-    before_ = code;
+    if (next == until && kWidth < 12) ++width_;
+  }
+  /// All but the first bytes of a string, and perhaps more; false: there is no room for more.
+  static bool copy_long(std::byte* to, const std::byte* from, std::uint64_t length, const std::byte* end) {
+    if (static_cast<std::uint64_t>(end - to) < length + kRoom) return false;
+    for (std::uint64_t i = kChunk; i < length; i += kChunk) std::memcpy(to + i, from + i, kChunk);
+    return true;
   }
 
   /// One code, whatever it is.
@@ -189,7 +182,6 @@ class Decoder {
     if (code == kClear) {
       begun_ = true;
       cleared_ = made_;
-      before_ = kNone;
       next_ = kFirst;
       width_ = 9;
       return {};
@@ -199,43 +191,42 @@ class Decoder {
       return corrupt(fmt::format("the LZW end code stands at byte {}, with {} of {} bytes made", codes_.byte(), made_,
                                  out_.size()));
     if (code >= next_) return corrupt_at(fmt::format("LZW code {} is not in the table yet", code), codes_.byte());
-    if (before_ != kNone && next_ <= kTable) {  // the entry before the next one ends with this string's first byte
-      String& begun = strings_.of[next_ - 1];
-      begun = longer(strings_.of[before_], begun.place, strings_.of[code].head);
-    }
     const std::uint64_t where = made_;
     write(code);
-    before_ = code;
-    if (next_ < kTable) strings_.of[next_] = longer(strings_.of[code], where - cleared_, strings_.of[code].head);
-    if (next_ <= kTable) width_ = width_after<kVariant>(++next_ - kFirst);
+    if (next_ < kTable) {
+      strings_.set(next_, where - cleared_, Strings::length(strings_.of[code]) + 1);
+      width_ = width_after<kVariant>(++next_ - kFirst);
+    }
     return {};
   }
   /// The string of a code, as far as there is room.
   void write(std::uint32_t code) {
-    const String& string = strings_.of[code];
-    const std::uint64_t bytes = std::min<std::uint64_t>(string.size, out_.size() - made_);
+    const std::uint64_t string = strings_.of[code];
     std::byte* const to = out_.data() + made_;
-    std::memcpy(to, &string.head, std::min<std::uint64_t>(bytes, kAtHand));
-    if (bytes > kAtHand) {
-      // Its last byte is perhaps the first of what was just written.
-      const std::byte* const from = out_.data() + cleared_ + string.place;
-      std::memcpy(to + kAtHand, from + kAtHand, bytes - 1 - kAtHand);
-      to[bytes - 1] = from[bytes - 1];
+    if (code < kClear) {
+      *to = static_cast<std::byte>(code);
+      ++made_;
+      return;
     }
+    // Its last byte is perhaps the first of what is written here.
+    const std::uint64_t bytes = std::min<std::uint64_t>(Strings::length(string), out_.size() - made_);
+    const std::byte* const from = out_.data() + cleared_ + Strings::place(string);
+    std::memcpy(to, from, bytes - 1);
+    to[bytes - 1] = from[bytes - 1];
     made_ += bytes;
   }
 
-  static constexpr std::uint32_t kNone = ~0U;
   static constexpr std::uint32_t kLate = kVariant == LzwVariant::standard ? 0 : 1;
   static constexpr std::uint32_t kAtOnce = 4;  // codes that fit into what Codes holds
+  static constexpr std::uint64_t kChunk = 8;   // bytes that are copied at once
+  static constexpr std::uint64_t kRoom = (kAtOnce + 1) * kChunk;
   Codes<kVariant> codes_;
   ByteView in_;
   ByteSpan out_;
   Strings strings_;
   std::uint64_t made_ = 0;
-  std::uint64_t cleared_ = 0;     // `made_` at the last Clear
-  std::uint32_t next_ = kFirst;   // the entry that the next code begins; the one before it is not finished
-  std::uint32_t before_ = kNone;  // the code before; none after a Clear
+  std::uint64_t cleared_ = 0;    // `made_` at the last Clear
+  std::uint32_t next_ = kFirst;  // the entry that the next code begins and the one behind it finishes
   std::uint32_t width_ = 9;
   bool begun_ = false;
 };

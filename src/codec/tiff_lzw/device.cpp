@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "device/team.hpp"
+#include "device/warp.hpp"
 
 namespace penstock::tiff {
 namespace {
@@ -17,7 +17,7 @@ class LzwDevice final : public DeviceDecoder {
   [[nodiscard]] Status decode(const DeviceBatch& batch, ByteSpan scratch, const Stream& stream) const override {
     if (stream.device().type != Device::Type::cpu) return decode_lzw_cuda(batch, variant_, scratch, stream);
     const auto shared = std::make_unique<LzwShared>();
-    const HostTeam<> team;
+    const HostWarp team;
     if (variant_ != LzwVariant::standard) {
       for (std::uint32_t i = 0; i < batch.size.count; ++i)
         batch.results[i] = decode_lzw_chunk(team, batch.tasks[i], variant_, *shared);

@@ -1,9 +1,9 @@
-// LZW decoded on a device, a team for what lies between two Clears of a strip or tile.
+// LZW decoded on a device: a team for each strip or tile, or, where there are few, for what lies between two Clears.
 #pragma once
 #include <memory>
 
 #include "codec/device_decoder.hpp"
-#include "codec/tiff_lzw/kernel.hpp"
+#include "codec/tiff_lzw/segments.hpp"
 
 namespace penstock::tiff {
 
@@ -17,7 +17,8 @@ struct LzwScratch {
   static LzwScratch in(ByteSpan scratch, const BatchSize& size);
 };
 
-/// As DeviceDecoder::decode; the decoder itself is in codec/tiff_lzw/kernel.hpp.  No scratch: a team for each tile.
+/// As DeviceDecoder::decode; the decoder itself is in codec/tiff_lzw/segments.hpp and kernel.hpp.  No scratch: a team
+/// for each tile.
 [[nodiscard]] Status decode_lzw_cuda(const DeviceBatch& batch, LzwVariant variant, ByteSpan scratch,
                                      const Stream& stream);
 

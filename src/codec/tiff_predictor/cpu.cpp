@@ -1,7 +1,9 @@
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
-#include "codec/tiff_predictor/kernel.hpp"
+#include "codec/tiff_predictor/sixteen.hpp"
 #include "codec/tiff_predictor/tiff_predictor.hpp"
 
 namespace penstock::tiff {
@@ -14,22 +16,31 @@ T load(const std::byte* from) {
   return value;
 }
 
-/// `first`, `last` of the items of a row that have one before them, from the front.
 template <class T>
-void undo_row(std::byte* row, std::uint64_t items, std::uint64_t samples) {
+void undo_row(const std::byte* from, std::byte* to, std::uint64_t items, std::uint64_t samples) {
+  if (from != to) std::memcpy(to, from, std::min(samples, items) * sizeof(T));
   for (std::uint64_t i = samples; i < items; ++i) {
-    const T value = static_cast<T>(load<T>(row + i * sizeof(T)) + load<T>(row + (i - samples) * sizeof(T)));
-    std::memcpy(row + i * sizeof(T), &value, sizeof value);
+    const T value = static_cast<T>(load<T>(from + i * sizeof(T)) + load<T>(to + (i - samples) * sizeof(T)));
+    std::memcpy(to + i * sizeof(T), &value, sizeof value);
   }
 }
 
-/// One sample a pixel, as most rasters have: the sum stays in a register.
+/// One sample a pixel, as most rasters have: sixteen bytes are summed at a time.
 template <class T>
-void undo_row_of_one(std::byte* row, std::uint64_t items) {
-  T sum = 0;
-  for (std::uint64_t i = 0; i < items; ++i) {
-    sum = static_cast<T>(sum + load<T>(row + i * sizeof(T)));
-    std::memcpy(row + i * sizeof(T), &sum, sizeof sum);
+void undo_row_of_one(const std::byte* from, std::byte* to, std::uint64_t items) {
+  constexpr std::uint64_t kItems = sizeof(Sixteen) / sizeof(T);
+  Sixteen before{};  // the sum so far, in every item
+  std::uint64_t i = 0;
+  for (; i + kItems <= items; i += kItems) {
+    const Sixteen sums = sum_sixteen<T>(load<Sixteen>(from + i * sizeof(T)));
+    const Sixteen here = add_sixteen<T>(sums, before);
+    std::memcpy(to + i * sizeof(T), &here, sizeof here);
+    before = add_sixteen<T>(before, repeat_last<T>(sums));
+  }
+  T sum = load<T>(reinterpret_cast<const std::byte*>(&before));
+  for (; i < items; ++i) {
+    sum = static_cast<T>(sum + load<T>(from + i * sizeof(T)));
+    std::memcpy(to + i * sizeof(T), &sum, sizeof sum);
   }
 }
 
@@ -42,12 +53,13 @@ void make_row(std::byte* row, std::uint64_t items, std::uint64_t samples) {
 }
 
 template <class T>
-void undo(const PredictorRows& rows, std::byte* data) {
-  for (std::uint64_t r = 0; r < rows.rows; ++r, data += rows.row_items * sizeof(T))
+void undo(const PredictorRows& rows, const std::byte* from, std::byte* to) {
+  const std::uint64_t row_bytes = rows.row_items * sizeof(T);
+  for (std::uint64_t r = 0; r < rows.rows; ++r, from += row_bytes, to += row_bytes)
     if (rows.samples == 1)
-      undo_row_of_one<T>(data, rows.row_items);
+      undo_row_of_one<T>(from, to, rows.row_items);
     else
-      undo_row<T>(data, rows.row_items, rows.samples);
+      undo_row<T>(from, to, rows.row_items, rows.samples);
 }
 
 template <class T>
@@ -63,12 +75,12 @@ std::uint32_t native_byte(std::uint32_t b, std::uint32_t item_bytes) {
 
 }  // namespace
 
-void undo_differences(const PredictorRows& rows, std::byte* data) {
+void undo_differences(const PredictorRows& rows, const std::byte* stored, std::byte* native) {
   switch (rows.item_bytes) {
-    case 1: return undo<std::uint8_t>(rows, data);
-    case 2: return undo<std::uint16_t>(rows, data);
-    case 4: return undo<std::uint32_t>(rows, data);
-    default: return undo<std::uint64_t>(rows, data);
+    case 1: return undo<std::uint8_t>(rows, stored, native);
+    case 2: return undo<std::uint16_t>(rows, stored, native);
+    case 4: return undo<std::uint32_t>(rows, stored, native);
+    default: return undo<std::uint64_t>(rows, stored, native);
   }
 }
 
@@ -83,44 +95,33 @@ void make_differences(const PredictorRows& rows, std::byte* data) {
 
 namespace {
 
-/// Differences of bytes of a row of one sample a pixel, eight at a time.
-void undo_bytes(std::byte* row, std::uint64_t bytes) {
-  std::uint64_t i = 0;
-  std::uint8_t sum = 0;
-  for (; i + 8 <= bytes; i += 8) {
-    const std::uint64_t word =
-        add_items<std::uint8_t>(sum_items<std::uint8_t>(load<std::uint64_t>(row + i)), repeat_item<std::uint8_t>(sum));
-    std::memcpy(row + i, &word, sizeof word);
-    sum = last_item<std::uint8_t>(word);
-  }
-  for (; i < bytes; ++i) {
-    sum = static_cast<std::uint8_t>(sum + static_cast<std::uint8_t>(row[i]));
-    row[i] = static_cast<std::byte>(sum);
-  }
-}
-static_assert(std::endian::native == std::endian::little, "the first byte of a word is its lowest");
-
-/// Items of bytes that lie apart, the highest first.
+/// Items of bytes that lie apart, the highest first: sixteen items at a time.
 template <class T>
 void join_bytes(const std::byte* row, std::uint64_t items, std::byte* to) {
-  for (std::uint64_t i = 0; i < items; ++i) {
+  constexpr std::uint64_t kItems = sizeof(Sixteen);
+  std::uint64_t i = 0;
+  for (; i + kItems <= items; i += kItems) {
+    std::array<Sixteen, sizeof(T)> parts;
+    for (std::uint32_t b = 0; b < sizeof(T); ++b)
+      parts[b] = load<Sixteen>(row + (sizeof(T) - 1 - b) * items + i);  // the lowest first
+    const std::array<Sixteen, sizeof(T)> whole = interleave(parts);
+    std::memcpy(to + i * sizeof(T), whole.data(), sizeof whole);
+  }
+  for (; i < items; ++i) {
     T item = 0;
     for (std::uint32_t b = 0; b < sizeof(T); ++b)
       item = static_cast<T>(item | static_cast<T>(static_cast<T>(row[b * items + i]) << 8 * (sizeof(T) - 1 - b)));
     std::memcpy(to + i * sizeof(T), &item, sizeof item);
   }
 }
+static_assert(std::endian::native == std::endian::little, "the lowest byte of an item is its first");
 
 }  // namespace
 
 void undo_float_bytes(const PredictorRows& rows, const std::byte* stored, std::byte* native, Bytes& row) {
   const std::uint64_t row_bytes = rows.row_items * rows.item_bytes;
   for (std::uint64_t r = 0; r < rows.rows; ++r, stored += row_bytes, native += row_bytes) {
-    std::memcpy(row.data(), stored, row_bytes);
-    if (rows.samples == 1)
-      undo_bytes(row.data(), row_bytes);
-    else
-      undo<std::uint8_t>({1, row_bytes, rows.samples, 1}, row.data());
+    undo<std::uint8_t>({1, row_bytes, rows.samples, 1}, stored, row.data());
     if (rows.item_bytes == 2)
       join_bytes<std::uint16_t>(row.data(), rows.row_items, native);
     else if (rows.item_bytes == 4)

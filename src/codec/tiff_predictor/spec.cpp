@@ -58,11 +58,8 @@ class TiffPredictorCodec final : public ArrayToBytes {
       tiff::undo_float_bytes(rows_, in.data(), out.data(), row);
       return {};
     }
-    if (swaps())
-      swap_units(in, out, dtype_);
-    else if (!in.empty())
-      std::memcpy(out.data(), in.data(), in.size());
-    tiff::undo_differences(rows_, out.data());
+    if (swaps()) swap_units(in, out, dtype_);
+    tiff::undo_differences(rows_, swaps() ? out.data() : in.data(), out.data());
     return {};
   }
 

@@ -14,8 +14,9 @@ struct PredictorRows {
   std::uint32_t item_bytes = 1;
 };
 
-/// Predictor 2: each sample is the difference to that of the pixel before, modulo 2^bits.  In place, native order.
-void undo_differences(const PredictorRows& rows, std::byte* data);
+/// Predictor 2: each sample is the difference to that of the pixel before, modulo 2^bits.  Native order.
+/// Undone, `native` may be `stored`; made in place.
+void undo_differences(const PredictorRows& rows, const std::byte* stored, std::byte* native);
 void make_differences(const PredictorRows& rows, std::byte* data);
 /// Predictor 3: the bytes of a row's floats by significance, the highest first, then differences of bytes.
 /// `native`: the elements; neither side may be the other.

@@ -2,6 +2,8 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <mutex>
@@ -54,6 +56,38 @@ Probe probe() {
 cudaStream_t native(void* stream) { return static_cast<cudaStream_t>(stream); }
 cudaEvent_t native_event(void* event) { return static_cast<cudaEvent_t>(event); }
 
+Result<bool> is_ready(cudaError_t error, const char* what) {
+  if (error == cudaErrorNotReady) {
+    (void)cudaGetLastError();
+    return false;
+  }
+  PENSTOCK_TRY(cuda_status(error, what));
+  return true;
+}
+
+constexpr std::size_t kMaxBatch = 256;
+
+/// At most kMaxBatch copies by one call of the driver (CUDA 12.8 and later).
+cudaError_t copy_batch(std::span<const Copy> copies, cudaStream_t stream) {
+#if CUDART_VERSION >= 13000
+  std::array<void*, kMaxBatch> to{};
+  std::array<const void*, kMaxBatch> from{};
+  std::array<std::size_t, kMaxBatch> bytes{};
+  for (std::size_t i = 0; i < copies.size(); ++i) {
+    to[i] = copies[i].to;
+    from[i] = copies[i].from;
+    bytes[i] = copies[i].bytes;
+  }
+  cudaMemcpyAttributes attributes{};
+  attributes.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
+  std::size_t first = 0;
+  return cudaMemcpyBatchAsync(to.data(), from.data(), bytes.data(), copies.size(), &attributes, &first, 1, stream);
+#else
+  (void)copies, (void)stream;
+  return cudaErrorNotSupported;
+#endif
+}
+
 class CudaBackend final : public Backend {
  public:
   [[nodiscard]] Device::Type type() const override { return Device::Type::cuda; }
@@ -103,6 +137,11 @@ class CudaBackend final : public Backend {
     PENSTOCK_TRY(guard.status());
     return cuda_status(cudaStreamSynchronize(native(stream)), "cudaStreamSynchronize");
   }
+  Result<bool> idle(int index, void* stream) override {
+    const DeviceGuard guard(index);
+    PENSTOCK_TRY(guard.status());
+    return is_ready(cudaStreamQuery(native(stream)), "cudaStreamQuery");
+  }
   Result<std::shared_ptr<void>> record_event(int index, void* stream) override {
     const DeviceGuard guard(index);
     PENSTOCK_TRY(guard.status());
@@ -128,13 +167,7 @@ class CudaBackend final : public Backend {
     return cuda_status(cudaEventSynchronize(native_event(event)), "cudaEventSynchronize");
   }
   Result<bool> event_done(void* event) override {
-    const cudaError_t error = cudaEventQuery(native_event(event));
-    if (error == cudaErrorNotReady) {
-      (void)cudaGetLastError();
-      return false;
-    }
-    PENSTOCK_TRY(cuda_status(error, "cudaEventQuery"));
-    return true;
+    return is_ready(cudaEventQuery(native_event(event)), "cudaEventQuery");
   }
   Status call_host(int index, void* stream, void (*call)(void*), void* argument) override {
     const DeviceGuard guard(index);
@@ -149,6 +182,19 @@ class CudaBackend final : public Backend {
     const DeviceGuard guard(index);
     PENSTOCK_TRY(guard.status());
     return cuda_status(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, native(stream)), "cudaMemcpyAsync");
+  }
+  Status copy_many_async(std::span<const Copy> copies, int index, void* stream) override {
+    const DeviceGuard guard(index);
+    PENSTOCK_TRY(guard.status());
+    for (; copies.size() > 1; copies = copies.subspan(std::min(copies.size(), kMaxBatch))) {
+      const cudaError_t error = copy_batch(copies.first(std::min(copies.size(), kMaxBatch)), native(stream));
+      if (error == cudaErrorNotSupported || error == cudaErrorCallRequiresNewerDriver) {
+        (void)cudaGetLastError();
+        break;  // one by one
+      }
+      PENSTOCK_TRY(cuda_status(error, "cudaMemcpyBatchAsync"));
+    }
+    return Backend::copy_many_async(copies, index, stream);
   }
   Status fill_async(void* to, std::byte value, std::uint64_t bytes, int index, void* stream) override {
     const DeviceGuard guard(index);

@@ -32,7 +32,8 @@ Offer offer(OpenFile& file) {
   if (file.direct_refused()) return {false, file.refusal()};
   const DirectFacts& facts = file.direct();
   if (!facts.fd) return {false, facts.why};
-  return {true, facts.why, facts.offset_align, facts.memory_align};
+  // What is aligned in the file shall be so in memory, too.
+  return {true, facts.why, std::max(facts.offset_align, facts.memory_align), facts.memory_align};
 }
 
 /// The page cache takes over what O_DIRECT refuses after all.

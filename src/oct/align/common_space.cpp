@@ -96,6 +96,7 @@ Result<StepDone> run(const StepCall& call) {
     rows[std::to_string(p.ids[k])] = p.rows[k];
     cols[std::to_string(p.ids[k])] = p.cols[k];
   }
+  done.metrics.ran("slices moved", call.device.name());
   done.metrics.add("slices", p.ids.size(), "slices", "slices that were placed");
   done.metrics.note("row", rows, "pixels, of each slice in the common image");
   done.metrics.note("column", cols, "the same of columns");

@@ -2,48 +2,61 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
+
+#include "oct/align/plane_products.hpp"
 
 namespace penstock::oct {
 namespace {
 
-constexpr std::uint64_t kBand = 100;  // rows at a time
-constexpr double kTiny = 1e-8;        // added to deviations
+constexpr std::string_view kWhat = "oct find-z-overlap";
 
-using Planes = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+/// The middle half of the images, in whole chunks: what is read, and the part of it that counts.
+struct Middle {
+  std::uint64_t margin, height, width;
+  std::uint64_t top, left;  ///< where the first chunk begins
+  Shape shape, objects;     ///< of a pass over it
 
-/// Sums of two sets of planes over pixels.
-struct Sums {
-  Eigen::VectorXd a, aa, b, bb;
-  Eigen::MatrixXd ab;
-  double pixels = 0;
-  explicit Sums(Eigen::Index n) : a(Eigen::VectorXd::Zero(n)), aa(a), b(a), bb(a), ab(Eigen::MatrixXd::Zero(n, n)) {}
-  void add(const Planes& x, const Planes& y) {
-    a += x.rowwise().sum().cast<double>();
-    b += y.rowwise().sum().cast<double>();
-    aa += x.rowwise().squaredNorm().cast<double>();
-    bb += y.rowwise().squaredNorm().cast<double>();
-    ab += (x * y.transpose()).cast<double>();
-    pixels += static_cast<double>(x.cols());
-  }
-  /// Of the last `o` planes of a with the first `o` of b.
-  [[nodiscard]] double score(Eigen::Index o) const {
-    const double n = pixels * static_cast<double>(o);
-    const double ma = a.tail(o).sum() / n, mb = b.head(o).sum() / n;
-    const double va = aa.tail(o).sum() / n - ma * ma, vb = bb.head(o).sum() / n - mb * mb;
-    double product = 0;
-    for (Eigen::Index i = 0; i < o; ++i) product += ab(ab.rows() - o + i, i);
-    return (product / n - ma * mb) / ((std::sqrt(std::max(va, 0.0)) + kTiny) * (std::sqrt(std::max(vb, 0.0)) + kTiny));
+  Middle(const Volume& volume, std::uint64_t planes)
+      : margin(std::min(volume.shape[1], volume.shape[2]) / 4),
+        height(volume.shape[1]),
+        width(volume.shape[2]),
+        top(margin / volume.chunks[1] * volume.chunks[1]),
+        left(margin / volume.chunks[2] * volume.chunks[2]),
+        shape({2 * planes, height - margin - top, width - margin - left}),
+        objects({2 * planes, volume.chunks[1], volume.chunks[2]}) {}
+  [[nodiscard]] Region needs(const Region& tile) const {
+    Region box = tile;
+    const std::uint64_t offset[] = {0, top, left};
+    for (std::size_t d = 1; d < 3; ++d) {
+      const std::uint64_t first = std::max(tile[d].start + offset[d], margin);
+      box[d] = {first, tile[d].start + offset[d] + tile[d].count - first, 1};
+    }
+    return box;
   }
 };
 
-Result<Planes> read_planes(const Volume& volume, std::uint64_t first, std::uint64_t count, const Range& rows,
-                           const Range& cols, const Options& options) {
-  PENSTOCK_ASSIGN(const Block block, read_block(volume.array, {{first, count, 1}, rows, cols}, options));
-  return Planes(Eigen::Map<const Planes>(block.values.data(), static_cast<Eigen::Index>(count),
-                                         static_cast<Eigen::Index>(rows.count * cols.count)));
+/// The last planes of one slice, then the first of another.
+Result<Source> both(const Volume& fixed, const Volume& moving, const std::string& fixed_path,
+                    const std::string& moving_path, std::uint64_t planes, Device device, const Options& options) {
+  PENSTOCK_ASSIGN(Source both, source_of(fixed, fixed_path, device, options));
+  PENSTOCK_ASSIGN(const Source other, source_of(moving, moving_path, device, options));
+  both.min_read_bytes = std::max(both.min_read_bytes, other.min_read_bytes);
+  both.shape[0] = 2 * planes;
+  both.read = [first = both.read, second = other.read, planes, skipped = fixed.shape[0] - planes](
+                  const Region& region, const TensorView& into, const Options& inner) -> Result<Report> {
+    Region part = region;
+    part[0] = {0, planes, 1};
+    const Region whole_box = {{0, 2 * planes, 1}, region[1], region[2]};
+    PENSTOCK_ASSIGN(const TensorView upper, part_of_box(into, whole_box, part));
+    PENSTOCK_ASSIGN(Report report, first({{skipped, planes, 1}, region[1], region[2]}, upper, inner));
+    PENSTOCK_ASSIGN(const TensorView lower, part_of_box(into, whole_box, {{planes, planes, 1}, region[1], region[2]}));
+    PENSTOCK_ASSIGN(const Report more, second(part, lower, inner));
+    report.merge(more);
+    return report;
+  };
+  return both;
 }
 
 Result<StepDone> run(const StepCall& call) {
@@ -62,10 +75,9 @@ Result<StepDone> run(const StepCall& call) {
   const double least = std::max(1.0, expected - range), most = std::min(depth, expected + range);
   ZOverlap found{static_cast<std::uint64_t>(std::max(expected, 0.0)), 0};
   if (least < most) {
-    PENSTOCK_ASSIGN_IN(found,
-                       best_z_overlap(fixed, moving, static_cast<std::uint64_t>(least),
-                                      static_cast<std::uint64_t>(most), call.options),
-                       call.path(1));
+    PENSTOCK_ASSIGN(found, best_z_overlap(fixed, moving, call.path(0), call.path(1), static_cast<std::uint64_t>(least),
+                                          static_cast<std::uint64_t>(most), call.device, call.options));
+    done.metrics.ran("sums of products", call.device.name());
   } else {
     done.metrics.warn("there is no overlap to look for; it is the expected one");
   }
@@ -78,24 +90,34 @@ Result<StepDone> run(const StepCall& call) {
 
 }  // namespace
 
-Result<ZOverlap> best_z_overlap(const Volume& fixed, const Volume& moving, std::uint64_t least, std::uint64_t most,
+Result<ZOverlap> best_z_overlap(const Volume& fixed, const Volume& moving, const std::string& fixed_path,
+                                const std::string& moving_path, std::uint64_t least, std::uint64_t most, Device device,
                                 const Options& options) {
   if (fixed.shape[1] != moving.shape[1] || fixed.shape[2] != moving.shape[2])
-    return Error(ErrorCode::invalid_metadata, fmt::format("it has {}, the other {}: rows and columns must be the same",
-                                                          to_string(moving.shape), to_string(fixed.shape)));
-  const std::uint64_t height = fixed.shape[1], width = fixed.shape[2], margin = std::min(height, width) / 4;
-  const Range cols = {margin, width - 2 * margin, 1};
-  Sums sums(static_cast<Eigen::Index>(most));
-  for (std::uint64_t row = margin; row < height - margin; row += kBand) {
-    PENSTOCK_TRY(options.stop().check("oct find-z-overlap"));
-    const Range rows = {row, std::min(kBand, height - margin - row), 1};
-    PENSTOCK_ASSIGN(const Planes a, read_planes(fixed, fixed.shape[0] - most, most, rows, cols, options));
-    PENSTOCK_ASSIGN(const Planes b, read_planes(moving, 0, most, rows, cols, options));
-    sums.add(a, b);
-  }
+    return Error(ErrorCode::invalid_metadata,
+                 fmt::format("{}: it has {}, the other {}: rows and columns must be the same", moving_path,
+                             to_string(moving.shape), to_string(fixed.shape)));
+  PENSTOCK_ASSIGN(const Options rest, without_held(options, 16 * most * (most + 4), kWhat));
+  PENSTOCK_ASSIGN(const Source source, both(fixed, moving, fixed_path, moving_path, most, device, rest));
+  const Middle middle(fixed, most);
+  PlaneSumsOfTwo sums(most);
+  ProductAdder adder(sums, device.type != Device::Type::cpu);
+  PENSTOCK_TRY(with_tools(device, kWhat, rest, [&](const Tools& tools) { return adder.begin(tools.work); }));
+  Pass pass{kWhat, middle.shape, middle.objects};
+  pass.needs = [&](const Region& tile) { return middle.needs(tile); };
+  pass.scratch_bytes = [&](const Region& tile) {
+    const Region box = middle.needs(tile);
+    return adder.scratch_bytes(box[1].count * box[2].count);
+  };
+  pass.make = [&](const Tile& in, const Tile&, const Workspace& work) { return adder.add(in.view, work); };
+  PENSTOCK_TRY(look_at(source, pass, device, rest));
+  PENSTOCK_TRY(with_tools(device, kWhat, rest, [&](const Tools& tools) { return adder.end(tools.work); }));
   ZOverlap best{least, -2};
   for (std::uint64_t o = least; o <= most; ++o)
-    if (const double score = sums.score(static_cast<Eigen::Index>(o)); score > best.score) best = {o, score};
+    if (const double score = sums.score(o); score > best.score) best = {o, score};
+  if (best.score < -1)
+    return Error(ErrorCode::invalid_argument,
+                 fmt::format("{}, {}: elements in the middle of the planes are no numbers", fixed_path, moving_path));
   return best;
 }
 

@@ -11,9 +11,10 @@ struct ZOverlap {
   double score = 0;
 };
 /// Compares the last planes of `fixed` with the first of `moving` for each number from `least` to `most`, in the middle
-/// half of the image; every plane is read once, and all sums of products come from one matrix product a band of rows.
-/// The first of equals.  Errors: invalid_metadata (rows and columns differ), those of reading.
-Result<ZOverlap> best_z_overlap(const Volume& fixed, const Volume& moving, std::uint64_t least, std::uint64_t most,
+/// half of the image; every plane is read once, and all sums of products come from one matrix product a tile.
+/// The first of equals.  Errors: invalid_metadata (rows and columns differ), those of reading; with a path.
+Result<ZOverlap> best_z_overlap(const Volume& fixed, const Volume& moving, const std::string& fixed_path,
+                                const std::string& moving_path, std::uint64_t least, std::uint64_t most, Device device,
                                 const Options& options);
 
 Step find_z_overlap_step();

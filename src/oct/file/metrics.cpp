@@ -26,6 +26,11 @@ void Metrics::note(const std::string& name, Json value, std::string_view descrip
   metrics_[name] = {{"value", std::move(value)}, {"description", description}, {"status", "info"}};
 }
 
+void Metrics::ran(const std::string& part, std::string_view device) {
+  if (!metrics_.contains("where")) note("where", Json::object(), "device that each part of the work was done on");
+  metrics_["where"]["value"][part] = device;
+}
+
 Json Metrics::document(std::string_view step) const {
   std::string name(step);
   for (char& c : name)

@@ -15,6 +15,8 @@ class Metrics {
   void add(const std::string& name, Json value, std::string_view unit, std::string_view description);
   /// What the reader should know but nobody judges.
   void note(const std::string& name, Json value, std::string_view description);
+  /// Where a part of the work was done: "where" in the document.
+  void ran(const std::string& part, std::string_view device);
   void warn(std::string text) { warnings_.push_back(std::move(text)); }
   [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
   /// step_name, timestamp (UTC), overall_status, metrics, warnings, errors.

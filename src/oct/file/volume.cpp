@@ -8,6 +8,7 @@
 
 #include "core/checked.hpp"
 #include "exec/budget.hpp"
+#include "oct/file/small_file.hpp"
 #include "penstock/copy.hpp"
 #include "penstock/ngff.hpp"
 #include "penstock/pyramid.hpp"
@@ -16,6 +17,10 @@ namespace penstock::oct {
 namespace {
 
 constexpr const char* kAxes[] = {"z", "y", "x"};
+
+Error exists_already(const std::string& path) {
+  return Error(ErrorCode::already_exists, path + ": already exists").set_hint("--force replaces it.");
+}
 
 /// Millimetres of a length in the unit of an image; without a unit, below 1 they are millimetres, else micrometres.
 Result<double> in_mm(double length, const std::string& unit) {
@@ -78,13 +83,18 @@ VolumeSpec spec_like(const Volume& volume) {
   return spec;
 }
 
-Result<NewVolume> NewVolume::create(const std::string& path, VolumeSpec spec, bool force) {
+Status NewVolume::check(const std::string& path, bool force) {
   if (!path.ends_with(".zarr"))
     return Error(ErrorCode::invalid_argument, fmt::format("{}: the name must end in .ome.zarr", path));
+  PENSTOCK_ASSIGN(const bool there, small_exists(path + "/zarr.json"));
+  return there && !force ? Status(exists_already(path)) : Status();
+}
+
+Result<NewVolume> NewVolume::create(const std::string& path, VolumeSpec spec, bool force) {
+  PENSTOCK_TRY(check(path, force));
   PENSTOCK_ASSIGN_IN(std::shared_ptr<Store> store, open_store(path, StoreMode::create), path);
   PENSTOCK_ASSIGN_IN(const bool there, store->exists("zarr.json"), path);
-  if (there && !force)
-    return Error(ErrorCode::already_exists, path + ": already exists").set_hint("--force replaces it.");
+  if (there && !force) return exists_already(path);  // stores that are no folders
   if (there) PENSTOCK_TRY_IN(store->erase("zarr.json"), path);  // from here on it is no image
   const std::size_t rank = spec.shape.size();
   Dataset dataset;

@@ -49,6 +49,8 @@ class NewVolume {
   /// Errors: already_exists (an image, unless `force`), those of writing; with the path.  What a writer that was killed
   /// has left there is replaced.
   static Result<NewVolume> create(const std::string& path, VolumeSpec spec, bool force);
+  /// Whether `create` would begin; changes nothing.  Errors: already_exists, invalid_argument (name).
+  static Status check(const std::string& path, bool force);
   [[nodiscard]] Array& array() { return array_; }
   [[nodiscard]] const Shape& objects() const { return objects_; }
   /// Writes coarser levels and metadata.

@@ -11,6 +11,9 @@
 #include "oct/file/names.hpp"
 #include "oct/file/npy.hpp"
 #include "oct/interface/map.hpp"
+#include "oct/tiles/columns.hpp"
+#include "oct/tiles/kernel.hpp"
+#include "oct/work.hpp"
 #include "penstock/ops.hpp"
 
 namespace penstock::oct {
@@ -57,79 +60,71 @@ Result<std::vector<double>> common_map(const std::vector<std::vector<double>>& m
   return common;
 }
 
-/// Moves each column of a block of whole tiles up by its value of the map: between planes linearly, the first and the
-/// last plane held; or by whole planes, around the end.
-void move_columns(const std::vector<double>& map, const TileGrid& grid, bool whole_planes, Block& block) {
-  const std::uint64_t depth = block.region[0].count, rows = block.region[1].count, cols = block.region[2].count;
-  std::vector<float> column(depth);
-  const auto last = static_cast<double>(depth - 1);
-  for (std::uint64_t r = 0; r < rows; ++r)
-    for (std::uint64_t c = 0; c < cols; ++c) {
-      float* const at = block.values.data() + r * cols + c;
-      const double by = map[r % grid.tile_rows * grid.tile_cols + c % grid.tile_cols];
-      for (std::uint64_t z = 0; z < depth; ++z) column[z] = at[z * rows * cols];
-      for (std::uint64_t z = 0; z < depth; ++z) {
-        if (whole_planes) {
-          const auto n = static_cast<std::int64_t>(depth);
-          const std::int64_t from =
-              (static_cast<std::int64_t>(z) + static_cast<std::int64_t>(std::trunc(by)) % n + n) % n;
-          at[z * rows * cols] = column[static_cast<std::size_t>(from)];
-          continue;
-        }
-        const double from = std::clamp(static_cast<double>(z) + by, 0.0, last);
-        const auto low = static_cast<std::size_t>(from);
-        const std::size_t high = std::min(low + 1, static_cast<std::size_t>(depth - 1));
-        const auto w = static_cast<float>(from - static_cast<double>(low));
-        at[z * rows * cols] = column[low] + w * (column[high] - column[low]);
-      }
-    }
-}
+class FixFocus final : public TileStep {
+ public:
+  FixFocus(InterfaceMapOptions how, double smoothness, bool whole_planes)
+      : how_(how), smoothness_(smoothness), whole_planes_(whole_planes) {}
 
-/// The interface of each tile that holds something, without its plane.
-Result<std::vector<std::vector<double>>> tile_maps(const StepCall& call, const Volume& mosaic, const TileGrid& grid) {
-  const InterfaceMapOptions how{call.count("width"), call.number("sigma_z"), false, false};
-  std::vector<std::vector<double>> maps;
-  for (std::uint64_t k = 0; k < grid.count(); ++k) {
-    PENSTOCK_TRY(call.options.stop().check("oct fix-focal-curvature"));
-    const Region region = {{0, mosaic.shape[0], 1},
-                           {k / grid.cols * grid.tile_rows, grid.tile_rows, 1},
-                           {k % grid.cols * grid.tile_cols, grid.tile_cols, 1}};
-    PENSTOCK_ASSIGN(Block tile, read_block(mosaic.array, region, call.options));
-    if (std::ranges::all_of(tile.values, [](float v) { return v == 0; })) continue;
-    PENSTOCK_ASSIGN(std::vector<double> map, interface_map(std::move(tile), how, call.device, call.options));
-    take_plane_off(map, grid);
-    maps.push_back(std::move(map));
+  Result<Tiles> begin(const Tiles& in, std::uint64_t /*allowance_bytes*/) override {
+    tiles_ = in;
+    maps_.resize(in.grid.count());
+    return in;
   }
-  if (maps.empty()) return Error(ErrorCode::invalid_argument, "every tile is empty");
-  return maps;
-}
-
-Result<StepDone> run(const StepCall& call) {
-  StepDone done;
-  PENSTOCK_ASSIGN(const Volume mosaic, open_volume(call.path(0), 3));
-  PENSTOCK_ASSIGN(const TileGrid grid, tile_grid(mosaic, call.path(0)));
-  PENSTOCK_ASSIGN(NewVolume out, NewVolume::create(call.path(1), spec_like(mosaic), call.force));
-  PENSTOCK_ASSIGN_IN(const auto maps, tile_maps(call, mosaic, grid), call.path(0));
-  PENSTOCK_ASSIGN_IN(const std::vector<double> map, common_map(maps, grid, call.number("smoothness"), call.options),
-                     call.path(0));
-  std::uint64_t bytes = saturating_mul(3 * 4 * mosaic.shape[0], saturating_mul(out.objects()[1], out.objects()[2]));
-  const auto fix_block = [&](const Region& region, const Options& inner) -> Status {
-    PENSTOCK_ASSIGN_IN(Block block, read_block(mosaic.array, region, inner), call.path(0));
-    move_columns(map, grid, call.flag("compat"), block);
-    PENSTOCK_TRY_IN(write_block(out.array(), region, block.values, inner), call.path(1));
+  [[nodiscard]] std::uint64_t scratch_bytes() const override {  // of filters, and the map
+    return saturating_mul(4, tiles_.tile_bytes());
+  }
+  [[nodiscard]] std::uint32_t least_looks() const override { return 1; }
+  bool looks() override { return map_.empty(); }
+  Status look(std::uint64_t tile, const Tensor& elements, const Tools& tools) override {
+    PENSTOCK_ASSIGN(const ColumnStatistics columns, column_statistics(elements, tools));
+    if (columns.empty()) return {};
+    PENSTOCK_ASSIGN(maps_[tile], interface_map(elements, how_, tools));
+    take_plane_off(maps_[tile], tiles_.grid);
     return {};
-  };
-  PENSTOCK_TRY(for_each_object(mosaic.shape, out.objects(), bytes, "oct fix-focal-curvature", call.options, fix_block));
-  const std::string path = stem_of(call.path(1)) + "_focal.npy";
-  PENSTOCK_TRY(write_npy(path, Shape{grid.tile_rows, grid.tile_cols}, map));
-  PENSTOCK_TRY(out.finish(call.device, call.options));
-  const auto [least, most] = std::ranges::minmax(map);
-  done.metrics.add("tiles", maps.size(), "tiles", "tiles that the map was made of");
-  done.metrics.add("map_min", least, "planes", "least of the map, whose mean is 0");
-  done.metrics.add("map_max", most, "planes", "largest of the map");
-  done.text = fmt::format("{}: focus from {:.2f} to {:.2f} planes of {} tiles, in {}\n", call.path(1), least, most,
-                          maps.size(), path);
-  return done;
+  }
+  Status looked(const Tools& tools) override {
+    std::erase_if(maps_, [](const std::vector<double>& map) { return map.empty(); });
+    if (maps_.empty()) return Error(ErrorCode::invalid_argument, "every tile is empty");
+    PENSTOCK_ASSIGN(map_, common_map(maps_, tiles_.grid, smoothness_, tools.options));
+    used_ = maps_.size();
+    maps_.clear();
+    return {};
+  }
+  [[nodiscard]] Tiles out() const override { return tiles_; }
+  Result<Tensor> make(std::uint64_t /*tile*/, Tensor elements, const Tools& tools) const override {
+    PENSTOCK_ASSIGN(Tensor moved,
+                    Tensor::empty(DType::float32(), tiles_.tile(), tools.work.stream, tools.options.memory));
+    PENSTOCK_ASSIGN(const Numbers<double> map, Numbers<double>::make(std::span<const double>(map_), tools.work));
+    PENSTOCK_TRY(run_lanes(tiles::MoveColumns{static_cast<const float*>(elements.view().data), map.at(), tiles_.depth,
+                                              map_.size(), whole_planes_, static_cast<float*>(moved.view().data)},
+                           tools.work, kShortTask));
+    return moved;
+  }
+  Status finish(const std::string& path, StepDone& done) override {
+    const std::string file = stem_of(path) + "_focal.npy";
+    PENSTOCK_TRY(write_npy(file, Shape{tiles_.grid.tile_rows, tiles_.grid.tile_cols}, map_));
+    const auto [least, most] = std::ranges::minmax(map_);
+    done.metrics.add("tiles", used_, "tiles", "tiles that the map was made of");
+    done.metrics.add("map_min", least, "planes", "least of the map, whose mean is 0");
+    done.metrics.add("map_max", most, "planes", "largest of the map");
+    done.text = fmt::format("{}: focus from {:.2f} to {:.2f} planes of {} tiles, in {}\n", path, least, most, used_, file);
+    return {};
+  }
+
+ private:
+  InterfaceMapOptions how_;
+  double smoothness_;
+  bool whole_planes_;
+  Tiles tiles_;
+  std::vector<std::vector<double>> maps_;  // of each tile; empty: the tile is
+  std::vector<double> map_;                // of all
+  std::uint64_t used_ = 0;
+};
+
+Result<std::unique_ptr<TileStep>> focal_tiles(const StepCall& call) {
+  const InterfaceMapOptions how{call.count("width"), call.number("sigma_z"), false, false};
+  PENSTOCK_TRY(how.check());
+  return std::unique_ptr<TileStep>(std::make_unique<FixFocus>(how, call.number("smoothness"), call.flag("compat")));
 }
 
 }  // namespace
@@ -154,7 +149,7 @@ Step fix_focal_curvature_step() {
       flag_option("compat", "move by whole planes, cut off towards 0 and around the end, as linumpy does"),
   };
   step.what.example = "mosaic_grid_z00.ome.zarr mosaic_grid_z00_focal.ome.zarr";
-  step.run = run;
+  step.tiles = focal_tiles;
   return step;
 }
 

@@ -49,7 +49,8 @@ void add_pair(const Image& a, const Image& b, const Offset& offset, const std::v
 
 }  // namespace
 
-Result<FlatField> overlap_flat_field(const Image& projection, const TileGrid& grid, const Options& options) {
+Result<FlatField> overlap_flat_field(const Image& measured, const TileGrid& grid, const Options& options) {
+  PENSTOCK_ASSIGN(const Image projection, without_saturated(measured, options));
   PENSTOCK_ASSIGN(const Pairs pairs, find_pairs(projection, grid, {}, options));
   FlatField field{grid.tile_rows, grid.tile_cols, std::vector<double>(grid.tile_rows * grid.tile_cols, 1.0),
                   grid.count(), pairs.found.size()};

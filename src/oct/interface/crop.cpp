@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "oct/interface/crop_tiles.hpp"
 #include "oct/interface/depth.hpp"
+#include "oct/walk/walk.hpp"
 
 namespace penstock::oct {
 namespace {
@@ -15,40 +17,27 @@ constexpr std::uint64_t kChunk = 100;
 Result<StepDone> run(const StepCall& call) {
   StepDone done;
   PENSTOCK_ASSIGN(const Volume slice, open_volume(call.path(0), 3));
-  InterfaceOptions how{call.number("sigma_xy"), call.number("sigma_z"), {}};
-  if (call.given("percentile_max")) how.percentile_max = call.number("percentile_max");
-  const double planes = std::nearbyint(call.number("depth_um") / 1000 / slice.spacing_mm[0]);
-  if (!(planes >= 1)) return Error(ErrorCode::invalid_argument, "depth_um is less than a plane");
-  PENSTOCK_ASSIGN_IN(const Interface found, find_interface(slice, how, call.device, call.options), call.path(0));
-  const double surface = call.flag("compat") ? static_cast<double>(found.plane) : std::floor(found.depth + 0.5);
-  const auto last = static_cast<double>(slice.shape[0] - 1);
-  const auto first = static_cast<std::uint64_t>(std::clamp(surface, 0.0, last));
-  const auto wanted = static_cast<std::uint64_t>(std::min(planes, 1e9));
-  const std::uint64_t there = std::min(wanted, slice.shape[0] - first);
+  const CropOptions how = crop_options(call);
+  PENSTOCK_ASSIGN_IN(const Interface found, find_interface(slice, how.search, call.device, call.options), call.path(0));
+  PENSTOCK_ASSIGN(const Crop kept, crop_at(found, how, slice.shape[0], slice.spacing_mm[0]));
+  const std::uint64_t first = kept.first, there = kept.there;
   VolumeSpec spec;
-  spec.shape = {call.flag("pad_after") ? wanted : there, slice.shape[1], slice.shape[2]};
+  spec.shape = {kept.planes, slice.shape[1], slice.shape[2]};
   spec.chunks = {kChunk, kChunk, kChunk};
   spec.spacing_mm = slice.spacing_mm;
   spec.offset_mm = {0, slice.offset_mm[1], slice.offset_mm[2]};  // depth counts from the surface
   PENSTOCK_ASSIGN(NewVolume out, NewVolume::create(call.path(1), spec, call.force));
-  const auto copy_columns = [&](const Region& box, const Options& inner) -> Status {
-    PENSTOCK_ASSIGN_IN(const Block block, read_block(slice.array, {{first, there, 1}, box[1], box[2]}, inner),
-                       call.path(0));
-    PENSTOCK_TRY_IN(write_block(out.array(), {{0, there, 1}, box[1], box[2]}, block.values, inner), call.path(1));
-    return {};
+  Pass pass{"oct crop-below-interface", {there, slice.shape[1], slice.shape[2]}, out.objects()};
+  pass.needs = [&](const Region& tile) {
+    return Region{{first + tile[0].start, tile[0].count, 1}, tile[1], tile[2]};
   };
-  PENSTOCK_TRY(for_each_object({1, slice.shape[1], slice.shape[2]}, {1, kChunk, kChunk},
-                               3 * 4 * there * kChunk * kChunk, "oct crop-below-interface", call.options,
-                               copy_columns));
+  pass.make = [](const Tile& in, const Tile& made, const Workspace&) { return copy_elements(in.view, made.view); };
+  PENSTOCK_ASSIGN(const Source source, source_of(slice, call.path(0), call.device, call.options));
+  PENSTOCK_TRY(make_volume(source, pass, out, call.path(1), call.device, call.options));
   PENSTOCK_TRY(out.finish(call.device, call.options));
-  if (there < wanted) done.metrics.warn(fmt::format("{} planes lie below the interface, {} are wanted", there, wanted));
-  if (first == 0 || first == slice.shape[0] - 1)
-    done.metrics.warn(fmt::format("the interface was found at the {} plane", first == 0 ? "first" : "last"));
-  done.metrics.add("interface_plane", first, "planes", "first plane that is kept");
-  done.metrics.add("interface_depth", found.depth, "planes", "the steepest rise, with its fraction");
-  done.metrics.add("planes", spec.shape[0], "planes", "planes that are kept");
-  done.text = fmt::format("{}: interface at plane {} ({:.2f}), {} planes kept\n", call.path(1), first, found.depth,
-                          spec.shape[0]);
+  tell_crop(kept, call.path(1), done);
+  done.metrics.ran("search for the interface", call.device.name());
+  done.metrics.ran("planes copied", call.device.name());
   return done;
 }
 
@@ -69,10 +58,14 @@ Step crop_step() {
       number_option("sigma_z", "2", "the same along depth"),
       number_option("percentile_max", "", "intensities above this percentile count as it; default: as they are"),
       flag_option("pad_after", "add planes of 0 where fewer are there"),
+      flag_option("tiles",
+                  "SLICE is a mosaic grid: filters end at the edges of its tiles, and CROPPED is one too; runs as one "
+                  "with steps beside it"),
       flag_option("compat", "take the whole plane of the steepest rise, as linumpy does"),
   };
   step.what.example = "slice_z00_stitch.ome.zarr slice_z00_crop.ome.zarr --depth-um 520";
   step.run = run;
+  step.tiles = crop_tiles;
   return step;
 }
 

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "oct/file/volume.hpp"
+#include "oct/work.hpp"
 
 namespace penstock::oct {
 
@@ -20,6 +21,30 @@ struct Interface {
 /// percentile of those that are above 0); band by band of rows, on the device.
 Result<Interface> find_interface(const Volume& slice, const InterfaceOptions& how, Device device,
                                  const Options& options);
+
+/// The parts of the search, of some rows at a time: of a band of a slice, or of a tile.
+class RiseSearch {
+ public:
+  /// Errors: invalid_argument (sigmas).
+  static Result<RiseSearch> make(const InterfaceOptions& how, std::uint64_t depth);
+  [[nodiscard]] std::uint64_t pad_planes() const { return pad_; }
+  /// Rows around a band that its filters reach.
+  [[nodiscard]] std::uint64_t halo_rows() const { return halo_; }
+  /// What is brighter counts as this.
+  void limit(double intensity);
+  /// Elements (pad_planes() + depth, rows, columns), packed, of which the first planes are filled here.  Sums the
+  /// derivative of each plane over the columns that `bright` says (rows, columns).  Complete on return.
+  [[nodiscard]] Result<std::vector<double>> rise(const Tensor& padded, const std::vector<std::uint8_t>& bright,
+                                                 const Tools& tools) const;
+  /// Of the sums over all.
+  static Result<Interface> steepest(const std::vector<double>& rise);
+
+ private:
+  std::uint64_t depth_ = 0, pad_ = 0, halo_ = 0;
+  std::vector<OpCall> calls_;
+};
+/// The columns of a projection that are bright enough.
+Result<std::vector<std::uint8_t>> bright_columns(const std::vector<float>& projection, const Options& options);
 
 /// Where the parabola through a value and its two neighbours is highest; `at` itself at the ends.
 double peak_near(const std::vector<double>& values, std::size_t at);

@@ -2,8 +2,8 @@
 #pragma once
 #include <vector>
 
-#include "oct/file/volume.hpp"
 #include "oct/step.hpp"
+#include "oct/work.hpp"
 
 namespace penstock::oct {
 
@@ -13,11 +13,14 @@ struct InterfaceMapOptions {
   double sigma_z = 2;        ///< of the Gaussian along depth, planes
   bool logarithm = true;     ///< of what is above 0
   bool compat = false;       ///< whole planes: the steepest rise plus half of sigma_z, rounded up
+  /// Errors: invalid_argument.
+  [[nodiscard]] Status check() const;
 };
-/// Of a block (planes, rows, columns), in planes, row by row: where the derivative of a Gaussian along depth is
-/// largest, the first of equals, to a fraction of a plane.  Filters run on the device.
-Result<std::vector<double>> interface_map(Block block, const InterfaceMapOptions& how, Device device,
-                                          const Options& options);
+/// Of elements (planes, rows, columns; packed), in planes, row by row: where the derivative of a Gaussian along depth is
+/// largest, the first of equals, to a fraction of a plane.  `mask`: of the same shape, on the same device; only elements
+/// where it is above 0 count, as if they lay without gaps (nullptr: all).
+Result<std::vector<double>> interface_map(const Tensor& elements, const InterfaceMapOptions& how, const Tools& tools,
+                                          const Tensor* mask = nullptr);
 
 Step tissue_interface_step();
 

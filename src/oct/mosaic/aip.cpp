@@ -24,6 +24,7 @@ Result<StepDone> run(const StepCall& call) {
   PENSTOCK_TRY(out.finish(call.device, call.options));
   double sum = 0;
   for (const float v : aip) sum += v;
+  done.metrics.ran("mean over depth", call.device.name());
   done.metrics.add("mean", sum / static_cast<double>(std::max<std::size_t>(aip.size(), 1)), "intensity",
                    "mean of the projection");
   return done;

@@ -45,6 +45,7 @@ Result<StepDone> run(const StepCall& call) {
   const auto width = static_cast<std::uint32_t>(volume.shape[2]), height = static_cast<std::uint32_t>(volume.shape[1]);
   PENSTOCK_ASSIGN(const std::string png, png_text(width, height, in_16_bits(aip, low, high)));
   PENSTOCK_TRY(write_small(call.path(1), as_bytes(png)));
+  done.metrics.ran("mean over depth", call.device.name());
   done.metrics.add("black", low, "intensity", "of the value 0 in the picture");
   done.metrics.add("white", high, "intensity", "of the value 65535");
   done.text = fmt::format("{}: {} x {} pixels, black {:.4g}, white {:.4g}\n", call.path(1), width, height, low, high);

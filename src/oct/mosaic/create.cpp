@@ -91,13 +91,13 @@ Status choose_spacing(const StepCall& call, SliceTiles& s) {
 }
 
 /// Mean over the depth of each A-line, B-scan by B-scan, and over the B-scans.
-struct Projection {
+struct TileProfile {
   std::vector<float> lines;
   std::vector<double> profile;
   double mean = 0;
 };
-Projection project(const RawSamples& samples) {
-  Projection p{std::vector<float>(samples.scans * samples.lines), std::vector<double>(samples.lines), 0};
+TileProfile profile_of(const RawSamples& samples) {
+  TileProfile p{std::vector<float>(samples.scans * samples.lines), std::vector<double>(samples.lines), 0};
   for (std::uint64_t y = 0; y < samples.scans; ++y)
     for (std::uint64_t x = 0; x < samples.lines; ++x) {
       const float* const line = samples.line(y, x);
@@ -111,26 +111,32 @@ Projection project(const RawSamples& samples) {
   return p;
 }
 
-/// Looks for the galvo's way back in some tiles of the middle of the list; one shift for all.
+/// Looks for the galvo's way back in some tiles of the middle of the list together: one shift for all, surer the more
+/// of them say the same by themselves.
 Result<GalvoShift> slice_galvo_shift(const SliceTiles& s) {
   const std::uint64_t n = s.tiles.size(), first = n / 5, last = std::max(first + 1, n - n / 5);
-  std::vector<GalvoShift> found;
   const std::uint64_t count = std::min(kSamples, last - first);
+  std::vector<GalvoShift> single;
+  std::vector<double> profile(s.info.lines());
+  std::vector<float> lines;
   for (std::uint64_t k = 0; k < count; ++k) {
     const RawTile& tile = s.tiles[first + k * (last - first) / count];
     PENSTOCK_ASSIGN(const RawSamples samples, read_samples(*s.store, tile, s.info));
-    const Projection p = project(samples);
-    if (p.mean >= kLeastMean) found.push_back(find_galvo_shift(p.profile, p.lines, s.info.n_extra));
+    const TileProfile p = profile_of(samples);
+    if (!(p.mean >= kLeastMean)) continue;
+    single.push_back(find_galvo_shift(p.profile, p.lines, s.info.n_extra));
+    for (std::size_t x = 0; x < profile.size(); ++x) profile[x] += p.profile[x] / p.mean;  // bright ones do not count more
+    lines.insert(lines.end(), p.lines.begin(), p.lines.end());
   }
-  if (found.empty()) return GalvoShift{};
-  GalvoShift best = *std::ranges::max_element(found, {}, &GalvoShift::confidence);
+  if (single.empty()) return GalvoShift{};
+  GalvoShift all = find_galvo_shift(profile, lines, s.info.n_extra);
   const std::uint64_t near = std::max<std::uint64_t>(s.info.n_extra / 4, 5);
-  const auto agree = std::ranges::count_if(found, [&](const GalvoShift& g) {
-    const std::uint64_t d = g.shift > best.shift ? g.shift - best.shift : best.shift - g.shift;
+  const auto agree = std::ranges::count_if(single, [&](const GalvoShift& g) {
+    const std::uint64_t d = g.shift > all.shift ? g.shift - all.shift : all.shift - g.shift;
     return std::min(d, s.info.lines() - d) <= near;
   });
-  best.confidence *= std::sqrt(static_cast<double>(agree) / static_cast<double>(found.size()));
-  return best;
+  all.confidence *= std::sqrt(static_cast<double>(agree) / static_cast<double>(single.size()));
+  return all;
 }
 
 /// One tile into its place in a block.
@@ -219,7 +225,7 @@ Step mosaic_step() {
       "RAW holds a folder tile_xXX_yYY_zZZ for each tile, in it or in folders of it, each with info.txt and "
       "image_*.bin. "
       "In the mosaic grid the tiles of one slice lie side by side without overlap, x along rows and y along columns; "
-      "each chunk is one tile at full depth. The galvo's way back is looked for in five tiles and cut off.";
+      "each chunk is one tile at full depth. The galvo's way back is looked for in five tiles together and cut off.";
   step.what.arguments = {{"RAW", "folder of raw tiles", false},
                          {"MOSAIC", "the mosaic grid to write, NAME_zNN.ome.zarr", true}};
   step.what.options = {

@@ -3,138 +3,147 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
 
 #include "exec/budget.hpp"
-#include "oct/file/volume.hpp"
 #include "oct/mosaic/aip.hpp"
-#include "penstock/ops.hpp"
+#include "oct/normalize/tiles.hpp"
+#include "oct/tiles/kernel.hpp"
+#include "oct/tiles/percentiles.hpp"
+#include "oct/walk/walk.hpp"
 
 namespace penstock::oct {
 namespace {
 
-/// What a plane is brought from: `low` becomes 0, `high` and above are cut off.
-struct PlaneRange {
-  double low = 0, high = 0;
+constexpr std::string_view kWhat = "oct normalize";
+
+/// The ranges of all planes of a slice, in two passes over as many of them as the budget has room for counters.
+class RangeSearch {
+ public:
+  RangeSearch(const Volume& slice, const Source& source, const std::vector<std::uint8_t>& agarose, double percentile)
+      : slice_(slice), source_(source), agarose_(agarose), percentile_(percentile) {}
+
+  Result<std::vector<PlaneRange>> run(Device device, const Options& options) {
+    constexpr std::size_t of_all = 2, of_agarose = 1;
+    const std::uint64_t bytes = TilePercentiles::group_bytes(of_all) + TilePercentiles::group_bytes(of_agarose);
+    PENSTOCK_ASSIGN(const BudgetPlan allowed, plan_budget(options, 2 * bytes));
+    const std::uint64_t depth = slice_.shape[0];
+    const std::uint64_t at_once = std::clamp<std::uint64_t>(allowed.budget_bytes / 8 / bytes, 1, depth);
+    // The counters, and a copy of them in host memory when they are read.
+    PENSTOCK_ASSIGN(const Options rest, without_held(options, 2 * at_once * bytes, kWhat));
+    for (first_ = 0; first_ < depth; first_ += at_once) {
+      planes_ = std::min(at_once, depth - first_);
+      PENSTOCK_TRY(search(device, rest));
+    }
+    return std::move(ranges_);
+  }
+
+ private:
+  Status search(Device device, const Options& options) {
+    all_.begin(planes_, {0, percentile_}, false);
+    agaroses_.begin(planes_, {50}, true);
+    Pass pass{kWhat,
+              {planes_, slice_.shape[1], slice_.shape[2]},
+              {planes_, slice_.chunks[1], slice_.chunks[2]}};
+    pass.needs = [this](const Region& tile) { return Region{{first_, planes_, 1}, tile[1], tile[2]}; };
+    pass.scratch_bytes = [this](const Region& tile) { return (4 * planes_ + 1) * tile[1].count * tile[2].count; };
+    pass.make = [&](const Tile& in, const Tile& out, const Workspace& work) {
+      return count(in.view, out.box, Tools{work, options});
+    };
+    while (all_.looks()) {
+      PENSTOCK_TRY(look_at(source_, pass, device, options));
+      const auto end_look = [&](const Tools& tools) -> Status {
+        PENSTOCK_TRY(all_.end_look(tools));
+        return agaroses_.end_look(tools);
+      };
+      PENSTOCK_TRY(with_tools(device, kWhat, options, end_look));
+    }
+    for (std::uint64_t z = 0; z < planes_; ++z) {
+      const std::vector<double> top = *all_.result(z);
+      PlaneRange range{std::max(top[0], 0.0), top[1]};
+      if (const auto middle = agaroses_.result(z)) range.low = middle->front();
+      range.high = std::max(range.high, range.low);
+      ranges_.push_back(range);
+    }
+    return {};
+  }
+
+  Status count(const TensorView& in, const Region& box, const Tools& tools) {
+    Tensor held;
+    PENSTOCK_ASSIGN(const TensorView packed, packed_here(in, held, tools.work));
+    std::vector<std::uint8_t> here;
+    for (std::uint64_t r = 0; r < box[1].count; ++r) {
+      const auto row = agarose_.begin() +
+                       static_cast<std::ptrdiff_t>((box[1].start + r) * slice_.shape[2] + box[2].start);
+      here.insert(here.end(), row, row + static_cast<std::ptrdiff_t>(box[2].count));
+    }
+    PENSTOCK_ASSIGN(const Numbers<std::uint8_t> mask, Numbers<std::uint8_t>::make(std::span(std::as_const(here)), tools.work));
+    const auto* const values = static_cast<const float*>(packed.data);
+    PENSTOCK_TRY(all_.add(values, planes_, here.size(), nullptr, tools));
+    PENSTOCK_TRY(agaroses_.add(values, planes_, here.size(), mask.at(), tools));
+    return tools.work.stream.synchronize();
+  }
+
+  const Volume& slice_;
+  const Source& source_;
+  const std::vector<std::uint8_t>& agarose_;
+  double percentile_;
+  std::uint64_t first_ = 0, planes_ = 0;
+  TilePercentiles all_, agaroses_;
+  std::vector<PlaneRange> ranges_;
 };
 
-StatisticsRequest percentile_of(double percentile) {
-  StatisticsRequest request;
-  request.percentiles = {percentile};
-  return request;
-}
-
-Result<Statistics> statistics_of(std::vector<float>& values, const StatisticsRequest& request, const Options& options) {
-  PENSTOCK_ASSIGN(const TensorView view, TensorView::packed(values.data(), DType::float32(), {values.size()}));
-  return statistics(view, request, options);
-}
-
-/// Columns of agarose: darker, smoothed, than Otsu's threshold of those that hold something.
-Result<std::vector<bool>> agarose_mask(const Volume& slice, double sigma, Device device, const Options& options) {
-  PENSTOCK_ASSIGN(std::vector<float> mean, average_projection(slice, device, options));
-  const OpCall smooth{"gaussian_filter", fmt::format(R"({{"sigma":{}}})", sigma)};
-  PENSTOCK_ASSIGN(const TensorView view,
-                  TensorView::packed(mean.data(), DType::float32(), {slice.shape[1], slice.shape[2]}));
-  PENSTOCK_ASSIGN(const Tensor made, apply_operators(std::span(&smooth, 1), view, options));
-  const auto* const smoothed = static_cast<const float*>(made.view().data);
-  std::vector<float> there;
-  for (std::size_t i = 0; i < mean.size(); ++i)
-    if (mean[i] > 0) there.push_back(smoothed[i]);
-  std::vector<bool> mask(mean.size());
-  if (there.empty()) return mask;
-  StatisticsRequest otsu;
-  otsu.otsu = true;
-  PENSTOCK_ASSIGN(const Statistics made_of, statistics_of(there, otsu, options));
-  for (std::size_t i = 0; i < mean.size(); ++i) mask[i] = mean[i] > 0 && smoothed[i] < made_of.otsu.value_or(0);
-  return mask;
-}
-
-/// Planes [first, first + count) one after another.
-Status for_each_plane(const Volume& slice, std::uint64_t at_once, const Options& options,
-                      const std::function<Status(std::uint64_t, std::span<float>)>& visit,
-                      const std::function<Status(const Region&, std::span<const float>)>& after) {
-  const std::uint64_t pixels = slice.shape[1] * slice.shape[2];
-  for (std::uint64_t first = 0; first < slice.shape[0]; first += at_once) {
-    PENSTOCK_TRY(options.stop().check("oct normalize"));
-    const std::uint64_t count = std::min(at_once, slice.shape[0] - first);
-    PENSTOCK_ASSIGN(
-        Block block,
-        read_block(slice.array, {{first, count, 1}, {0, slice.shape[1], 1}, {0, slice.shape[2], 1}}, options));
-    for (std::uint64_t z = 0; z < count; ++z)
-      PENSTOCK_TRY(visit(first + z, std::span(block.values).subspan(z * pixels, pixels)));
-    if (after) PENSTOCK_TRY(after(block.region, block.values));
-  }
-  return {};
-}
-
-/// From the median of the agarose to a percentile of the plane.
-Result<PlaneRange> range_of_plane(std::span<const float> plane, const std::vector<bool>& agarose, double percentile,
-                                  const Options& options) {
-  std::vector<float> all(plane.begin(), plane.end()), dark;
-  for (std::size_t i = 0; i < plane.size(); ++i)
-    if (agarose[i]) dark.push_back(plane[i]);
-  for (float& v : all)
-    if (!std::isfinite(v)) v = 0;
-  std::erase_if(dark, [](float v) { return !std::isfinite(v); });
-  PENSTOCK_ASSIGN(const Statistics top, statistics_of(all, percentile_of(percentile), options));
-  PlaneRange range{std::max(top.min, 0.0), top.percentiles[0]};
-  if (!dark.empty()) {
-    PENSTOCK_ASSIGN(const Statistics middle, statistics_of(dark, percentile_of(50), options));
-    range.low = middle.percentiles[0];
-  }
-  range.high = std::max(range.high, range.low);
-  return range;
+/// Brings all planes to 0 to 1.
+Status scale_planes(const StepCall& call, const Source& source, const std::vector<PlaneRange>& ranges,
+                    const std::vector<double>& spans, NewVolume& out) {
+  std::vector<double> lows, highs;
+  for (const PlaneRange& r : ranges) lows.push_back(r.low), highs.push_back(r.high);
+  Numbers<double> low, high, span;
+  PENSTOCK_TRY(with_tools(call.device, kWhat, call.options, [&](const Tools& tools) -> Status {
+    PENSTOCK_ASSIGN(low, Numbers<double>::make(std::span(std::as_const(lows)), tools.work));
+    PENSTOCK_ASSIGN(high, Numbers<double>::make(std::span(std::as_const(highs)), tools.work));
+    PENSTOCK_ASSIGN(span, Numbers<double>::make(std::span(spans), tools.work));
+    return {};
+  }));
+  Pass pass{kWhat, source.shape, out.objects()};
+  pass.scratch_bytes = [](const Region& tile) { return 4 * tile[0].count * tile[1].count * tile[2].count; };
+  pass.make = [&](const Tile& in, const Tile& made, const Workspace& work) -> Status {
+    Tensor held;
+    PENSTOCK_ASSIGN(const TensorView packed, packed_here(in.view, held, work));
+    const std::uint64_t first = made.box[0].start, planes = made.box[0].count;
+    PENSTOCK_TRY(run_lanes(tiles::ScalePlanes{static_cast<const float*>(packed.data), low.at() + first,
+                                              high.at() + first, span.at() + first, planes,
+                                              made.box[1].count * made.box[2].count,
+                                              static_cast<float*>(made.view.data)},
+                           work, kShortTask));
+    return work.stream.synchronize();  // before a copy goes away
+  };
+  return make_volume(source, pass, out, call.path(1), call.device, call.options);
 }
 
 Result<StepDone> run(const StepCall& call) {
   StepDone done;
   PENSTOCK_ASSIGN(const Volume slice, open_volume(call.path(0), 3));
+  PENSTOCK_ASSIGN(const NormalizeOptions how, normalize_options(call));
   VolumeSpec spec;
   spec.shape = slice.shape;
   spec.chunks = slice.chunks;
   spec.spacing_mm = slice.spacing_mm;
   spec.offset_mm = slice.offset_mm;
-  spec.levels = call.count("n_levels");
-  const double percentile = call.number("percentile_max"), sigma = call.number("sigma");
-  if (!(percentile > 0) || percentile > 100 || !(sigma >= 0) || sigma > 1000)
-    return Error(ErrorCode::invalid_argument, "percentile_max lies between 0 and 100, sigma between 0 and 1000");
+  spec.levels = how.levels;
   PENSTOCK_ASSIGN(NewVolume out, NewVolume::create(call.path(1), spec, call.force));
-  PENSTOCK_ASSIGN_IN(const std::vector<bool> agarose, agarose_mask(slice, sigma, call.device, call.options),
-                     call.path(0));
-  const std::uint64_t plane_bytes = std::max<std::uint64_t>(4 * slice.shape[1] * slice.shape[2], 1);
-  PENSTOCK_ASSIGN(const BudgetPlan plan, plan_budget(call.options, 4 * plane_bytes));
-  const std::uint64_t at_once = std::clamp<std::uint64_t>(plan.budget_bytes / 2 / plane_bytes, 1, slice.chunks[0]);
-  std::vector<PlaneRange> ranges;
-  const auto measure = [&](std::uint64_t, std::span<float> values) -> Status {
-    PENSTOCK_ASSIGN(const PlaneRange range, range_of_plane(values, agarose, percentile, call.options));
-    ranges.push_back(range);
-    return {};
-  };
-  PENSTOCK_TRY_IN(for_each_plane(slice, at_once, call.options, measure, {}), call.path(0));
-  double largest = 0;
-  for (const PlaneRange& r : ranges) largest = std::max(largest, r.high - r.low);
-  const auto scale = [&](std::uint64_t z, std::span<float> values) -> Status {
-    const PlaneRange r = ranges[z];
-    const double span = std::max(r.high - r.low, call.number("min_contrast_fraction") * largest);
-    for (float& v : values)
-      v = span > 0 && v > r.low ? static_cast<float>((std::min<double>(v, r.high) - r.low) / span) : 0;
-    return {};
-  };
-  const auto write = [&](const Region& region, std::span<const float> values) {
-    return write_block(out.array(), region, values, call.options);
-  };
-  PENSTOCK_TRY_IN(for_each_plane(slice, at_once, call.options, scale, write), call.path(0));
+  PENSTOCK_ASSIGN_IN(std::vector<float> projection, average_projection(slice, call.device, call.options), call.path(0));
+  PENSTOCK_ASSIGN_IN(const std::vector<std::uint8_t> agarose,
+                     agarose_columns(projection, slice.shape[1], slice.shape[2], how.sigma, call.options), call.path(0));
+  PENSTOCK_ASSIGN(const Source source, source_of(slice, call.path(0), call.device, call.options));
+  PENSTOCK_ASSIGN(const Options rest, without_held(call.options, agarose.size(), kWhat));
+  RangeSearch search(slice, source, agarose, how.percentile_max);
+  PENSTOCK_ASSIGN(const std::vector<PlaneRange> ranges, search.run(call.device, rest));
+  PENSTOCK_TRY(scale_planes(call, source, ranges, spans_of(ranges, how.min_contrast_fraction), out));
   PENSTOCK_TRY(out.finish(call.device, call.options));
-  const auto columns = std::ranges::count(agarose, true);
-  if (columns == 0) done.metrics.warn("no agarose was found; planes begin at their least value");
-  done.metrics.add("agarose_coverage",
-                   static_cast<double>(columns) / static_cast<double>(std::max<std::size_t>(agarose.size(), 1)), "",
-                   "part of the columns that is agarose");
-  Json low = Json::array(), high = Json::array();
-  for (const PlaneRange& r : ranges) low.push_back(r.low), high.push_back(r.high);
-  done.metrics.note("low", low, "intensity that becomes 0, of each plane");
-  done.metrics.note("high", high, "intensity that is cut off at, of each plane");
+  tell_normalized(ranges, agarose, done);
+  for (const char* part : {"mean over depth", "percentiles of planes", "planes scaled"})
+    done.metrics.ran(part, call.device.name());
+  done.metrics.ran("agarose mask", Device().name());
   return done;
 }
 
@@ -156,10 +165,12 @@ Step normalize_step() {
       number_option("sigma", "1", "standard deviation of the Gaussian before agarose is told from tissue, in pixels"),
       number_option("min_contrast_fraction", "0.1",
                     "least part of the largest plane's range that a plane is divided by"),
+      flag_option("tiles", "SLICE is a mosaic grid, and NORMALIZED is one too; runs as one with steps beside it"),
       count_option("n_levels", "1", "levels of the pyramid, each half of the one before"),
   };
   step.what.example = "slice_z00_crop.ome.zarr slice_z00_normalize.ome.zarr";
   step.run = run;
+  step.tiles = normalize_tiles;
   return step;
 }
 

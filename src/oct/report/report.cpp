@@ -217,10 +217,9 @@ class Report {
                    high = std::min(most, expected + static_cast<double>(kAround));
       std::vector<std::string> row = {fmt::format("{} and {}", before->first, next->first), in_short(expected), "none", ""};
       if (low < high) {
-        PENSTOCK_ASSIGN_IN(const ZOverlap found,
-                           best_z_overlap(fixed, moving, static_cast<std::uint64_t>(low),
-                                          static_cast<std::uint64_t>(high), call_.options),
-                           next->second);
+        PENSTOCK_ASSIGN(const ZOverlap found,
+                        best_z_overlap(fixed, moving, before->second, next->second, static_cast<std::uint64_t>(low),
+                                       static_cast<std::uint64_t>(high), call_.device, call_.options));
         row[2] = std::to_string(found.planes), row[3] = in_short(found.score, 3);
       }
       rows.push_back(std::move(row));

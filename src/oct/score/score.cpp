@@ -221,10 +221,10 @@ class Score {
     if (fixed.shape[0] < apart + 8) return {};  // next to nothing is shared
     const std::uint64_t shared = fixed.shape[0] - apart, most = std::min(fixed.shape[0], moving.shape[0]);
     if (shared > most) return {};
-    PENSTOCK_ASSIGN_IN(const ZOverlap found,
-                       best_z_overlap(fixed, moving, shared - std::min<std::uint64_t>(shared - 1, 10),
-                                      std::min(shared + 10, most), options_),
-                       path);
+    PENSTOCK_ASSIGN(const ZOverlap found,
+                    best_z_overlap(fixed, moving, path, slice_path(slice.id, "common"),
+                                   shared - std::min<std::uint64_t>(shared - 1, 10), std::min(shared + 10, most),
+                                   Device{}, options_));
     overlap_.take(std::abs(static_cast<double>(found.planes) - static_cast<double>(shared)), where_);
     return {};
   }

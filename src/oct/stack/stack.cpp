@@ -6,10 +6,9 @@
 #include <cmath>
 #include <numbers>
 
-#include "core/checked.hpp"
-#include "exec/budget.hpp"
 #include "oct/file/names.hpp"
-#include "oct/file/volume.hpp"
+#include "oct/stack/kernel.hpp"
+#include "oct/walk/walk.hpp"
 
 namespace penstock::oct {
 namespace {
@@ -50,43 +49,80 @@ Result<Stack> arrange(const StepCall& call) {
   return s;
 }
 
-/// Some rows of the volume while slices are laid on them, from the top down.
-struct Column {
-  std::uint64_t pixels;       ///< of a plane
-  std::vector<float> values;  ///< (planes, pixels)
-  std::uint64_t filled = 0;   ///< planes from the top that hold something
-
-  Column(std::uint64_t planes, std::uint64_t pixels_) : pixels(pixels_), values(planes * pixels_) {}
-
-  /// Where both hold something, from what is there to the new in half a cosine over the overlap; else the one that
-  /// does.
-  void lay(std::uint64_t first, std::uint64_t planes, const std::vector<float>& slice) {
-    const std::uint64_t shared = filled > first ? std::min(filled - first, planes) : 0;
-    for (std::uint64_t z = 0; z < planes; ++z) {
-      float* const to = values.data() + (first + z) * pixels;
-      const float* const from = slice.data() + z * pixels;
-      const double part = shared > 1 ? static_cast<double>(z) / static_cast<double>(shared - 1) : 1;
-      const auto w = static_cast<float>(z < shared ? 0.5 * (1 - std::cos(std::numbers::pi * part)) : 1);
-      for (std::uint64_t i = 0; i < pixels; ++i) {
-        if (z < shared && to[i] > 0 && from[i] > 0)
-          to[i] += w * (from[i] - to[i]);
-        else if (from[i] > 0)
-          to[i] = from[i];
+/// The slices one after another along depth, as one source.
+Result<Source> source_of_all(const Stack& s, Device device, const Options& options) {
+  Source all;
+  all.shape = s.slices[0].shape;
+  all.chunks = s.slices[0].chunks;
+  all.shape[0] = 0;
+  for (std::size_t k = 0; k < s.slices.size(); ++k) {
+    PENSTOCK_ASSIGN(const Source one, source_of(s.slices[k], s.paths[k], device, options));
+    all.shape[0] += one.shape[0];
+    all.min_read_bytes = std::max(all.min_read_bytes, one.min_read_bytes);
+    for (std::size_t d = 1; d < 3; ++d) all.chunks[d] = std::max(all.chunks[d], one.chunks[d]);
+  }
+  all.read = [&s](const Region& region, const TensorView& into, const Options& inner) -> Result<Report> {
+    Report sum;
+    std::uint64_t from = 0;  // the slice's first plane
+    for (std::size_t k = 0; k < s.slices.size(); ++k) {
+      const std::uint64_t planes = s.slices[k].shape[0];
+      const std::uint64_t first = std::max(region[0].start, from);
+      const std::uint64_t last = std::min(region[0].start + region[0].count, from + planes);
+      if (first < last) {
+        const Region part = {{first, last - first, 1}, region[1], region[2]};
+        PENSTOCK_ASSIGN(const TensorView to, part_of_box(into, region, part));
+        PENSTOCK_ASSIGN_IN(const Report read,
+                           s.slices[k].array.read({{first - from, last - first, 1}, region[1], region[2]}, to, inner),
+                           s.paths[k]);
+        sum.merge(read);
       }
+      from += planes;
     }
-    filled = std::max(filled, first + planes);
+    return sum;
+  };
+  return all;
+}
+
+/// How slices lie over each other, as the kernel wants it.
+struct Layers {
+  std::vector<stack::SliceInStack> slices;
+  std::vector<float> weights;
+
+  explicit Layers(const Stack& s) {
+    std::uint64_t from = 0, filled = 0;
+    for (std::size_t k = 0; k < s.slices.size(); ++k) {
+      const std::uint64_t first = s.first[k], planes = s.slices[k].shape[0];
+      const std::uint64_t shared = filled > first ? std::min(filled - first, planes) : 0;
+      slices.push_back({first, planes, from, shared, weights.size()});
+      for (std::uint64_t z = 0; z < shared; ++z) {
+        const double part = shared > 1 ? static_cast<double>(z) / static_cast<double>(shared - 1) : 1;
+        weights.push_back(static_cast<float>(0.5 * (1 - std::cos(std::numbers::pi * part))));
+      }
+      from += planes;
+      filled = std::max(filled, first + planes);
+    }
   }
 };
 
-Status stack_rows(const Stack& s, Array& out, const Region& box, const Options& options) {
-  Column column(s.planes, box[1].count * box[2].count);
-  for (std::size_t k = 0; k < s.slices.size(); ++k) {
-    const std::uint64_t planes = s.slices[k].shape[0];
-    PENSTOCK_ASSIGN_IN(const Block block, read_block(s.slices[k].array, {{0, planes, 1}, box[1], box[2]}, options),
-                       s.paths[k]);
-    column.lay(s.first[k], planes, block.values);
-  }
-  return write_block(out, {{0, s.planes, 1}, box[1], box[2]}, column.values, options);
+/// Columns at full depth from all slices at once.
+Status stack_all(const StepCall& call, const Stack& s, NewVolume& out) {
+  const Layers layers(s);
+  Numbers<stack::SliceInStack> slices;
+  Numbers<float> weights;
+  PENSTOCK_TRY(with_tools(call.device, "oct stack", call.options, [&](const Tools& tools) -> Status {
+    PENSTOCK_ASSIGN(slices, Numbers<stack::SliceInStack>::make(std::span(layers.slices), tools.work));
+    PENSTOCK_ASSIGN(weights, Numbers<float>::make(std::span(layers.weights), tools.work));
+    return {};
+  }));
+  PENSTOCK_ASSIGN(const Source source, source_of_all(s, call.device, call.options));
+  Pass pass{"oct stack", {s.planes, source.shape[1], source.shape[2]}, {s.planes, kChunk, kChunk}};
+  pass.needs = [&](const Region& tile) { return Region{{0, source.shape[0], 1}, tile[1], tile[2]}; };
+  pass.make = [&](const Tile& in, const Tile& made, const Workspace& work) {
+    const stack::StackSlices stack{const_box(in.view), static_cast<float*>(made.view.data), slices.at(), s.slices.size(),
+                                   weights.at()};
+    return run_work(stack, s.planes * stack.in.columns(), work);
+  };
+  return make_volume(source, pass, out, call.path(1), call.device, call.options);
 }
 
 Result<StepDone> run(const StepCall& call) {
@@ -100,16 +136,13 @@ Result<StepDone> run(const StepCall& call) {
   spec.offset_mm = {0, one.offset_mm[1], one.offset_mm[2]};
   spec.levels = call.count("n_levels");
   PENSTOCK_ASSIGN(NewVolume out, NewVolume::create(call.path(1), spec, call.force));
-  // A chunk's columns at full depth, beside one slice of them.
-  const std::uint64_t block_bytes = saturating_mul(3 * 4 * s.planes, kChunk * kChunk);
-  PENSTOCK_TRY(
-      for_each_object({1, one.shape[1], one.shape[2]}, {1, kChunk, kChunk}, block_bytes, "oct stack", call.options,
-                      [&](const Region& box, const Options& inner) { return stack_rows(s, out.array(), box, inner); }));
+  PENSTOCK_TRY(stack_all(call, s, out));
   PENSTOCK_TRY(out.finish(call.device, call.options));
   for (std::size_t k = 1; k < s.slices.size(); ++k)
     if (s.first[k] > s.first[k - 1] + s.slices[k - 1].shape[0])
       done.metrics.warn(fmt::format("{} planes before {} hold nothing",
                                     s.first[k] - s.first[k - 1] - s.slices[k - 1].shape[0], s.paths[k]));
+  done.metrics.ran("slices laid and blended", call.device.name());
   done.metrics.add("slices", s.slices.size(), "slices", "slices in the volume");
   done.metrics.add("planes", s.planes, "planes", "planes of the volume");
   done.metrics.add("overlap", s.overlap, "planes", "most planes that neighbours share");

@@ -1,12 +1,15 @@
 #include "oct/transform/pairs.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "penstock/ops.hpp"
 
 namespace penstock::oct {
 namespace {
 
+constexpr double kBright = 99.9;     // percentile of a projection that is tissue still
+constexpr double kSaturated = 3;     // times that: no tissue is so bright
 constexpr double kLeastScore = 0.3;  // correlation of an overlap that counts
 
 /// Whether so many of an image's pixels are not above a threshold that nothing is to be seen.
@@ -34,14 +37,31 @@ Result<double> otsu_of(const Image& image, const Options& options) {
 
 }  // namespace
 
+Result<Image> without_saturated(const Image& projection, const Options& options) {
+  std::vector<float> there;
+  for (const float v : projection.values)
+    if (v > 0 && std::isfinite(v)) there.push_back(v);
+  if (there.empty()) return projection;
+  StatisticsRequest request;
+  request.percentiles = {kBright};
+  request.summary = false;
+  PENSTOCK_ASSIGN(const TensorView view, TensorView::packed(there.data(), DType::float32(), {there.size()}));
+  PENSTOCK_ASSIGN(const Statistics made, statistics(view, request, options));
+  const auto limit = static_cast<float>(kSaturated * made.percentiles[0]);
+  Image clean = projection;
+  for (float& v : clean.values)
+    if (!(v <= limit)) v = 0;
+  return clean;
+}
+
 Image tile_of(const Image& projection, const TileGrid& grid, std::uint64_t i, std::uint64_t j) {
   return part(projection, i * grid.tile_rows, j * grid.tile_cols, grid.tile_rows, grid.tile_cols);
 }
 
-Result<Pairs> find_pairs(const Image& projection, const TileGrid& grid, const PairOptions& how,
-                         const Options& options) {
+Result<Pairs> find_pairs(const Image& measured, const TileGrid& grid, const PairOptions& how, const Options& options) {
   if (!(how.overlap > 0) || !(how.overlap < 1))
     return Error(ErrorCode::invalid_argument, "initial_overlap must lie between 0 and 1");
+  PENSTOCK_ASSIGN(const Image projection, without_saturated(measured, options));
   PENSTOCK_ASSIGN(const double threshold, otsu_of(projection, options));
   Pairs pairs;
   for (std::uint64_t k = 0; k < 2 * grid.count(); ++k) {

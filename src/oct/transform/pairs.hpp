@@ -23,8 +23,13 @@ struct Pairs {
   std::vector<Pair> found;
   std::uint64_t looked = 0, empty = 0;
 };
-/// `projection`: of the mosaic, whole tiles at least.  Errors: invalid_argument (overlap), cancelled.
+/// `projection`: of the mosaic, whole tiles at least; pixels that are saturated do not count.  Errors: invalid_argument (overlap), cancelled.
 Result<Pairs> find_pairs(const Image& projection, const TileGrid& grid, const PairOptions& how, const Options& options);
+
+/// A projection with 0, as what was not measured, where it is saturated or not finite.  A pixel that the detector could
+/// not measure is far brighter than all that a slice shows, by three times its 99.9th percentile: it says nothing of
+/// where a tile lies, and would outweigh what does.
+Result<Image> without_saturated(const Image& projection, const Options& options);
 
 /// A tile of the projection.
 Image tile_of(const Image& projection, const TileGrid& grid, std::uint64_t i, std::uint64_t j);

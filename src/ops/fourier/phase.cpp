@@ -5,6 +5,7 @@
 #include <cmath>
 #include <complex>
 #include <limits>
+#include <numeric>
 
 #include "core/checked.hpp"
 #include "core/guard.hpp"
@@ -38,9 +39,9 @@ struct Image {
     image.other = reinterpret_cast<Complex<C>*>(image.memory[1].data());
     return image;
   }
-  Status turn(const Shape& shape, bool inverse, const Workspace& work) {
+  Status turn(const Shape& shape, bool inverse, Roots<C>& roots, const Workspace& work) {
     for (std::size_t d = 0; d < shape.size(); ++d) {
-      PENSTOCK_ASSIGN(Complex<C>* const made, transform(at, other, Lines::of(shape, d), inverse, work));
+      PENSTOCK_ASSIGN(Complex<C>* const made, transform(at, other, Lines::of(shape, d), inverse, roots, work));
       if (made != at) std::swap(at, other);
     }
     return {};
@@ -62,20 +63,16 @@ class Correlation {
 
   Result<PhaseCorrelation> run() {
     PENSTOCK_ASSIGN(count_, element_count(shape_));
-    PENSTOCK_ASSIGN(Image<C> a, Image<C>::make(count_, work_));
+    PENSTOCK_ASSIGN(Image<C> image, Image<C>::make(count_, work_));
     double a_squares = 0, b_squares = 0;
-    {
-      PENSTOCK_ASSIGN(Image<C> b, Image<C>::make(count_, work_));
-      PENSTOCK_TRY(load(a_, a, a_squares));
-      PENSTOCK_TRY(load(b_, b, b_squares));
-      const auto least = static_cast<C>(100) * std::numeric_limits<C>::epsilon();
-      PENSTOCK_TRY(fourier::run(CrossSpectrum<C>{a.at, b.at, how_.whiten, least}, count_, work_));
-    }
+    PENSTOCK_TRY(load(image, a_squares, b_squares));
+    PENSTOCK_TRY(image.turn(shape_, false, roots_, work_));
+    PENSTOCK_TRY(correlate(image, a_squares, b_squares));
     PENSTOCK_ASSIGN(Image<C> spectrum, Image<C>::make(how_.upsample > 1 ? count_ : 0, work_));
     if (how_.upsample > 1)
-      PENSTOCK_TRY(copy_async(spectrum.at, device(), a.at, device(), count_ * sizeof(Complex<C>), work_.stream));
-    PENSTOCK_TRY(a.turn(shape_, true, work_));
-    PENSTOCK_ASSIGN(Peak peak, largest(a.at, shape_));
+      PENSTOCK_TRY(copy_async(spectrum.at, device(), image.at, device(), count_ * sizeof(Complex<C>), work_.stream));
+    PENSTOCK_TRY(image.turn(shape_, true, roots_, work_));
+    PENSTOCK_ASSIGN(Peak peak, largest(image.at, shape_));
     peak.value /= static_cast<double>(count_);
     PhaseCorrelation made;
     for (std::size_t d = 0; d < shape_.size(); ++d) {
@@ -98,58 +95,77 @@ class Correlation {
  private:
   [[nodiscard]] Device device() const { return work_.stream.device(); }
 
-  /// The transform of an image, and the sum of its squares.
-  Status load(const TensorView& from, Image<C>& to, double& squares) const {
-    Chain chain(ArrayInfo{from.dtype, from.shape});
+  /// The elements as numbers of C: themselves, or a copy in `held`.
+  Result<const C*> numbers(const TensorView& from, Buffer& held) const {
     const DType computed = sizeof(C) == 4 ? DType::float32() : DType::float64();
+    if (from.dtype == computed && from.is_contiguous()) return static_cast<const C*>(from.data);
+    Chain chain(ArrayInfo{from.dtype, from.shape});
     if (from.dtype != computed) chain.add(element::make_cast(chain.output(), computed, Rounding::truncate));
-    PENSTOCK_ASSIGN(const Buffer memory, work_.scratch(count_ * sizeof(C)));
-    PENSTOCK_ASSIGN(const TensorView real, TensorView::packed(memory.data(), computed, shape_, work_.stream));
+    PENSTOCK_ASSIGN(held, work_.scratch(count_ * sizeof(C)));
+    PENSTOCK_ASSIGN(const TensorView real, TensorView::packed(held.data(), computed, shape_, work_.stream));
     PENSTOCK_TRY(chain.run({from, whole(shape_)}, {real, whole(shape_)}, work_));
-    PENSTOCK_TRY(fourier::run(ToComplex<C>{reinterpret_cast<const C*>(memory.data()), to.at}, count_, work_));
-    PENSTOCK_ASSIGN(squares, sum_of_squares(real));
-    return to.turn(shape_, false, work_);
+    return reinterpret_cast<const C*>(held.data());
   }
-  /// From variance and mean, in double.
-  Result<double> sum_of_squares(const TensorView& real) const {
-    const OpCall calls[] = {{"variance", "{}"}, {"mean", "{}"}};
-    double values[2] = {};
-    for (std::size_t i = 0; i < 2; ++i) {
-      PENSTOCK_ASSIGN(const Chain chain, Chain::make({real.dtype, real.shape}, {&calls[i], 1}));
-      PENSTOCK_ASSIGN(const Buffer memory, work_.scratch(sizeof(double)));
-      PENSTOCK_ASSIGN(const TensorView out, TensorView::packed(memory.data(), chain.output().dtype, {}, work_.stream));
-      PENSTOCK_TRY(chain.run({real, whole(shape_)}, {out, {}}, work_));
-      C value = 0;
-      PENSTOCK_TRY(copy_async(&value, {}, memory.data(), device(), sizeof value, work_.stream));
-      PENSTOCK_TRY(work_.stream.synchronize());
-      values[i] = static_cast<double>(value);
-    }
-    return (values[0] + values[1] * values[1]) * static_cast<double>(count_);
+
+  /// What goes through all elements once, in a few lanes.
+  [[nodiscard]] Shared shared(std::uint64_t count) const {
+    return {count, std::min<std::uint64_t>(work_.on_device() ? 4096 : 64, count), !work_.on_device()};
+  }
+
+  /// Both images as the two parts of one, and the sums of their squares.
+  Status load(Image<C>& image, double& a_squares, double& b_squares) const {
+    Buffer a_held, b_held;
+    PENSTOCK_ASSIGN(const C* const a, numbers(a_, a_held));
+    PENSTOCK_ASSIGN(const C* const b, numbers(b_, b_held));
+    const Shared share = shared(count_);
+    PENSTOCK_ASSIGN(const Buffer there, work_.scratch(2 * share.lanes * sizeof(double)));
+    PENSTOCK_TRY(fourier::run(Squares<C>{a, b, share, reinterpret_cast<double*>(there.data())}, share.lanes, work_));
+    std::vector<double> sums(2 * share.lanes);
+    PENSTOCK_TRY(copy_async(sums.data(), {}, there.data(), device(), sums.size() * sizeof(double), work_.stream));
+    PENSTOCK_TRY(work_.stream.synchronize());
+    const auto middle = sums.begin() + static_cast<std::ptrdiff_t>(share.lanes);
+    a_squares = std::accumulate(sums.begin(), middle, 0.0);
+    b_squares = std::accumulate(middle, sums.end(), 0.0);
+    const Pair<C> pair{a, b, image.at, static_cast<C>(scale(a_squares)), static_cast<C>(scale(b_squares))};
+    return fourier::run(pair, count_, work_);
+  }
+  /// Images whose numbers are alike leave each other's digits alone.
+  [[nodiscard]] double scale(double squares) const {
+    const double root = std::sqrt(squares / static_cast<double>(count_));
+    return std::isnormal(root) ? 1 / root : 1;
+  }
+
+  Status correlate(Image<C>& image, double a_squares, double b_squares) const {
+    CrossSpectrum<C> job{};
+    job.in = image.at;
+    job.out = image.other;
+    job.dimensions = static_cast<std::uint32_t>(shape_.size());
+    std::ranges::copy(shape_, job.extent);
+    const std::uint64_t width = shape_.back();
+    job.apart = work_.on_device() ? div_up(width, 4) : 1;
+    job.scale = static_cast<C>(0.25 / scale(a_squares) / scale(b_squares));
+    job.whiten = how_.whiten;
+    job.least = static_cast<C>(100) * std::numeric_limits<C>::epsilon();
+    std::swap(image.at, image.other);
+    return fourier::run(job, count_ / width * job.apart, work_);
   }
 
   Result<Peak> largest(const Complex<C>* in, const Shape& shape) const {
     PENSTOCK_ASSIGN(const std::uint64_t count, element_count(shape));
-    const std::uint64_t lanes = std::min<std::uint64_t>(count, std::uint64_t{1} << 16);
-    PENSTOCK_ASSIGN(const Buffer values, work_.scratch(lanes * sizeof(C)));
-    PENSTOCK_ASSIGN(const Buffer places, work_.scratch(lanes * sizeof(std::uint64_t)));
-    const Largest<C> job{in, count, lanes, reinterpret_cast<C*>(values.data()),
-                         reinterpret_cast<std::uint64_t*>(places.data())};
-    PENSTOCK_TRY(fourier::run(job, lanes, work_));
-    std::vector<C> value(lanes);
-    std::vector<std::uint64_t> place(lanes);
-    PENSTOCK_TRY(copy_async(value.data(), {}, values.data(), device(), lanes * sizeof(C), work_.stream));
-    PENSTOCK_TRY(copy_async(place.data(), {}, places.data(), device(), lanes * sizeof(std::uint64_t), work_.stream));
+    const Shared share = shared(count);
+    const std::uint64_t bytes = share.lanes * sizeof(Found<C>);
+    PENSTOCK_ASSIGN(const Buffer there, work_.scratch(bytes));
+    PENSTOCK_TRY(fourier::run(Largest<C>{in, share, reinterpret_cast<Found<C>*>(there.data())}, share.lanes, work_));
+    std::vector<Found<C>> found(share.lanes);
+    PENSTOCK_TRY(copy_async(found.data(), {}, there.data(), device(), bytes, work_.stream));
     PENSTOCK_TRY(work_.stream.synchronize());
-    std::uint64_t best = 0;
-    for (std::uint64_t i = 1; i < lanes; ++i)
-      if (value[i] > value[best] || (value[i] == value[best] && place[i] < place[best])) best = i;
-    Complex<C> there{0, 0};
-    PENSTOCK_TRY(copy_async(&there, {}, in + place[best], device(), sizeof there, work_.stream));
-    PENSTOCK_TRY(work_.stream.synchronize());
+    Found<C> best = found.front();
+    for (const Found<C>& f : found)
+      if (f.size > best.size || (f.size == best.size && f.at < best.at)) best = f;
     Peak peak;
-    peak.value = {static_cast<double>(there.re), static_cast<double>(there.im)};
+    peak.value = {static_cast<double>(best.value.re), static_cast<double>(best.value.im)};
     peak.at.resize(shape.size());
-    for (std::size_t d = shape.size(); d-- > 0; place[best] /= shape[d]) peak.at[d] = place[best] % shape[d];
+    for (std::size_t d = shape.size(); d-- > 0; best.at /= shape[d]) peak.at[d] = best.at % shape[d];
     return peak;
   }
 
@@ -183,6 +199,7 @@ class Correlation {
   const Workspace& work_;
   Shape shape_;
   std::uint64_t count_ = 0;
+  Roots<C> roots_;
 };
 
 Status check(const TensorView& a, const TensorView& b, const PhaseCorrelationOptions& how) {
@@ -211,7 +228,7 @@ Result<PhaseCorrelation> phase_correlation(const TensorView& reference, const Te
         compute_for(reference.dtype, false) == Compute::float64 || compute_for(moving.dtype, false) == Compute::float64;
     PENSTOCK_ASSIGN(const std::uint64_t count, element_count(reference.shape));
     const std::uint64_t item = wide ? sizeof(double) : sizeof(float);
-    // Both images and what each is transformed into, as complex numbers, and one as real ones.
+    // Both as one image and what it is transformed into, its spectrum, as complex numbers, and each as real ones.
     PENSTOCK_ASSIGN(const BudgetPlan allowed, plan_budget(options, saturating_mul(count, 9 * item)));
     PENSTOCK_ASSIGN(const auto memory, working_memory(reference.device, options));
     Job job(options, "phase_correlation", count * item, allowed.threads);

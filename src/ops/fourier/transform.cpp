@@ -1,11 +1,27 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <utility>
 
 #include "core/checked.hpp"
 #include "ops/each.hpp"
 #include "ops/fourier/fourier.hpp"
+#include "ops/tuning.hpp"
+
+#define PENSTOCK_ISA baseline
+#include "ops/fourier/loops.hpp"
+#ifdef PENSTOCK_HAVE_ISAS
+PENSTOCK_BEGIN_AVX2
+#define PENSTOCK_ISA avx2
+#include "ops/fourier/loops.hpp"
+PENSTOCK_END_ISA
+PENSTOCK_BEGIN_AVX512
+#define PENSTOCK_ISA avx512
+#include "ops/fourier/loops.hpp"
+PENSTOCK_END_ISA
+#endif
 
 namespace penstock::fourier {
 namespace {
@@ -19,12 +35,6 @@ std::vector<Complex<C>> roots_of(std::uint64_t n) {
     roots[k] = {static_cast<C>(std::cos(angle)), static_cast<C>(std::sin(angle))};
   }
   return roots;
-}
-
-template <class C, int kRadix>
-Status run_pass(const Pass<C, 0>& pass, std::uint64_t count, const Workspace& work) {
-  const Pass<C, kRadix> same{pass.in, pass.out, pass.roots, pass.n, pass.inner, pass.done, pass.radix, pass.inverse};
-  return run(same, count, work);
 }
 
 /// One axis after the other of real elements.
@@ -66,8 +76,9 @@ class DctOperator final : public Operator {
     const CosineIn<C> prepare{
         static_cast<const C*>(in.view.data), first, lines.n, lines.inner, back, static_cast<C>(w0), static_cast<C>(w)};
     PENSTOCK_TRY(fourier::run(prepare, count, work));
+    Roots<C> roots;
     PENSTOCK_ASSIGN(const Complex<C>* const made,
-                    transform(first, reinterpret_cast<Complex<C>*>(b.data()), lines, back, work));
+                    transform(first, reinterpret_cast<Complex<C>*>(b.data()), lines, back, roots, work));
     if (in.box == out.box) return finish(made, static_cast<C*>(out.view.data), lines, w0, w, work);
     PENSTOCK_ASSIGN(const Buffer whole, work.scratch(count * sizeof(C)));
     PENSTOCK_TRY(finish(made, reinterpret_cast<C*>(whole.data()), lines, w0, w, work));
@@ -116,30 +127,101 @@ Status run(const F& f, std::uint64_t count, const Workspace& work) {
 PENSTOCK_FOURIER_JOBS(PENSTOCK_INSTANTIATE)
 
 template <class C>
-Result<Complex<C>*> transform(Complex<C>* a, Complex<C>* b, const Lines& lines, bool inverse, const Workspace& work) {
-  if (lines.elements() == 0) return a;
-  if (lines.n > UINT32_MAX) return Error(ErrorCode::out_of_range, fmt::format("a transform of {} elements", lines.n));
-  const std::vector<Complex<C>> roots = roots_of<C>(lines.n);
-  PENSTOCK_ASSIGN(const Buffer there, work.upload(roots.data(), roots.size() * sizeof(Complex<C>)));
-  Pass<C, 0> pass;
-  pass.roots = reinterpret_cast<const Complex<C>*>(there.data());
-  pass.n = lines.n;
-  pass.inner = lines.inner;
-  pass.inverse = inverse;
-  for (const std::uint32_t radix : factors(lines.n)) {
+Result<const Complex<C>*> Roots<C>::of(std::uint64_t n, const Workspace& work) {
+  auto found = std::ranges::find(made_, n, &std::pair<std::uint64_t, Buffer>::first);
+  if (found == made_.end()) {
+    const std::vector<Complex<C>> roots = roots_of<C>(n);
+    PENSTOCK_ASSIGN(Buffer there, work.upload(roots.data(), roots.size() * sizeof(Complex<C>)));
+    found = made_.emplace(made_.end(), n, std::move(there));
+  }
+  return reinterpret_cast<const Complex<C>*>(found->second.data());
+}
+template class Roots<float>;
+template class Roots<double>;
+
+namespace {
+
+/// Elements of a line of which a few side by side still lie in a second-level cache.
+constexpr std::uint64_t kHostLine = 1u << 13;
+
+/// A pass after the other through memory: for lines that nothing nearer holds.
+template <class C>
+Result<Complex<C>*> transform_by_passes(const LinesJob<C>& job, Complex<C>* a, Complex<C>* b, const Workspace& work) {
+  Pass<C> pass;
+  pass.plan = job.plan;
+  pass.inner = job.inner;
+  for (std::uint32_t i = 0; i < job.plan.passes; ++i) {
     pass.in = a;
     pass.out = b;
-    pass.radix = radix;
-    const std::uint64_t count = lines.elements() / radix;
-    const auto pass_of = radix == 4 ? run_pass<C, 4> : radix == 2 ? run_pass<C, 2> : run_pass<C, 0>;
-    PENSTOCK_TRY(pass_of(pass, count, work));
-    pass.done *= radix;
+    pass.radix = job.plan.radix[i];
+    PENSTOCK_TRY(run(pass, job.outer * job.inner * (job.plan.n / pass.radix), work));
+    pass.done *= pass.radix;
     std::swap(a, b);
   }
   return a;
 }
-template Result<Complex<float>*> transform(Complex<float>*, Complex<float>*, const Lines&, bool, const Workspace&);
-template Result<Complex<double>*> transform(Complex<double>*, Complex<double>*, const Lines&, bool, const Workspace&);
+
+}  // namespace
+
+template <class C>
+Result<Complex<C>*> transform(Complex<C>* a, Complex<C>* b, const Lines& lines, bool inverse, Roots<C>& roots,
+                              const Workspace& work) {
+  if (lines.elements() == 0 || lines.n == 1) return a;
+  if (lines.n > INT32_MAX) return Error(ErrorCode::out_of_range, fmt::format("a transform of {} elements", lines.n));
+  LinesJob<C> job;
+  PENSTOCK_ASSIGN(job.plan.roots, roots.of(lines.n, work));
+  job.plan.n = static_cast<std::uint32_t>(lines.n);
+  job.plan.inverse = inverse;
+  for (const std::uint32_t radix : factors(lines.n)) job.plan.radix[job.plan.passes++] = radix;
+  job.in = job.out = a;
+  job.outer = lines.outer;
+  job.inner = lines.inner;
+  if (!work.on_device()) {
+    if (lines.n > kHostLine) return transform_by_passes(job, a, b, work);
+    PENSTOCK_TRY(transform_on_cpu(job, *work.job, best_isa()));
+    return a;
+  }
+  // Columns: as many neighbours as share a sector of memory, or as there is room for.
+  job.width = lines.inner == 1 ? 1 : 32 / sizeof(Complex<C>);
+  const auto bytes = [&] { return std::uint64_t{job.elements()} * sizeof(Complex<C>); };
+  while (job.width > 1 && bytes() > tuning::kSharedBytes) job.width /= 2;
+  if (lines.n > tuning::kSharedBytes || bytes() > tuning::kSharedBytes) return transform_by_passes(job, a, b, work);
+  PENSTOCK_TRY(transform_on_cuda(job, work.stream));
+  return a;
+}
+template Result<Complex<float>*> transform(Complex<float>*, Complex<float>*, const Lines&, bool, Roots<float>&,
+                                           const Workspace&);
+template Result<Complex<double>*> transform(Complex<double>*, Complex<double>*, const Lines&, bool, Roots<double>&,
+                                            const Workspace&);
+
+template <class C>
+Status transform_on_cpu(const LinesJob<C>& job, Job& threads, Isa isa) {
+  constexpr std::uint64_t kLines = 64 / sizeof(C);
+  const std::uint64_t lines = job.outer * job.inner, groups = div_up(lines, kLines);
+  const std::uint64_t together = std::max<std::uint64_t>(tuning::kTaskElements / (kLines * job.plan.n), 1);
+  return threads.for_each(div_up(groups, together), true, [&](std::uint64_t task) -> Status {
+    Bytes& memory = threads.worker().scratch.a;  // its beginning is where a cache line is
+    PENSTOCK_TRY(memory.resize_discard(std::uint64_t{2} * job.plan.n * kLines * sizeof(Complex<C>)));
+    for (std::uint64_t i = task * together; i < std::min((task + 1) * together, groups); ++i) {
+      const std::uint64_t first = i * kLines, here = std::min(kLines, lines - first);
+#ifdef PENSTOCK_HAVE_ISAS
+      if (isa == Isa::avx512) {
+        avx512::transform_lines(job, first, here, memory.data());
+        continue;
+      }
+      if (isa == Isa::avx2) {
+        avx2::transform_lines(job, first, here, memory.data());
+        continue;
+      }
+#endif
+      static_cast<void>(isa);
+      baseline::transform_lines(job, first, here, memory.data());
+    }
+    return {};
+  });
+}
+template Status transform_on_cpu(const LinesJob<float>&, Job&, Isa);
+template Status transform_on_cpu(const LinesJob<double>&, Job&, Isa);
 
 std::unique_ptr<Operator> make_dct(const ArrayInfo& input, std::size_t axis, int type, bool ortho) {
   return std::make_unique<DctOperator>(input, axis, type, ortho);

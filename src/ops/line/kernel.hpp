@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "device/portable.hpp"
+#include "ops/divide.hpp"
 #include "ops/element/kernel.hpp"
 
 namespace penstock::line {
@@ -68,8 +69,8 @@ struct LineElement {
   LineJob<T, C> job;
 
   PENSTOCK_HD void operator()(std::uint64_t i) const {
-    const std::uint64_t inner = i % job.shape.inner, rest = i / job.shape.inner;
-    const std::uint64_t row = rest % job.shape.out, outer = rest / job.shape.out;
+    std::uint64_t inner = i, row = divide(inner, job.shape.inner);
+    const std::uint64_t outer = divide(row, job.shape.out);
     job.out[i] = truncated<T>(value(outer, row, inner));
   }
 
@@ -107,15 +108,18 @@ struct TileShape {
   [[nodiscard]] PENSTOCK_HD std::uint32_t in_rows() const { return rows + taps - 1; }
   /// One column more than lines, so that neither the lines nor the rows of a warp fall into one bank.
   static constexpr std::uint32_t pitch = width + 1;
-  [[nodiscard]] PENSTOCK_HD std::uint32_t elements() const { return (in_rows() + rows) * pitch; }
+  /// Of shared memory: what is read and, where lines lie along memory, what is made.
+  [[nodiscard]] PENSTOCK_HD std::uint32_t elements(const Shape3& shape) const {
+    return (in_rows() + (shape.inner == 1 ? rows : 0)) * pitch;
+  }
   [[nodiscard]] PENSTOCK_HD std::uint64_t tiles(const Shape3& shape) const {
     return ((shape.outer * shape.inner + width - 1) / width) * ((shape.out + rows - 1) / rows);
   }
 };
 
-/// `each` outputs of one line, from its extended rows in shared memory.
-template <class T, class C>
-PENSTOCK_HD void make_outputs(const LineJob<T, C>& job, const C* rows, C* out, std::uint32_t pitch) {
+/// `each` outputs of one line, from its extended rows in shared memory, to put(k, output k).
+template <class T, class C, class Put>
+PENSTOCK_HD void make_outputs(const LineJob<T, C>& job, const C* rows, std::uint32_t pitch, const Put& put) {
   constexpr std::uint32_t kEach = TileShape::each;
   C sum[kEach], window[kEach];
   PENSTOCK_UNROLL
@@ -126,21 +130,28 @@ PENSTOCK_HD void make_outputs(const LineJob<T, C>& job, const C* rows, C* out, s
   if constexpr (kWeighs<C>) {
     if (job.operation == Operation::correlate || job.operation == Operation::uniform) {
       const bool weigh = job.operation == Operation::correlate;
-      for (std::uint32_t t = 0; t < taps; t += kEach) {
-        // In step u the row t + u + k stands in window[(u + k) % kEach].
+      // In step u the row t + u + k stands in window[(u + k) % kEach].
+      const auto add = [&](std::uint32_t t, std::uint32_t u) {
+        const C w = weigh ? job.weights[t + u] : C(1);
+        PENSTOCK_UNROLL
+        for (std::uint32_t k = 0; k < kEach; ++k) sum[k] += w * window[(u + k) % kEach];
+      };
+      std::uint32_t t = 0;
+      for (; t + kEach < taps; t += kEach) {  // without a question, so that the weights are read ahead
         PENSTOCK_UNROLL
         for (std::uint32_t u = 0; u < kEach; ++u) {
-          if (t + u < taps) {
-            const C w = weigh ? job.weights[t + u] : C(1);
-            PENSTOCK_UNROLL
-            for (std::uint32_t k = 0; k < kEach; ++k) sum[k] += w * window[(u + k) % kEach];
-            if (t + u + 1 < taps) window[u] = rows[(t + u + kEach) * pitch];
-          }
+          add(t, u);
+          window[u] = rows[(t + u + kEach) * pitch];
         }
+      }
+      PENSTOCK_UNROLL
+      for (std::uint32_t u = 0; u < kEach; ++u) {
+        if (t + u < taps) add(t, u);
+        if (t + u + 1 < taps) window[u] = rows[(t + u + kEach) * pitch];
       }
       const C scale = weigh ? C(1) : static_cast<C>(taps);
       PENSTOCK_UNROLL
-      for (std::uint32_t k = 0; k < kEach; ++k) out[k * pitch] = weigh ? sum[k] : sum[k] / scale;
+      for (std::uint32_t k = 0; k < kEach; ++k) put(k, weigh ? sum[k] : sum[k] / scale);
       return;
     }
   }
@@ -162,7 +173,7 @@ PENSTOCK_HD void make_outputs(const LineJob<T, C>& job, const C* rows, C* out, s
     }
   }
   PENSTOCK_UNROLL
-  for (std::uint32_t k = 0; k < kEach; ++k) out[k * pitch] = sum[k];
+  for (std::uint32_t k = 0; k < kEach; ++k) put(k, sum[k]);
 }
 
 /// Loads of a lane that are under way at once.
@@ -199,54 +210,55 @@ PENSTOCK_HD void load_tile(const Team& team, const LineJob<T, C>& job, std::uint
     }
     const std::uint32_t line = lane % kWidth;
     if (line >= lines) return;
-    const std::uint64_t at = first_line + line, outer = at / array.inner;
-    load_rows(job.in + outer * array.in * array.inner + (at - outer * array.inner), line, lane / kWidth, kStep);
+    std::uint64_t inner = first_line + line;
+    const std::uint64_t outer = divide(inner, array.inner);
+    load_rows(job.in + outer * array.in * array.inner + inner, line, lane / kWidth, kStep);
   });
 }
 
-/// The outputs [first, first + rows) of some lines from shared memory.
+/// The outputs [first, first + rows) of some lines that lie along memory, from shared memory.
 template <class Team, class T, class C>
 PENSTOCK_HD void store_tile(const Team& team, const LineJob<T, C>& job, std::uint64_t first_line, std::uint32_t lines,
                             std::uint64_t first, std::uint32_t rows, const C* made) {
   constexpr std::uint32_t kWidth = TileShape::width, kPitch = TileShape::pitch, kStep = Team::lanes / kWidth;
-  const Shape3& array = job.shape;
   team.each_lane([&](std::uint32_t lane) {
-    if (array.inner == 1) {
-      for (std::uint32_t line = lane / kWidth; line < lines; line += kStep) {
-        T* const out = job.out + (first_line + line) * array.out + first;
-        for (std::uint32_t row = lane % kWidth; row < rows; row += kWidth)
-          out[row] = truncated<T>(made[row * kPitch + line]);
-      }
-      return;
+    for (std::uint32_t line = lane / kWidth; line < lines; line += kStep) {
+      T* const out = job.out + (first_line + line) * job.shape.out + first;
+      for (std::uint32_t row = lane % kWidth; row < rows; row += kWidth)
+        out[row] = truncated<T>(made[row * kPitch + line]);
     }
-    const std::uint32_t line = lane % kWidth;
-    if (line >= lines) return;
-    const std::uint64_t at = first_line + line, outer = at / array.inner;
-    T* const out = job.out + (outer * array.out + first) * array.inner + (at - outer * array.inner);
-    for (std::uint32_t row = lane / kWidth; row < rows; row += kStep)
-      out[row * array.inner] = truncated<T>(made[row * kPitch + line]);
   });
 }
 
-/// Tile number `tile`; `shared`: shape.elements() of C; the team has whole warps.
+/// Tile number `tile`; `shared`: shape.elements(job.shape) of C; the team has whole warps.
 template <class Team, class T, class C>
 PENSTOCK_HD void line_tile(const Team& team, const LineJob<T, C>& job, const TileShape& shape, std::uint64_t tile,
                            C* shared) {
-  constexpr std::uint32_t kWidth = TileShape::width, kPitch = TileShape::pitch;
+  constexpr std::uint32_t kWidth = TileShape::width, kPitch = TileShape::pitch, kEach = TileShape::each;
   const Shape3& array = job.shape;
   const std::uint64_t segments = (array.out + shape.rows - 1) / shape.rows;
   const std::uint64_t first_line = tile / segments * kWidth, first_row = tile % segments * shape.rows;
   const std::uint64_t lines_left = array.outer * array.inner - first_line, rows_left = array.out - first_row;
   const std::uint32_t lines = lines_left < kWidth ? static_cast<std::uint32_t>(lines_left) : kWidth;
   const std::uint32_t rows = rows_left < shape.rows ? static_cast<std::uint32_t>(rows_left) : shape.rows;
-  C* const made = shared + static_cast<std::size_t>(shape.in_rows()) * kPitch;
   load_tile(team, job, first_line, lines, first_row, rows + job.taps - 1, shared);
+  C* const made = shared + static_cast<std::size_t>(shape.in_rows()) * kPitch;
+  const bool columns = array.inner > 1;
   // Of the last tile of a line more is made than there is, of what lies in shared memory; it is not stored.
-  team.for_each((rows + TileShape::each - 1) / TileShape::each * kWidth, [&](std::uint32_t i) {
-    const std::uint32_t line = i % kWidth, row = i / kWidth * TileShape::each;
-    if (line < lines) make_outputs(job, shared + row * kPitch + line, made + row * kPitch + line, kPitch);
+  team.for_each((rows + kEach - 1) / kEach * kWidth, [&](std::uint32_t i) {
+    const std::uint32_t line = i % kWidth, row = i / kWidth * kEach;
+    if (line >= lines) return;
+    std::uint64_t inner = first_line + line;
+    const std::uint64_t outer = columns ? divide(inner, array.inner) : 0;
+    T* const out = job.out + (outer * array.out + first_row + row) * array.inner + inner;
+    make_outputs(job, shared + row * kPitch + line, kPitch, [&](std::uint32_t k, C value) {
+      if (!columns)
+        made[(row + k) * kPitch + line] = value;
+      else if (row + k < rows)  // the lanes are lines, which lie side by side in memory
+        out[k * array.inner] = truncated<T>(value);
+    });
   });
-  store_tile(team, job, first_line, lines, first_row, rows, made);
+  if (!columns) store_tile(team, job, first_line, lines, first_row, rows, made);
 }
 
 }  // namespace penstock::line

@@ -43,10 +43,6 @@ struct Resample {
 Result<std::unique_ptr<Operator>> make_filter(const ArrayInfo& input, Filter filter);
 std::unique_ptr<Operator> make_resample(const ArrayInfo& input, Resample resample);
 
-/// The axis with `before` and `after` elements more, as the border says: what windows slide over.
-std::unique_ptr<Operator> make_extend(const ArrayInfo& input, std::size_t axis, std::uint64_t before,
-                                      std::uint64_t after, Border border, double constant);
-
 /// A part of a box that fits into the cache: `width` neighbours (of the inner dimension), outputs [first, last).
 struct Piece {
   std::size_t outer = 0, column = 0, width = 1, first = 0, last = 0;

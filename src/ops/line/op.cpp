@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "ops/line/line.hpp"
 #include "ops/line/types.hpp"
@@ -38,9 +39,13 @@ Status run_job(LineJob<T, C> job, const Prepared& prepared, const Workspace& wor
   };
   point_at(prepared.table.data(), weights.data());
   if (!work.on_device()) return run_on_cpu(job, *work.job, best_isa());
-  PENSTOCK_ASSIGN(const Buffer table, work.upload(job.table, prepared.table.size() * sizeof(std::int32_t)));
-  PENSTOCK_ASSIGN(const Buffer values, work.upload(weights.data(), weights.size() * sizeof(Weight)));
-  point_at(table.data(), values.data());
+  // In one copy: it takes as long as a small array's filter.
+  const std::size_t weight_bytes = weights.size() * sizeof(Weight), rows_bytes = prepared.table.size() * sizeof(std::int32_t);
+  std::vector<std::byte> both(weight_bytes + rows_bytes);
+  std::memcpy(both.data(), weights.data(), weight_bytes);
+  std::memcpy(both.data() + weight_bytes, prepared.table.data(), rows_bytes);
+  PENSTOCK_ASSIGN(const Buffer there, work.upload(both.data(), both.size()));
+  point_at(there.data() + weight_bytes, there.data());
   return run_on_cuda(job, work.stream);
 }
 
@@ -171,49 +176,7 @@ class ResampleOperator final : public Operator {
   Resample how_;
 };
 
-class ExtendOperator final : public Operator {
- public:
-  ExtendOperator(const ArrayInfo& input, const ArrayInfo& output, std::size_t axis, std::uint64_t before, Border border,
-                 double constant)
-      : Operator(input, output),
-        axis_(axis),
-        before_(static_cast<std::int64_t>(before)),
-        border_(border),
-        constant_(constant) {}
-
-  [[nodiscard]] Region needs(const Region& box) const override {
-    Region region = box;
-    Range& along = region[axis_];
-    const std::int64_t first = static_cast<std::int64_t>(along.start) - before_;
-    along = border_range(first, first + static_cast<std::int64_t>(along.count) - 1, input().shape[axis_], border_);
-    return region;
-  }
-  Status run(const Tile& in, const Tile& out, const Workspace& work) const override {
-    Prepared prepared;
-    PENSTOCK_ASSIGN(prepared.table,
-                    border_table(static_cast<std::int64_t>(out.box[axis_].start) - before_, out.box[axis_].count,
-                                 input().shape[axis_], in.box[axis_].start, border_));
-    return line::run({Operation::maximum, 1, constant_, Compute::element}, prepared, in, out, axis_, work);
-  }
-  [[nodiscard]] std::string text() const override {
-    return fmt::format("extend axis {} from {} to {}", axis_, input().shape[axis_], output().shape[axis_]);
-  }
-
- private:
-  std::size_t axis_;
-  std::int64_t before_;
-  Border border_;
-  double constant_;
-};
-
 }  // namespace
-
-std::unique_ptr<Operator> make_extend(const ArrayInfo& input, std::size_t axis, std::uint64_t before,
-                                      std::uint64_t after, Border border, double constant) {
-  ArrayInfo output = input;
-  output.shape[axis] += before + after;
-  return std::make_unique<ExtendOperator>(input, output, axis, before, border, constant);
-}
 
 Result<std::unique_ptr<Operator>> make_filter(const ArrayInfo& input, Filter filter) {
   if (filter.taps > kMaxTaps)

@@ -8,6 +8,7 @@
 
 #include "ops/common.hpp"
 #include "ops/element/element.hpp"
+#include "ops/line/box.hpp"
 #include "ops/line/line.hpp"
 #include "ops/line/spline.hpp"
 
@@ -44,6 +45,10 @@ Status add_filters(Chain& chain, std::vector<Filter> filters, const DType& outpu
   std::size_t next = 0;
   if (holds(input, output)) {
     if (input != output) chain.add(make_cast(chain.output(), output, Rounding::truncate));
+    if (auto box = make_box(chain.output(), filters)) {
+      chain.add(std::move(box));
+      return {};
+    }
   } else {
     // What the first makes is cut to the output's type, not what it is made of.
     if (!filters.empty()) {

@@ -85,6 +85,11 @@ class SplineOperator final : public Operator {
   }
 
   Status run(const Tile& in, const Tile& out, const Workspace& work) const override {
+    // On a device a recursion has one lane for a line and waits for memory at every element.
+    if (work.on_device() && is_float() && spline_poles(order_).size() == 1) {
+      PENSTOCK_ASSIGN(const auto sum, make_filter(input(), spline_sum(axis_, order_, border_)));
+      return sum->run(in, out, work);
+    }
     if (in.box == out.box) return filter(in, out.view.data, work);
     PENSTOCK_ASSIGN(const std::uint64_t bytes, in.view.bytes());
     PENSTOCK_ASSIGN(const Buffer memory, work.scratch(bytes));
@@ -104,6 +109,7 @@ class SplineOperator final : public Operator {
 
  private:
   [[nodiscard]] bool is_float() const { return input().dtype.size_bytes == 4; }
+
   Status filter(const Tile& in, void* out, const Workspace& work) const {
     return is_float() ? filter_as<float>(in, out, work) : filter_as<double>(in, out, work);
   }
@@ -201,6 +207,23 @@ std::vector<Start<double>> backward_starts(double pole, std::uint64_t n, SplineB
   for (std::uint64_t k = 1; k <= reach; ++k)
     starts.push_back({static_cast<std::uint32_t>(k - 1), -std::pow(pole, static_cast<double>(k + 1)) / all});
   return starts;
+}
+
+Filter spline_sum(std::size_t axis, int order, SplineBorder border) {
+  // z / (z^2 - 1) times the gain, and z^|k| for the element k away, is what the recursions forwards and backwards make.
+  const double z = spline_poles(order).front();
+  const auto reach = static_cast<std::int64_t>(reach_of(z, 1e-7));
+  Filter sum;
+  sum.axis = axis;
+  sum.before = reach;
+  sum.taps = static_cast<std::uint32_t>(2 * reach + 1);
+  for (std::int64_t k = -reach; k <= reach; ++k)
+    sum.weights.push_back((1 - z) / (1 + z) * std::pow(z, static_cast<double>(std::abs(k))));
+  sum.border = border == SplineBorder::wrap      ? Border::wrap
+               : border == SplineBorder::reflect ? Border::reflect
+                                                 : Border::mirror;
+  sum.compute = Compute::float32;
+  return sum;
 }
 
 std::unique_ptr<Operator> make_spline(const ArrayInfo& input, std::size_t axis, int order, SplineBorder border) {

@@ -5,6 +5,7 @@
 
 #include "ops/border.hpp"
 #include "ops/isa.hpp"
+#include "ops/line/line.hpp"
 #include "ops/line/spline_kernel.hpp"
 #include "ops/operator.hpp"
 
@@ -23,6 +24,9 @@ SplineBorder spline_border(std::string_view mode);
 /// Elements that a recursion begins with, for a line of n.
 std::vector<Start<double>> forward_starts(double pole, std::uint64_t n, SplineBorder border);
 std::vector<Start<double>> backward_starts(double pole, std::uint64_t n, SplineBorder border);
+
+/// The coefficients of orders 2 and 3 as a sum of so many elements as float32 tells: what they are made by on a device.
+Filter spline_sum(std::size_t axis, int order, SplineBorder border);
 
 /// Coefficients along one axis.  `input` holds float32 or float64, which is computed in.
 std::unique_ptr<Operator> make_spline(const ArrayInfo& input, std::size_t axis, int order, SplineBorder border);

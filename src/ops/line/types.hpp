@@ -33,6 +33,11 @@ bool with_types(const DType& dtype, Compute compute, const F& f) {
   M(std::uint64_t, std::uint64_t) M(std::uint64_t, double) \
   M(std::int64_t, std::int64_t) M(std::int64_t, double) \
   M(float, float) M(float, double) M(double, double)
+
+/// The types of boxes.
+#define PENSTOCK_BOX_TYPES(M) \
+  M(bool) M(std::uint8_t) M(std::int8_t) M(std::uint16_t) M(std::int16_t) M(std::uint32_t) M(std::int32_t) \
+  M(std::uint64_t) M(std::int64_t) M(float) M(double)
 // clang-format on
 
 }  // namespace penstock::line

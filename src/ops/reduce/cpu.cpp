@@ -127,8 +127,7 @@ Status reduce_box(const ReduceJob<Op>& job, Job& threads) {
 Status add_on_cpu(const BoxPass& box, Job& threads) {
   Status status;
   with_pass(box.pass, box.dtype, [&]<class Op>(TypeTag<Op>) {
-    const ReduceJob<Op> job{box.shape, static_cast<const typename Op::In*>(box.in), accumulators<Op>(box), box.means};
-    status = reduce_box(job, threads);
+    status = reduce_box(job_of<Op>(box), threads);
   });
   return status;
 }

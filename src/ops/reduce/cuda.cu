@@ -1,13 +1,40 @@
 #include "device/cuda/launch.cuh"
+#include "device/cuda/team.cuh"
 #include "ops/reduce/reduce.hpp"
 
 namespace penstock::reduce {
+namespace {
+
+constexpr std::uint32_t kWarps = 8;  // of a block
+
+template <class Op>
+__global__ void __launch_bounds__(kWarps * CudaTeam::lanes)
+    reduce_kernel(const __grid_constant__ ReduceJob<Op> job, std::uint64_t tiles) {
+  __shared__ typename Op::Held shared[kWarps][CudaTeam::lanes];
+  const std::uint32_t warp = threadIdx.x / CudaTeam::lanes;
+  for (std::uint64_t tile = std::uint64_t{blockIdx.x} * kWarps + warp; tile < tiles; tile += std::uint64_t{gridDim.x} * kWarps)
+    reduce_tile(CudaTeam{}, job, tile, shared[warp]);
+}
+
+/// A warp for each accumulator.
+template <class Op>
+Status launch_tiles(const Stream& stream, const ReduceJob<Op>& job) {
+  const DeviceGuard guard(stream.device().index);
+  PENSTOCK_TRY(guard.status());
+  const std::uint64_t wanted = (job.lanes() + kWarps - 1) / kWarps;
+  const auto blocks = static_cast<unsigned>(wanted < kLaunchBlocks ? wanted : kLaunchBlocks);
+  reduce_kernel<<<blocks, kWarps * CudaTeam::lanes, 0, static_cast<cudaStream_t>(stream.native())>>>(job, job.lanes());
+  return cuda_status(cudaGetLastError(), "launching a reduction");
+}
+
+}  // namespace
 
 Status add_on_cuda(const BoxPass& box, const Stream& stream) {
   Status status;
   with_pass(box.pass, box.dtype, [&]<class Op>(TypeTag<Op>) {
-    const ReduceJob<Op> job{box.shape, static_cast<const typename Op::In*>(box.in), accumulators<Op>(box), box.means};
-    static_cast<void>(status = launch_cuda(stream, job.lanes(), job));
+    const ReduceJob<Op> job = job_of<Op>(box);
+    static_cast<void>(status =
+                          box.parts_together ? launch_tiles(stream, job) : launch_cuda(stream, job.lanes(), job));
   });
   return status;
 }

@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "device/portable.hpp"
+#include "ops/divide.hpp"
 #include "ops/element/kernel.hpp"
 #include "penstock/region.hpp"
 
@@ -95,20 +96,29 @@ struct BoxShape {
   PENSTOCK_HD void locate(std::uint64_t output, std::uint64_t& from, std::uint64_t& target) const {
     from = 0, target = first_target;
     for (std::uint32_t d = kept; d-- > 0;) {
-      const std::uint64_t k = output % kept_extent[d];
-      output /= kept_extent[d];
+      std::uint64_t k = output;
+      output = divide(k, kept_extent[d]);
       from += k * kept_stride[d];
       target += k * target_stride[d];
     }
   }
-  PENSTOCK_HD std::uint64_t offset(std::uint64_t k) const {
-    if (reduced <= 1) return reduced == 0 ? 0 : k * reduced_stride[0];
+  /// Elements of an output that are `step()` apart.
+  [[nodiscard]] PENSTOCK_HD std::uint64_t row() const { return reduced == 0 ? 1 : reduced_extent[reduced - 1]; }
+  [[nodiscard]] PENSTOCK_HD std::uint64_t step() const { return reduced == 0 ? 0 : reduced_stride[reduced - 1]; }
+  /// Where the elements of its row number `number` begin.
+  [[nodiscard]] PENSTOCK_HD std::uint64_t row_offset(std::uint64_t number) const {
     std::uint64_t at = 0;
-    for (std::uint32_t d = reduced; d-- > 0;) {
-      at += k % reduced_extent[d] * reduced_stride[d];
-      k /= reduced_extent[d];
+    for (std::uint32_t d = reduced; d-- > 1;) {
+      std::uint64_t k = number;
+      number = divide(k, reduced_extent[d - 1]);
+      at += k * reduced_stride[d - 1];
     }
     return at;
+  }
+  [[nodiscard]] PENSTOCK_HD std::uint64_t offset(std::uint64_t k) const {
+    if (reduced <= 1) return k * step();
+    const std::uint64_t number = divide(k, row());
+    return row_offset(number) + k * step();
   }
 };
 
@@ -125,48 +135,90 @@ struct Accumulators {
   }
 };
 
+/// `held` with the elements first, first + step, first + 2 step ... of an output, several of which are under way at once.
+template <class Op>
+PENSTOCK_HD typename Op::Held accumulate(const BoxShape& shape, const typename Op::In* in, std::uint64_t first,
+                                         std::uint64_t step, typename Op::Held held, double mean) {
+  constexpr std::uint32_t kAhead = 8;
+  typename Op::In values[kAhead];
+  const std::uint64_t row = shape.row(), stride = shape.step(), count = shape.count;
+  if (shape.reduced <= 1) {
+    const typename Op::In* at = in + first * stride;
+    std::uint64_t k = first;
+    for (; k + (kAhead - 1) * step < count; k += kAhead * step, at += kAhead * step * stride) {
+      PENSTOCK_UNROLL
+      for (std::uint32_t i = 0; i < kAhead; ++i) values[i] = at[i * step * stride];
+      PENSTOCK_UNROLL
+      for (std::uint32_t i = 0; i < kAhead; ++i) held = Op::with(held, values[i], mean);
+    }
+    for (; k < count; k += step, at += step * stride) held = Op::with(held, *at, mean);
+    return held;
+  }
+  std::uint64_t column = first, number = divide(column, row);
+  const typename Op::In* at = in + shape.row_offset(number);
+  for (std::uint64_t k = first; k < count; k += kAhead * step) {
+    PENSTOCK_UNROLL
+    for (std::uint32_t i = 0; i < kAhead; ++i) {
+      if (k + i * step >= count) break;
+      values[i] = at[column * stride];
+      column += step;
+      if (column >= row) {
+        number += divide(column, row);
+        if (k + (i + 1) * step < count) at = in + shape.row_offset(number);
+      }
+    }
+    PENSTOCK_UNROLL
+    for (std::uint32_t i = 0; i < kAhead; ++i)
+      if (k + i * step < count) held = Op::with(held, values[i], mean);
+  }
+  return held;
+}
+
+/// Joins what two accumulators hold.
+template <class Op>
+using Join = std::conditional_t<std::is_same_v<Op, Least<typename Op::In>> || std::is_same_v<Op, Most<typename Op::In>>,
+                                Op, Sum<typename Op::Held>>;
+
+/// A box and the accumulators that it goes into.  Where neighbouring outputs are neighbours in memory each lane makes an
+/// accumulator; where the elements of an output are, each team does (reduce_tile).
 template <class Op>
 struct ReduceJob {
   BoxShape shape;
   const typename Op::In* in = nullptr;
   Accumulators<typename Op::Held> into;
   const double* means = nullptr;  ///< of all outputs; of squares only
+  bool first = false;             ///< the accumulators hold nothing yet, not even that
 
   [[nodiscard]] PENSTOCK_HD std::uint64_t lanes() const { return shape.outputs * into.parts; }
-  /// One accumulator of the box; neighbouring lanes have neighbouring elements.
   PENSTOCK_HD void operator()(std::uint64_t lane) const {
-    const auto part = static_cast<std::uint32_t>(into.parts_together ? lane % into.parts : lane / shape.outputs);
-    std::uint64_t from, target;
-    shape.locate(into.parts_together ? lane / into.parts : lane % shape.outputs, from, target);
-    const double mean = means == nullptr ? 0 : means[target];
+    std::uint64_t output = lane, from, target;
+    const auto part = static_cast<std::uint32_t>(divide(output, shape.outputs));
+    shape.locate(output, from, target);
     auto& held = into.held[into.index(target, part)];
-    held = shape.reduced <= 1 ? along_one(from, part, held, mean) : along_many(from, part, held, mean);
+    held = accumulate<Op>(shape, in + from, part, into.parts, first ? Op::nothing() : held, mean_of(target));
   }
-
- private:
-  using Held = typename Op::Held;
-  /// Several elements under way at once.
-  PENSTOCK_HD Held along_one(std::uint64_t from, std::uint64_t part, Held held, double mean) const {
-    constexpr std::uint64_t kAhead = 8;
-    const std::uint64_t step = shape.offset(1) * into.parts, parts = into.parts;
-    const typename Op::In* at = in + from + shape.offset(part);
-    std::uint64_t k = part;
-    for (; k + (kAhead - 1) * parts < shape.count; k += kAhead * parts, at += kAhead * step) {
-      typename Op::In values[kAhead];
-      PENSTOCK_UNROLL
-      for (std::uint64_t i = 0; i < kAhead; ++i) values[i] = at[i * step];
-      PENSTOCK_UNROLL
-      for (std::uint64_t i = 0; i < kAhead; ++i) held = Op::with(held, values[i], mean);
-    }
-    for (; k < shape.count; k += parts, at += step) held = Op::with(held, *at, mean);
-    return held;
-  }
-  PENSTOCK_HD Held along_many(std::uint64_t from, std::uint64_t part, Held held, double mean) const {
-    for (std::uint64_t k = part; k < shape.count; k += into.parts)
-      held = Op::with(held, in[from + shape.offset(k)], mean);
-    return held;
-  }
+  [[nodiscard]] PENSTOCK_HD double mean_of(std::uint64_t target) const { return means == nullptr ? 0 : means[target]; }
 };
+
+/// Accumulator number `tile` of a box, by one team; `shared`: a value for each of its lanes.
+template <class Team, class Op>
+PENSTOCK_HD void reduce_tile(const Team& team, const ReduceJob<Op>& job, std::uint64_t tile,
+                             typename Op::Held* shared) {
+  std::uint64_t part = tile, from, target;
+  const std::uint64_t output = divide(part, job.into.parts);
+  job.shape.locate(output, from, target);
+  const double mean = job.mean_of(target);
+  team.each_lane([&](std::uint32_t lane) {
+    shared[lane] = accumulate<Op>(job.shape, job.in + from, part * Team::lanes + lane,
+                                  std::uint64_t{job.into.parts} * Team::lanes, Op::nothing(), mean);
+  });
+  for (std::uint32_t half = Team::lanes / 2; half > 0; half /= 2)
+    team.for_each(half, [&](std::uint32_t i) { shared[i] = Join<Op>::with(shared[i], shared[i + half], 0); });
+  team.for_each(1, [&](std::uint32_t) {
+    auto& held = job.into.held[job.into.index(target, static_cast<std::uint32_t>(part))];
+    held = job.first ? shared[0] : Join<Op>::with(held, shared[0], 0);
+  });
+}
 
 /// Accumulators begin as nothing, whose bits are `value`.
 template <class Word>

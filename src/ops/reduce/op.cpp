@@ -11,8 +11,12 @@ namespace {
 
 /// Accumulators that keep a device, or the threads of a CPU, busy.
 constexpr std::uint64_t kDeviceLanes = std::uint64_t{1} << 17, kHostLanes = 64;
+/// Accumulators of one output whose elements follow each other: a warp's each, as many as keep a device busy.
+constexpr std::uint64_t kDeviceTeams = 132 * 32;
 /// Elements that are worth an accumulator of their own.
-constexpr std::uint64_t kPartElements = 256, kHostPartElements = std::uint64_t{1} << 16;
+constexpr std::uint64_t kPartElements = 256, kTeamElements = 4096, kHostPartElements = std::uint64_t{1} << 16;
+/// Fewer elements of an output, however they lie, are a lane's, not a warp's.
+constexpr std::uint64_t kFewElements = 32;
 /// Accumulators that a lane of a device joins, one after another.
 constexpr std::uint32_t kJoined = 64;
 
@@ -112,7 +116,7 @@ Reducer::Reducer(Reduction what, const ArrayInfo& input, const std::vector<bool>
     if (!reduced[d]) output_.shape.push_back(input.shape[d]);
     (reduced[d] ? count_ : targets_) *= input.shape[d];
   }
-  parts_together_ = reduced.empty() || reduced.back();
+  parts_together_ = (reduced.empty() || reduced.back()) && count_ >= kFewElements;
 }
 
 std::uint64_t Reducer::bytes() const {
@@ -128,16 +132,22 @@ Result<bool> Reducer::next_pass(const Workspace& work) {
     PENSTOCK_TRY(finish_into(means_.data(), true, work));
   }
   now_ = pass_ == 0 ? pass_of(what_) : Pass::squares;
-  const std::uint64_t lanes = work.on_device() ? kDeviceLanes : kHostLanes;
-  const std::uint64_t each = work.on_device() ? kPartElements : kHostPartElements;
-  parts_ = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(lanes / std::max<std::uint64_t>(targets_, 1), 1,
-                                                                std::max<std::uint64_t>(div_up(count_, each), 1)));
   if (!work.on_device()) parts_together_ = false;
+  const std::uint64_t most = !work.on_device() ? kHostLanes : parts_together_ ? kDeviceTeams : kDeviceLanes;
+  const std::uint64_t each = !work.on_device() ? kHostPartElements : parts_together_ ? kTeamElements : kPartElements;
+  parts_ = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(most / std::max<std::uint64_t>(targets_, 1), 1,
+                                                                std::max<std::uint64_t>(div_up(count_, each), 1)));
   PENSTOCK_ASSIGN(held_, work.scratch(targets_ * parts_ * 8));
   ++pass_;
-  PENSTOCK_TRY(
-      clear({now_, input_.dtype, {}, nullptr, held_.data(), targets_, parts_, parts_together_, nullptr}, work));
+  first_ = work.on_device();
+  if (!first_) PENSTOCK_TRY(begin(work));
   return true;
+}
+
+/// All accumulators hold nothing.
+Status Reducer::begin(const Workspace& work) {
+  first_ = false;
+  return clear({now_, input_.dtype, {}, nullptr, held_.data(), targets_, parts_, parts_together_, nullptr, false}, work);
 }
 
 /// Dimensions of the box; neighbours of a kind that follow each other in memory become one.
@@ -180,18 +190,30 @@ BoxShape Reducer::shape_of_box(const Region& box) const {
 }
 
 Status Reducer::add(const Tile& box, const Workspace& work) {
-  const BoxPass pass{
-      now_,          input_.dtype,    shape_of_box(box.box),
-      box.view.data, held_.data(),    targets_,
-      parts_,        parts_together_, now_ == Pass::squares ? reinterpret_cast<const double*>(means_.data()) : nullptr};
+  BoxPass pass{now_,
+               input_.dtype,
+               shape_of_box(box.box),
+               box.view.data,
+               held_.data(),
+               targets_,
+               parts_,
+               parts_together_,
+               now_ == Pass::squares ? reinterpret_cast<const double*>(means_.data()) : nullptr,
+               false};
   if (pass.shape.outputs == 0 || pass.shape.count == 0) return {};
+  // A first box that has all outputs makes their accumulators; before others they must hold something.
+  if (first_ && pass.shape.outputs == targets_)
+    pass.first = true, first_ = false;
+  else if (first_)
+    PENSTOCK_TRY(begin(work));
   return work.on_device() ? add_on_cuda(pass, work.stream) : add_on_cpu(pass, *work.job);
 }
 
 /// One accumulator for each output, by the pass that adds up what the accumulators hold.
 Status Reducer::join_parts(const Workspace& work) {
+  if (first_) PENSTOCK_TRY(begin(work));  // there was no box
   while (parts_ > 1) {
-    const std::uint32_t parts = work.on_device() ? (parts_ + kJoined - 1) / kJoined : 1;
+    const std::uint32_t parts = work.on_device() && !parts_together_ ? (parts_ + kJoined - 1) / kJoined : 1;
     PENSTOCK_ASSIGN(Buffer joined, work.scratch(targets_ * parts * 8));
     BoxShape shape;
     shape.outputs = targets_, shape.count = parts_;
@@ -207,13 +229,13 @@ Status Reducer::join_parts(const Workspace& work) {
                        targets_,
                        parts,
                        parts_together_,
-                       nullptr};
-    PENSTOCK_TRY(clear(pass, work));
+                       nullptr,
+                       true};
     if (work.on_device()) {
       PENSTOCK_TRY(add_on_cuda(pass, work.stream));
     } else {
       with_pass(pass.pass, pass.dtype, [&]<class Op>(TypeTag<Op>) {
-        const ReduceJob<Op> job{shape, static_cast<const typename Op::In*>(pass.in), accumulators<Op>(pass), nullptr};
+        const ReduceJob<Op> job = job_of<Op>(pass);
         for (std::uint64_t i = 0; i < job.lanes(); ++i) job(i);
       });
     }

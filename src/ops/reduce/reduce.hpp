@@ -34,6 +34,7 @@ class Reducer {
 
  private:
   [[nodiscard]] BoxShape shape_of_box(const Region& box) const;
+  Status begin(const Workspace& work);
   Status join_parts(const Workspace& work);
   Status finish_into(void* out, bool means, const Workspace& work);
 
@@ -43,6 +44,7 @@ class Reducer {
   std::uint64_t targets_ = 1, count_ = 1;
   std::uint32_t parts_ = 1;
   bool parts_together_ = false;
+  bool first_ = false;  ///< nothing has been put into the accumulators of a device
   int pass_ = 0;
   Pass now_ = Pass::sum;
   Buffer held_, means_;
@@ -62,6 +64,7 @@ struct BoxPass {
   std::uint32_t parts;
   bool parts_together;
   const double* means;
+  bool first;  ///< the accumulators hold nothing yet, not even that
 };
 Status add_on_cpu(const BoxPass& box, Job& threads);
 Status add_on_cuda(const BoxPass& box, const Stream& stream);
@@ -80,6 +83,11 @@ Status fill_on_cuda(void* to, std::uint64_t bits, std::uint64_t item, std::uint6
 template <class Op>
 Accumulators<typename Op::Held> accumulators(const BoxPass& box) {
   return {static_cast<typename Op::Held*>(box.held), box.targets, box.parts, box.parts_together};
+}
+
+template <class Op>
+ReduceJob<Op> job_of(const BoxPass& box) {
+  return {box.shape, static_cast<const typename Op::In*>(box.in), accumulators<Op>(box), box.means, box.first};
 }
 
 /// Calls f(TypeTag<Op>()).  A bool is a number of one byte; sums that fit are exact, so they serve for means too.

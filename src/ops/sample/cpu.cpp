@@ -104,7 +104,7 @@ void run_one_by_one(const SampleJob<T, C>& job, const Element& element, const Bl
   for (std::size_t i = 0; i < block.count; ++i) {
     double at[kMaxDimensions];
     for (std::uint32_t d = 0; d < job.dimensions; ++d) at[d] = block.at[d][i];
-    out[i] = nearest<T>(job.fold(at) ? element.value(at) : job.constant);
+    out[i] = element.any(at);
   }
 }
 

@@ -1,5 +1,5 @@
 #include "device/cuda/launch.cuh"
-#include "ops/sample/spline.hpp"
+#include "ops/sample/lane.hpp"
 #include "ops/sample/types.hpp"
 
 namespace penstock::sample {
@@ -7,8 +7,7 @@ namespace penstock::sample {
 template <class T, class C>
 Status run_on_cuda(const SampleJob<T, C>& job, const Stream& stream) {
   Status status;
-  if (!with_element(
-          job, [&](const auto& element) { static_cast<void>(status = launch_cuda(stream, job.outputs, element)); }))
+  if (!with_lanes(job, [&](const auto& lanes) { static_cast<void>(status = launch_cuda(stream, lanes.lanes(), lanes)); }))
     return unfit();
   return status;
 }

@@ -98,14 +98,12 @@ struct SampleJob {
   Mode mode = Mode::constant;
   C constant = C(0);
 
-  /// The coordinates of an output, inside of the array; false: there are none.
-  PENSTOCK_HD bool find(std::uint64_t number, double* at) const {
-    coordinates_of(number, at);
-    return fold(at);
-  }
-  /// Those inside of the array that stand for coordinates; false: there are none.
+  /// Those inside of the array that stand for coordinates; false: there are none.  kDimensions 0: any number of them.
+  template <int kDimensions = 0>
   PENSTOCK_HD bool fold(double* at) const {
-    for (std::uint32_t d = 0; d < dimensions; ++d)
+    const std::uint32_t count = kDimensions == 0 ? dimensions : kDimensions;
+    PENSTOCK_UNROLL
+    for (std::uint32_t d = 0; d < count; ++d)
       if (!fold_one(d, at[d])) return false;
     return true;
   }
@@ -151,19 +149,25 @@ struct SampleJob {
   }
 };
 
-/// Order 0: the nearest element.
-template <class T>
+/// Order 0: the nearest element.  kDimensions 0: of any number of dimensions.
+template <class T, int kDimensions>
 struct NearestElement {
+  static constexpr int kRank = kDimensions, kTaps = 1;
   SampleJob<T, T> job;
 
   PENSTOCK_HD void operator()(std::uint64_t number) const {
     double at[kMaxDimensions];
-    job.out[number] = job.find(number, at) ? value(at) : job.constant;
+    job.coordinates_of(number, at);
+    job.out[number] = any(at);
   }
+  /// At any coordinates, which are folded.
+  PENSTOCK_HD T any(double* at) const { return job.template fold<kDimensions>(at) ? value(at) : job.constant; }
   /// At coordinates inside of the array.
   PENSTOCK_HD T value(const double* at) const {
     std::int64_t from = 0;
-    for (std::uint32_t d = 0; d < job.dimensions; ++d) {
+    const std::uint32_t dimensions = kDimensions == 0 ? job.dimensions : kDimensions;
+    PENSTOCK_UNROLL
+    for (std::uint32_t d = 0; d < dimensions; ++d) {
       const std::int64_t i = element_at(static_cast<std::int64_t>(std::floor(at[d] + 0.5)),
                                         static_cast<std::int64_t>(job.shape[d]), job.mode);
       if (i < 0) return job.constant;

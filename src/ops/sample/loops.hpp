@@ -33,34 +33,41 @@ void nearest_cells(const SampleJob<T, T>& job, const Block& block, T* __restrict
   for (std::size_t i = 0; i < block.count; ++i) out[i] = job.in[from[i]];
 }
 
-template <class C>
-C between(C a, C b, C weight) {
-  return a * (C(1) - weight) + b * weight;
-}
-
+/// Two neighbours of a row at once: two loads of one element cost twice as much as one of both.
 template <class T, class C>
 void linear_cells(const SampleJob<T, C>& job, const Block& block, T* __restrict out) {
+  typedef C Two __attribute__((vector_size(2 * sizeof(C))));
   std::int32_t from[kBlock];
   double rest[kMaxDimensions][kBlock];
-  C made[kBlock];
+  C weight[3][kBlock], made[kBlock];
   find_cells(job, block, 0, from, rest);
-  const auto at = [&](std::int32_t i) { return static_cast<C>(job.in[i]); };
   const std::uint32_t last = job.dimensions - 1;
-  const auto row = static_cast<std::int32_t>(job.stride[last - 1]);
-  if (job.dimensions == 2) {
-    for (std::size_t i = 0; i < block.count; ++i) {
-      const std::int32_t f = from[i];
-      const auto x = static_cast<C>(rest[1][i]), y = static_cast<C>(rest[0][i]);
-      made[i] = between(between(at(f), at(f + 1), x), between(at(f + row), at(f + row + 1), x), y);
+  for (std::uint32_t d = 0; d <= last; ++d)
+    for (std::size_t i = 0; i < block.count; ++i) weight[d][i] = static_cast<C>(rest[d][i]);
+  const auto row = static_cast<std::int64_t>(job.stride[last - 1]);
+  const auto plane = last == 2 ? static_cast<std::int64_t>(job.stride[0]) : 0;
+  const auto row_at = [](const T* at, Two& to) {
+    if constexpr (std::is_same_v<T, C>)
+      std::memcpy(&to, at, sizeof to);
+    else
+      to = Two{static_cast<C>(at[0]), static_cast<C>(at[1])};
+  };
+  const auto plane_at = [&](const T* at, C y, Two& to) {
+    Two below;
+    row_at(at, to);
+    row_at(at + row, below);
+    to = to * (C(1) - y) + below * y;
+  };
+  for (std::size_t i = 0; i < block.count; ++i) {
+    const T* const at = job.in + from[i];
+    Two sum, next;
+    plane_at(at, weight[last - 1][i], sum);
+    if (last == 2) {
+      const C z = weight[0][i];
+      plane_at(at + plane, weight[1][i], next);
+      sum = sum * (C(1) - z) + next * z;
     }
-  } else {
-    const auto plane = static_cast<std::int32_t>(job.stride[0]);
-    for (std::size_t i = 0; i < block.count; ++i) {
-      const std::int32_t f = from[i], g = f + plane;
-      const auto x = static_cast<C>(rest[2][i]), y = static_cast<C>(rest[1][i]), z = static_cast<C>(rest[0][i]);
-      made[i] = between(between(between(at(f), at(f + 1), x), between(at(f + row), at(f + row + 1), x), y),
-                        between(between(at(g), at(g + 1), x), between(at(g + row), at(g + row + 1), x), y), z);
-    }
+    made[i] = sum[0] * (C(1) - weight[last][i]) + sum[1] * weight[last][i];
   }
   for (std::size_t i = 0; i < block.count; ++i) out[i] = nearest<T>(made[i]);
 }

@@ -9,7 +9,7 @@
 #include "exec/budget.hpp"
 #include "ops/compute.hpp"
 #include "ops/element/element.hpp"
-#include "ops/line/line.hpp"
+#include "ops/line/extend.hpp"
 #include "ops/line/spline.hpp"
 #include "ops/sample/types.hpp"
 
@@ -53,8 +53,8 @@ std::int64_t add_coefficients(Chain& chain, int order, std::string_view mode, do
   constexpr std::int64_t kMargin = 12;
   const Border border = mode == "nearest" ? Border::nearest : Border::constant;
   const std::size_t rank = chain.output().shape.size();
-  for (std::size_t d = 0; padded && d < rank; ++d)
-    chain.add(line::make_extend(chain.output(), d, kMargin, kMargin, border, constant));
+  if (padded)
+    chain.add(line::make_extend(chain.output(), std::vector(rank, line::Extension{kMargin, kMargin, border}), constant));
   for (std::size_t d = 0; d < rank; ++d)
     if (chain.output().shape[d] > 1) chain.add(line::make_spline(chain.output(), d, order, line::spline_border(mode)));
   return padded ? kMargin : 0;

@@ -83,11 +83,17 @@ struct Taps {
 /// In kDimensions dimensions, of order kOrder; 0: any.
 template <class T, class C, int kOrder, int kDimensions>
 struct SplineElement {
+  static constexpr int kRank = kDimensions, kTaps = kOrder == 0 ? 0 : kOrder + 1;
   SampleJob<T, C> job;
 
   PENSTOCK_HD void operator()(std::uint64_t number) const {
     double at[kMaxDimensions];
-    job.out[number] = nearest<T>(job.find(number, at) ? value(at) : job.constant);
+    job.coordinates_of(number, at);
+    job.out[number] = any(at);
+  }
+  /// At any coordinates, which are folded.
+  PENSTOCK_HD T any(double* at) const {
+    return nearest<T>(job.template fold<kDimensions>(at) ? value(at) : job.constant);
   }
 
   /// At coordinates inside of the array.
@@ -96,6 +102,7 @@ struct SplineElement {
     Taps<C, kOrder> taps[kHeld];
     const int dimensions = kDimensions == 0 ? static_cast<int>(job.dimensions) : kDimensions;
     C inside = C(1);  // weight of what is not the constant
+    PENSTOCK_UNROLL
     for (int d = 0; d < dimensions; ++d) {
       taps[d].find(job.order, at[d], job.shape[d], job.origin[d], job.stride[d], job.mode);
       inside *= C(1) - taps[d].beyond;
@@ -110,7 +117,9 @@ struct SplineElement {
 
   template <class Array>
   PENSTOCK_HD C add_up(const Array& taps, int dimensions) const {
-    if constexpr (kDimensions == 2) {
+    if constexpr (kDimensions == 1) {
+      return row(job.in, taps[0]);
+    } else if constexpr (kDimensions == 2) {
       return plane(job.in, taps[0], taps[1]);
     } else if constexpr (kDimensions == 3) {
       C sum = C(0);
@@ -154,7 +163,7 @@ struct SplineElement {
 template <class T, class C, class F>
 bool with_element(const SampleJob<T, C>& job, const F& f) {
   if constexpr (std::is_same_v<T, C> && std::is_integral_v<T>) {
-    return f(NearestElement<T>{job}), true;
+    return f(NearestElement<T, 0>{job}), true;
   } else {
     if (job.order == 1 && job.dimensions == 2) return f(SplineElement<T, C, 1, 2>{job}), true;
     if (job.order == 1 && job.dimensions == 3) return f(SplineElement<T, C, 1, 3>{job}), true;

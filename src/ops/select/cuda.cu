@@ -47,6 +47,8 @@ Status count_on_cuda(const DType& dtype, const void* elements, std::uint64_t cou
   const DeviceGuard guard(stream.device().index);
   PENSTOCK_TRY(guard.status());
   const std::size_t bytes = table.size() * sizeof(std::uint32_t);
+  const auto native = static_cast<cudaStream_t>(stream.native());
+  PENSTOCK_TRY(cuda_status(cudaMemsetAsync(counts, 0, table.size() * sizeof(std::uint64_t), native), "clearing counts"));
   Status status;
   with_type(dtype, [&]<class T>(TypeTag<T>) {
     const auto* in = static_cast<const T*>(elements);
@@ -55,7 +57,7 @@ Status count_on_cuda(const DType& dtype, const void* elements, std::uint64_t cou
       static_cast<void>(status = launch_cuda(stream, count, CountElement<T, Table>{in, table, counts}));
       return;
     }
-    count_kernel<<<kTeams, kThreads, bytes, static_cast<cudaStream_t>(stream.native())>>>(in, count, table, counts);
+    count_kernel<<<kTeams, kThreads, bytes, native>>>(in, count, table, counts);
     static_cast<void>(status = cuda_status(cudaGetLastError(), "counting elements"));
   });
   return status;

@@ -16,7 +16,8 @@ Status count(const TensorView& elements, const Table& table, std::uint64_t* coun
 /// Complete on return.
 Result<Summary> summarize(const TensorView& elements, double around, const Workspace& work);
 
-/// The same in the memory of a device.  `counts` is of the device.  Errors: device_error, unsupported.
+/// The same in the memory of a device.  `counts` is of the device; what it held is lost.  Errors: device_error,
+/// unsupported.
 template <class Table>
 Status count_on_cuda(const DType& dtype, const void* elements, std::uint64_t count, const Table& table,
                      std::uint64_t* counts, const Stream& stream);

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "device/portable.hpp"
+#include "ops/divide.hpp"
 #include "penstock/region.hpp"
 
 namespace penstock::window {
@@ -29,8 +30,9 @@ struct RankJob {
   PENSTOCK_HD std::uint64_t start(std::uint64_t row) const {
     std::uint64_t at = 0;
     for (std::uint32_t d = dimensions; d-- > 0;) {
-      at += row % extent[d] * stride[d];
-      row /= extent[d];
+      std::uint64_t k = row;
+      row = divide(k, extent[d]);
+      at += k * stride[d];
     }
     return at;
   }
@@ -136,7 +138,9 @@ struct MedianOfThrees {
   PENSTOCK_HD void operator()(std::uint64_t i) const {
     // Numbers of at least 32 bits: those have instructions for the smaller and the larger of two.
     using Wide = std::conditional_t<sizeof(K) < 4, std::uint32_t, K>;
-    const std::uint64_t row = i / groups(), x = (i - row * groups()) * kOutputs;
+    std::uint64_t x = i;
+    const std::uint64_t row = divide(x, groups());
+    x *= kOutputs;
     const K* const at = job.in + job.start(row) + x;
     const auto left = static_cast<std::uint32_t>(job.width - x);  // outputs
     Wide column[kOutputs + 2][9];
@@ -161,7 +165,9 @@ struct RankElement {
   RankJob<K> job;
 
   PENSTOCK_HD void operator()(std::uint64_t i) const {
-    const K* const at = job.in + job.start(i / job.width) + i % job.width;
+    std::uint64_t x = i;
+    const std::uint64_t row = divide(x, job.width);
+    const K* const at = job.in + job.start(row) + x;
     const auto load = [&](std::uint32_t k) { return at[job.offsets[k]]; };
     if constexpr (kMedian > 0) {
       job.out[i] = median<kMedian, K>(load);

@@ -6,7 +6,7 @@
 
 #include "ops/common.hpp"
 #include "ops/element/element.hpp"
-#include "ops/line/line.hpp"
+#include "ops/line/extend.hpp"
 #include "ops/line/rows.hpp"
 #include "ops/window/window.hpp"
 
@@ -70,13 +70,16 @@ Status add_rank(Chain& chain, Arguments& arguments, RankOf rank_of) {
   PENSTOCK_ASSIGN(const std::uint32_t rank, rank_of(arguments, count));
   const DType input = chain.output().dtype;
   // Unsigned numbers are their own order; the constant is put beside the elements while they are what they are.
+  std::vector<line::Extension> extensions(chain.output().shape.size());
+  bool extends = false;
   for (std::size_t i = 0; i < n; ++i) {
     PENSTOCK_ASSIGN(const std::int64_t before, window_start(sizes[i], origins[i], common.axes[i]));
-    if (sizes[i] > 1 && chain.output().shape[common.axes[i]] > 0)
-      chain.add(line::make_extend(chain.output(), common.axes[i], static_cast<std::uint64_t>(before),
-                                  static_cast<std::uint64_t>(sizes[i] - 1 - before), common.borders[i],
-                                  common.constant));
+    if (sizes[i] == 1 || chain.output().shape[common.axes[i]] == 0) continue;
+    extensions[common.axes[i]] = {static_cast<std::uint64_t>(before), static_cast<std::uint64_t>(sizes[i] - 1 - before),
+                                  common.borders[i]};
+    extends = true;
   }
+  if (extends) chain.add(line::make_extend(chain.output(), std::move(extensions), common.constant));
   const bool ordered = input.kind == Kind::unsigned_int || input.kind == Kind::boolean;
   if (!ordered) chain.add(make_keys(chain.output()));
   const bool empty = std::ranges::find(chain.output().shape, 0u) != chain.output().shape.end();

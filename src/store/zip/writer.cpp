@@ -231,15 +231,16 @@ Result<Member> Writer::append(std::string_view name, std::span<const ByteView> p
 }
 
 Result<Member> Writer::append_file(std::string_view name, int fd, std::uint64_t bytes,
-                                   const std::function<Status()>& check) {
+                                   const std::function<Status()>& check, std::optional<std::uint32_t> crc32) {
   const std::string where = member_text(*file_, name);
-  std::uint32_t crc = 0;
-  PENSTOCK_TRY_IN(each_piece(fd, bytes, check,
-                             [&](std::uint64_t, ByteView piece) -> Status {
-                               crc = libdeflate_crc32(crc, piece.data(), piece.size());
-                               return {};
-                             }),
-                  where);
+  std::uint32_t crc = crc32.value_or(0);
+  if (!crc32)
+    PENSTOCK_TRY_IN(each_piece(fd, bytes, check,
+                               [&](std::uint64_t, ByteView piece) -> Status {
+                                 crc = libdeflate_crc32(crc, piece.data(), piece.size());
+                                 return {};
+                               }),
+                    where);
   PENSTOCK_ASSIGN_IN(Member member, describe(name, bytes, crc), where);
   PENSTOCK_ASSIGN(const Bytes header, make_room(name, member));
   const ByteView head = header;
@@ -266,26 +267,25 @@ Result<Writer::Growing> Writer::begin_growing(std::string_view name) {
   return growing;
 }
 
-Status Writer::grow(Growing& growing, ByteView more) {
-  if (more.empty()) return {};
-  Member& member = growing.member;
-  const std::uint64_t at = member.header_offset + growing.header_bytes + member.size_bytes;
-  PENSTOCK_TRY_IN(write_at(file_->fd(), at, {&more, 1}, temporary_), member_text(*file_, growing.name));
-  member.crc32 = libdeflate_crc32(member.crc32, more.data(), more.size());
-  const std::scoped_lock lock(mutex_);
-  PENSTOCK_ASSIGN(end_, checked_add(at, more.size()));
-  PENSTOCK_ASSIGN(member.size_bytes, checked_add(member.size_bytes, more.size()));
-  member.compressed_bytes = member.size_bytes;
+Status Writer::write_growing(const Growing& growing, std::uint64_t at, ByteView part) const {
+  const std::uint64_t begin = growing.member.header_offset + growing.header_bytes;
+  PENSTOCK_TRY_IN(write_at(file_->fd(), begin + at, {&part, 1}, temporary_), member_text(*file_, growing.name));
   return {};
 }
 
-Result<Member> Writer::end_growing(const Growing& growing) {
+Result<Member> Writer::end_growing(const Growing& growing, std::uint64_t bytes, std::uint32_t crc32) {
   Member member = growing.member;
-  member.end_offset = member.header_offset + growing.header_bytes + member.size_bytes;
+  member.crc32 = crc32;
+  member.size_bytes = member.compressed_bytes = bytes;
   Bytes header;
   PENSTOCK_TRY(append_local_header(header, growing.name, member, Room64::always));
-  const ByteView bytes = header;
-  PENSTOCK_TRY_IN(write_at(file_->fd(), member.header_offset, {&bytes, 1}, temporary_),
+  PENSTOCK_ASSIGN(member.end_offset, checked_add(member.header_offset + growing.header_bytes, bytes));
+  {
+    const std::scoped_lock lock(mutex_);
+    end_ = member.end_offset;
+  }
+  const ByteView head = header;
+  PENSTOCK_TRY_IN(write_at(file_->fd(), member.header_offset, {&head, 1}, temporary_),
                   member_text(*file_, growing.name));
   return member;
 }

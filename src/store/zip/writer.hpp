@@ -53,8 +53,10 @@ class Writer {
   Status copy_from(const Source& source, Members& members);
   /// Writes one stored member.  Many threads may do so at once.
   Result<Member> append(std::string_view name, std::span<const ByteView> parts);
-  /// The same with the first `bytes` of a file.  `check` is asked now and then; its error ends the work.
-  Result<Member> append_file(std::string_view name, int fd, std::uint64_t bytes, const std::function<Status()>& check);
+  /// The same with the first `bytes` of a file.  `check` is asked now and then; its error ends the work.  `crc32`: of
+  /// these bytes, where it is known; else they are read twice.
+  Result<Member> append_file(std::string_view name, int fd, std::uint64_t bytes, const std::function<Status()>& check,
+                             std::optional<std::uint32_t> crc32 = {});
   /// A stored member whose size is known at its end.
   struct Growing {
     std::string name;
@@ -63,8 +65,10 @@ class Writer {
   };
   /// Begins one behind all members.  Until end_growing no other may be appended.
   Result<Growing> begin_growing(std::string_view name);
-  Status grow(Growing& growing, ByteView more);
-  Result<Member> end_growing(const Growing& growing);
+  /// Writes a part of one, `at` bytes behind its begin.  Many threads may do so at once.
+  [[nodiscard]] Status write_growing(const Growing& growing, std::uint64_t at, ByteView part) const;
+  /// Ends one of `bytes`, all of which were written.
+  Result<Member> end_growing(const Growing& growing, std::uint64_t bytes, std::uint32_t crc32);
   /// Writes the central directory and renames.  No append may be under way.  `replaces`: the archive that loses its
   /// name.  Unless `durable` is none, the archive and its name are on the disk afterwards.
   Status finish(const Members& members, const FileSource* replaces, Durable durable);

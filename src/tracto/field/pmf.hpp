@@ -125,9 +125,7 @@ struct alignas(8) FourAmplitudes {
   std::uint16_t of[4];
 };
 PENSTOCK_HD FourAmplitudes load4(const CornerRow& row, std::uint32_t four) {
-  FourAmplitudes out;
-  std::memcpy(&out, reinterpret_cast<const FourAmplitudes*>(row.pmf) + four, sizeof out);  // rows begin on 128 bytes
-  return out;
+  return load_aligned<FourAmplitudes>(reinterpret_cast<const FourAmplitudes*>(row.pmf) + four);  // rows begin on 128 bytes
 }
 struct EightParts {
   float of[8];
@@ -140,6 +138,9 @@ PENSTOCK_HD float blend(std::uint16_t a, std::uint16_t b, std::uint16_t c, std::
          part.of[6] * static_cast<float>(g) + part.of[7] * static_cast<float>(h);
 }
 
+/// The directions as a multiple of what vectors hold, for loops of the host: `stride` and a team's room are multiples too.
+inline std::uint32_t host_directions(const TrackParams& t) { return (t.directions + 15) / 16 * 16; }
+
 /// The amplitudes at a point inside, into `out` (shared by the team).  They are not negative, so that their bits as
 /// whole numbers are in the same order.
 template <class Team>
@@ -150,7 +151,8 @@ PENSTOCK_HD void sample_pmf(const Team& team, const TrackParams& t, const TrackB
                   h = corner_row(t, in, c, 6), j = corner_row(t, in, c, 7);
   const EightParts parts = {{a.part, b.part, d.part, e.part, f.part, g.part, h.part, j.part}};
   if constexpr (std::is_same_v<Team, HostTeam<Team::lanes>>) {  // a compiler makes vectors of neighbours
-    for (std::uint32_t i = 0; i < t.directions; ++i)
+    const std::uint32_t n = host_directions(t);
+    for (std::uint32_t i = 0; i < n; ++i)
       out[i] = blend(a.pmf[i], b.pmf[i], d.pmf[i], e.pmf[i], f.pmf[i], g.pmf[i], h.pmf[i], j.pmf[i], parts);
   } else {  // a lane takes four with each load; `stride` has room for them
     team.for_each((t.directions + 3) / 4, [=](std::uint32_t four) {
@@ -189,6 +191,17 @@ float team_largest(const HostTeam<N>&, const float* values, std::uint32_t n) {
   return bits_float(static_cast<std::uint32_t>(most));
 }
 
+/// Smallest of `n` numbers that are not negative, as a loop for vectors.
+template <int N>
+float team_smallest(const HostTeam<N>&, const float* values, std::uint32_t n) {
+  std::int32_t least = 0x7f800000;
+  for (std::uint32_t i = 0; i < n; ++i) {
+    const auto bits = static_cast<std::int32_t>(float_bits(values[i]));
+    least = bits < least ? bits : least;
+  }
+  return bits_float(static_cast<std::uint32_t>(least));
+}
+
 /// Smallest of `n` numbers that are not negative; uniform.
 template <class Team>
 PENSTOCK_HD float team_smallest(const Team& team, const float* values, std::uint32_t n) {
@@ -213,6 +226,14 @@ PENSTOCK_HD std::uint32_t lowest_equal(const Team& team, const float* values, st
     return found;
   });
   return n - team.largest(lowest);
+}
+
+/// The same without lanes.
+template <int N>
+std::uint32_t lowest_equal(const HostTeam<N>&, const float* values, std::uint32_t n, float wanted) {
+  std::uint32_t i = 0;
+  while (i < n && values[i] != wanted) ++i;
+  return i;
 }
 
 }  // namespace penstock::tracto

@@ -8,6 +8,12 @@
 
 namespace penstock::tracto {
 
+Status TractogramWriter::append(const StreamlineBatch& batch, std::span<const std::array<float, 3>> points) {
+  PENSTOCK_ASSIGN(const std::unique_ptr<PointSink> sink, begin(batch));
+  PENSTOCK_TRY(sink->write(std::as_bytes(points), PointType::float32));
+  return sink->end();
+}
+
 Status check_tractogram_name(const std::string& name, bool replace, PointType points) {
   std::string path = name;
   while (path.ends_with('/')) path.pop_back();

@@ -24,10 +24,9 @@ struct PerStreamline {
   bool seed_points = false, seed_numbers = false, reasons = false;
 };
 
-/// Streamlines, one behind the other.  What the file does not say of each is empty.
+/// Streamlines, one behind the other, but for their points.  What the file does not say of each is empty.
 struct StreamlineBatch {
-  std::span<const std::array<float, 3>> points;  ///< world, mm
-  std::span<const std::uint32_t> lengths;        ///< points of each streamline
+  std::span<const std::uint32_t> lengths;  ///< points of each streamline
   // What is said of each streamline.
   std::span<const std::array<float, 3>> seed_points;  ///< world, mm
   std::span<const std::uint64_t> seed_numbers;
@@ -35,13 +34,27 @@ struct StreamlineBatch {
   std::span<const std::array<std::uint8_t, 2>> reasons;  ///< EndReason of the backward and of the forward half
 };
 
+/// Takes the points of one batch, piece by piece in their order.  Those of several batches may be written at a time.
+class PointSink {
+ public:
+  virtual ~PointSink() = default;
+  /// `points`: whole ones, x, y and z in mm of the world, of `type`: float32, or what the file holds.
+  /// Errors: no_space, io_error.
+  virtual Status write(ByteView points, PointType type) = 0;
+  /// All points of the batch are written.
+  virtual Status end() = 0;
+};
+
 /// A file that is written batch by batch and appears whole when it is finished, or not at all.
 class TractogramWriter {
  public:
   virtual ~TractogramWriter() = default;
-  /// Errors: no_space, io_error.
-  virtual Status append(const StreamlineBatch& batch) = 0;
-  /// `check` is asked now and then; its error ends the work.  Errors: no_space, io_error.
+  /// Gives a batch its place behind those before, for one thread at a time.  Its points follow, through what is
+  /// returned, which must not outlive the writer.  Errors: no_space, io_error, unsupported.
+  virtual Result<std::unique_ptr<PointSink>> begin(const StreamlineBatch& batch) = 0;
+  /// A batch with its points.
+  Status append(const StreamlineBatch& batch, std::span<const std::array<float, 3>> points);
+  /// Every batch must have ended.  `check` is asked now and then; its error ends the work.  Errors: no_space, io_error.
   virtual Status finish(const std::function<Status()>& check) = 0;
   /// What it is, for the report: "TRX".
   [[nodiscard]] virtual std::string_view format() const = 0;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "tracto/file/object_file.hpp"
@@ -29,27 +30,14 @@ class TrkWriter final : public TractogramWriter {
 
   Status begin() { return file_.writer->append(header()); }
 
-  Status append(const StreamlineBatch& batch) override {
-    std::vector<float> out;
-    out.reserve(batch.points.size() * 3 + batch.lengths.size() * 3);
-    std::size_t at = 0;
-    for (std::size_t i = 0; i < batch.lengths.size(); ++i) {
-      float count = 0;
-      const auto n = static_cast<std::int32_t>(batch.lengths[i]);
-      std::memcpy(&count, &n, sizeof n);
-      out.push_back(count);
-      for (std::uint32_t p = 0; p < batch.lengths[i]; ++p, ++at) {
-        const auto& world = batch.points[at];
-        const Eigen::Vector3d voxel = voxel_from_world_ * (Eigen::Vector3d(world[0], world[1], world[2]) - origin_);
-        for (int d = 0; d < 3; ++d) out.push_back(static_cast<float>((voxel[d] + 0.5) * size_[d]));
-      }
-      if (numbered_) out.push_back(static_cast<float>(batch.seed_numbers[i]));
-      out.push_back(batch.lengths_mm[i]);
-    }
+  Result<std::unique_ptr<PointSink>> begin(const StreamlineBatch& batch) override {
     count_ += batch.lengths.size();
     if (count_ > static_cast<std::uint64_t>(std::numeric_limits<std::int32_t>::max()))
       return Error(ErrorCode::unsupported, "TRK counts no more than 2^31 - 1 streamlines; TRX does");
-    return file_.writer->append(std::as_bytes(std::span(out)));
+    auto sink = std::make_unique<Sink>(*this, end_, batch);
+    for (const std::uint32_t length : batch.lengths)
+      end_ += sizeof(float) * (std::uint64_t{3} * length + (numbered_ ? 3 : 2));
+    return std::unique_ptr<PointSink>(std::move(sink));
   }
 
   Status finish(const std::function<Status()>& check) override {
@@ -61,6 +49,72 @@ class TrkWriter final : public TractogramWriter {
   [[nodiscard]] std::string_view format() const override { return "TRK"; }
 
  private:
+  /// Each streamline as its number of points, the points, and what is said of it.
+  class Sink final : public PointSink {
+   public:
+    Sink(TrkWriter& file, std::uint64_t at, const StreamlineBatch& batch)
+        : file_(file),
+          at_(at),
+          lengths_(batch.lengths.begin(), batch.lengths.end()),
+          lengths_mm_(batch.lengths_mm.begin(), batch.lengths_mm.end()) {
+      if (file.numbered_) numbers_.assign(batch.seed_numbers.begin(), batch.seed_numbers.end());
+    }
+    Status write(ByteView points, PointType) override {
+      out_.clear();
+      std::array<float, 3> world = {};
+      for (std::size_t at = 0; at < points.size(); at += sizeof world) {
+        std::memcpy(world.data(), points.data() + at, sizeof world);
+        if (done_ == 0) begin_line();
+        const Eigen::Vector3d from = Eigen::Vector3d(world[0], world[1], world[2]) - file_.origin_;
+        const Eigen::Vector3d voxel = file_.voxel_from_world_ * from;
+        for (int d = 0; d < 3; ++d) out_.push_back(static_cast<float>((voxel[d] + 0.5) * file_.size_[d]));
+        if (++done_ == lengths_[line_]) end_line();
+      }
+      return put();
+    }
+    Status end() override {
+      out_.clear();
+      end_lines_without_points();
+      return put();
+    }
+
+   private:
+    void begin_line() {
+      end_lines_without_points();
+      put_count();
+    }
+    void put_count() {
+      float count = 0;
+      const auto n = static_cast<std::int32_t>(lengths_[line_]);
+      std::memcpy(&count, &n, sizeof n);
+      out_.push_back(count);
+    }
+    void end_line() {
+      if (file_.numbered_) out_.push_back(static_cast<float>(numbers_[line_]));
+      out_.push_back(lengths_mm_[line_++]);
+      done_ = 0;
+    }
+    void end_lines_without_points() {
+      while (line_ < lengths_.size() && lengths_[line_] == 0) {
+        put_count();
+        end_line();
+      }
+    }
+    Status put() {
+      const ByteView bytes = std::as_bytes(std::span(out_));
+      const std::uint64_t at = std::exchange(at_, at_ + bytes.size());
+      return file_.file_.writer->write_at(at, bytes);
+    }
+    TrkWriter& file_;
+    std::uint64_t at_;
+    std::vector<std::uint32_t> lengths_;
+    std::vector<float> lengths_mm_;
+    std::vector<std::uint64_t> numbers_;
+    std::size_t line_ = 0;    ///< the streamline that comes
+    std::uint32_t done_ = 0;  ///< points of it
+    std::vector<float> out_;
+  };
+
   ByteView header() {
     head_ = {};
     const auto put = [&](std::size_t at, auto value) { std::memcpy(head_.data() + at, &value, sizeof value); };
@@ -88,7 +142,7 @@ class TrkWriter final : public TractogramWriter {
   Eigen::Matrix3d voxel_from_world_;
   Eigen::Vector3d origin_, size_;
   std::array<std::byte, kHeaderBytes> head_ = {};
-  std::uint64_t count_ = 0;
+  std::uint64_t count_ = 0, end_ = kHeaderBytes;
 };
 
 }  // namespace

@@ -1,11 +1,14 @@
 #include "tracto/file/trx.hpp"
 
 #include <fmt/format.h>
+#include <libdeflate.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <mutex>
 #include <vector>
 
 #include "core/json.hpp"
@@ -16,11 +19,12 @@
 namespace penstock::tracto {
 namespace {
 
-/// A member that grows.
+/// A member that grows beside the file.
 struct Spool {
   std::string name;
   std::FILE* file = nullptr;
   std::uint64_t bytes = 0;
+  std::uint32_t crc32 = 0;
 
   ~Spool() {
     if (file != nullptr) std::fclose(file);
@@ -31,11 +35,19 @@ struct Spool {
     return {};
   }
   Status write(ByteView more) {
+    if (more.empty()) return {};
     if (std::fwrite(more.data(), 1, more.size(), file) != more.size())
       return errno_error(errno, "the temporary file of " + name);
     bytes += more.size();
+    crc32 = libdeflate_crc32(crc32, more.data(), more.size());
     return {};
   }
+};
+
+/// Bytes of the points that were written, with their checksum.
+struct Part {
+  std::uint64_t begin = 0, bytes = 0;
+  std::uint32_t crc32 = 0;
 };
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
@@ -54,19 +66,30 @@ class TrxWriter final : public TractogramWriter {
   TrxWriter(std::string path, const ImageGrid& grid, const PerStreamline& says, PointType points)
       : path_(std::move(path)), grid_(grid), says_(says), type_(points) {
     while (path_.ends_with('/')) {
-      folder_ = true;
+      is_folder_ = true;
       path_.pop_back();
     }
+  }
+  TrxWriter(const TrxWriter&) = delete;
+  TrxWriter& operator=(const TrxWriter&) = delete;
+  ~TrxWriter() override {
+    column_.reset();
+    folder_.reset();
+    std::error_code code;
+    if (!part_.empty()) std::filesystem::remove_all(part_, code);
   }
 
   Status begin() {
     std::error_code code;
-    if (!folder_ && std::filesystem::exists(path_, code)) {
+    if (!is_folder_ && std::filesystem::exists(path_, code)) {
       PENSTOCK_ASSIGN(replaced_, zip::open_source(path_));
     }
     const std::string positions = "positions.3." + std::string(point_type_name(type_));
-    if (folder_) {
-      PENSTOCK_TRY(begin_spool(positions, positions_));
+    if (is_folder_) {  // under another name until all of it is there
+      const std::filesystem::path name(path_);
+      part_ = name.parent_path() / fmt::format(".{}.penstock-{}.part", name.filename().string(), ::getpid());
+      PENSTOCK_ASSIGN(folder_, open_store(part_, StoreMode::create));
+      PENSTOCK_ASSIGN(column_, folder_->writer(positions));
     } else {
       PENSTOCK_ASSIGN(zip_, zip::Writer::begin(path_));
       PENSTOCK_ASSIGN(growing_, zip_->begin_growing(positions));
@@ -75,24 +98,28 @@ class TrxWriter final : public TractogramWriter {
     if (says_.seed_points) names.push_back("dps/seed.3.float32");
     if (says_.seed_numbers) names.push_back("dps/seed_index.uint64");
     if (says_.reasons) names.push_back("dps/reason.2.uint8");
-    for (const char* name : names) PENSTOCK_TRY(begin_spool(name, members_.emplace_back()));
+    for (const char* name : names) {
+      members_.push_back(std::make_unique<Spool>());
+      members_.back()->name = name;
+      PENSTOCK_TRY(members_.back()->begin());
+    }
     return {};
   }
 
-  Status append(const StreamlineBatch& batch) override {
+  Result<std::unique_ptr<PointSink>> begin(const StreamlineBatch& batch) override {
+    const std::uint64_t first = points_;
     std::vector<std::uint64_t> offsets(batch.lengths.size());
     for (std::size_t i = 0; i < batch.lengths.size(); ++i) {
       offsets[i] = points_;
       points_ += batch.lengths[i];
     }
     streamlines_ += batch.lengths.size();
-    PENSTOCK_TRY_IN(write_points(batch.points), path_);
     std::vector<ByteView> parts = {std::as_bytes(std::span(offsets)), std::as_bytes(batch.lengths_mm)};
     if (says_.seed_points) parts.push_back(std::as_bytes(batch.seed_points));
     if (says_.seed_numbers) parts.push_back(std::as_bytes(batch.seed_numbers));
     if (says_.reasons) parts.push_back(std::as_bytes(batch.reasons));
     for (std::size_t i = 0; i < members_.size(); ++i) PENSTOCK_TRY_IN(members_[i]->write(parts[i]), path_);
-    return {};
+    return std::unique_ptr<PointSink>(std::make_unique<Sink>(*this, first * point_bytes()));
   }
 
   Status finish(const std::function<Status()>& check) override {
@@ -111,58 +138,84 @@ class TrxWriter final : public TractogramWriter {
     const std::uint64_t last = points_;
     PENSTOCK_TRY_IN(members_[0]->write(std::as_bytes(std::span(&last, 1))), path_);
     const std::string text = dump_json(header);
-    return folder_ ? finish_folder(text, check) : finish_zip(text, check);
+    return is_folder_ ? finish_folder(text, check) : finish_zip(text, check);
   }
 
   [[nodiscard]] std::string_view format() const override { return "TRX"; }
 
  private:
-  static Status begin_spool(std::string name, std::unique_ptr<Spool>& spool) {
-    spool = std::make_unique<Spool>();
-    spool->name = std::move(name);
-    return spool->begin();
-  }
-  Status write_points(std::span<const std::array<float, 3>> points) {
-    ByteView bytes = std::as_bytes(points);
-    if (type_ == PointType::float16) {
-      halves_.resize(3 * points.size());
+  class Sink final : public PointSink {
+   public:
+    Sink(TrxWriter& file, std::uint64_t begin) : file_(file) { part_.begin = begin; }
+    Status write(ByteView points, PointType type) override {
+      if (type == file_.type_) return put(points);
+      halves_.resize(points.size() / sizeof(float));
       to_halves(reinterpret_cast<const float*>(points.data()), halves_.size(), halves_.data());
-      bytes = std::as_bytes(std::span(halves_));
+      return put(std::as_bytes(std::span(halves_)));
     }
-    return folder_ ? Status(positions_->write(bytes)) : zip_->grow(growing_, bytes);
+    Status end() override {
+      const std::scoped_lock lock(file_.mutex_);
+      file_.parts_.push_back(part_);
+      return {};
+    }
+
+   private:
+    Status put(ByteView bytes) {
+      const std::uint64_t at = part_.begin + part_.bytes;
+      part_.bytes += bytes.size();
+      if (file_.is_folder_) return file_.column_->write_at(at, bytes);
+      part_.crc32 = bytes.empty() ? part_.crc32 : libdeflate_crc32(part_.crc32, bytes.data(), bytes.size());
+      PENSTOCK_TRY_IN(file_.zip_->write_growing(file_.growing_, at, bytes), file_.path_);
+      return {};
+    }
+    TrxWriter& file_;
+    Part part_;
+    std::vector<_Float16> halves_;
+  };
+
+  [[nodiscard]] std::uint64_t point_bytes() const { return type_ == PointType::float16 ? 6 : 12; }
+
+  /// The checksum of all points, of those of the parts.
+  Result<std::uint32_t> whole_crc32() {
+    std::sort(parts_.begin(), parts_.end(), [](const Part& a, const Part& b) {
+      return a.begin < b.begin || (a.begin == b.begin && a.bytes < b.bytes);
+    });
+    uLong crc = 0;
+    std::uint64_t end = 0;
+    for (const Part& part : parts_) {
+      if (part.begin != end) return Error(ErrorCode::internal, path_ + ": points of a batch are missing");
+      crc = crc32_combine(crc, part.crc32, static_cast<z_off_t>(part.bytes));
+      end += part.bytes;
+    }
+    if (end != points_ * point_bytes()) return Error(ErrorCode::internal, path_ + ": points of a batch are missing");
+    return static_cast<std::uint32_t>(crc);
   }
   Status finish_zip(const std::string& text, const std::function<Status()>& check) {
     zip::Members members;
     const ByteView bytes = as_bytes(text);
-    PENSTOCK_ASSIGN(zip::Member member, zip_->end_growing(growing_));
+    PENSTOCK_ASSIGN(const std::uint32_t crc, whole_crc32());
+    PENSTOCK_ASSIGN(zip::Member member, zip_->end_growing(growing_, points_ * point_bytes(), crc));
     members.emplace(growing_.name, member);
     PENSTOCK_ASSIGN(member, zip_->append("header.json", {&bytes, 1}));
     members.emplace("header.json", member);
     for (const auto& spool : members_) {
       if (std::fflush(spool->file) != 0) return errno_error(errno, path_ + ": the temporary file of " + spool->name);
-      PENSTOCK_ASSIGN(member, zip_->append_file(spool->name, fileno(spool->file), spool->bytes, check));
+      PENSTOCK_ASSIGN(member,
+                      zip_->append_file(spool->name, fileno(spool->file), spool->bytes, check, spool->crc32));
       members.emplace(spool->name, member);
     }
     return zip_->finish(members, replaced_.get(), Durable::none);
   }
 
-  /// Under another name until all of it is there.
   Status finish_folder(const std::string& text, const std::function<Status()>& check) {
     namespace fs = std::filesystem;
-    const std::string part = path_ + ".penstock-" + std::to_string(::getpid()) + ".part";
+    PENSTOCK_TRY(column_->commit());
+    PENSTOCK_TRY(folder_->set("header.json", as_bytes(text)));
+    for (const auto& spool : members_) PENSTOCK_TRY(copy_spool(*spool, *folder_, check));
     std::error_code code;
-    const auto made = [&]() -> Status {
-      PENSTOCK_ASSIGN(const std::shared_ptr<Store> store, open_store(part, StoreMode::create));
-      PENSTOCK_TRY(store->set("header.json", as_bytes(text)));
-      PENSTOCK_TRY(copy_spool(*positions_, *store, check));
-      for (const auto& spool : members_) PENSTOCK_TRY(copy_spool(*spool, *store, check));
-      fs::remove_all(path_, code);
-      fs::rename(part, path_, code);
-      return code ? Status(errno_error(code.value(), path_)) : Status();
-    };
-    const Status status = made();
-    if (!status) fs::remove_all(part, code);
-    return status;
+    fs::remove_all(path_, code);
+    fs::rename(part_, path_, code);
+    return code ? Status(errno_error(code.value(), path_)) : Status();
   }
   Status copy_spool(Spool& spool, Store& store, const std::function<Status()>& check) const {
     std::rewind(spool.file);
@@ -180,17 +233,23 @@ class TrxWriter final : public TractogramWriter {
   }
 
   std::string path_;
-  bool folder_ = false;
+  bool is_folder_ = false;
   ImageGrid grid_;
   PerStreamline says_;
   PointType type_;
-  std::vector<_Float16> halves_;
+  // Of a zip.
   std::unique_ptr<zip::Writer> zip_;
   zip::Writer::Growing growing_;
-  std::unique_ptr<Spool> positions_;  // of a folder
   std::shared_ptr<const zip::FileSource> replaced_;
+  // Of a folder.
+  std::string part_;
+  std::shared_ptr<Store> folder_;
+  std::unique_ptr<ObjectWriter> column_;  ///< the points
+
   std::vector<std::unique_ptr<Spool>> members_;
   std::uint64_t streamlines_ = 0, points_ = 0;
+  std::mutex mutex_;  ///< of parts_
+  std::vector<Part> parts_;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // A chunk of seeds tracked by a processor: the part of tracking that differs between them.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <new>
 #include <span>
@@ -15,7 +16,7 @@
 
 namespace penstock::tracto {
 
-/// Memory of vectors whose new numbers have no value yet: they are filled by a copy.
+/// Memory of vectors whose new numbers have no value yet: they are filled afterwards.
 template <class T>
 struct Unset : std::allocator<T> {
   template <class U>
@@ -32,10 +33,11 @@ struct Unset : std::allocator<T> {
   }
 };
 using Points = std::vector<Vec3, Unset<Vec3>>;
+using Amplitudes = std::vector<std::uint16_t, Unset<std::uint16_t>>;
 
 /// Streamlines in the order of their seeds, then of their peaks.
 struct Streamlines {
-  Points points;                       ///< world, mm
+  Points points;                       ///< world, mm; empty where Tracker::points has them elsewhere
   std::vector<std::uint32_t> lengths;  ///< points of each
   std::vector<std::uint64_t> seeds;    ///< number of the seed of each
   Points seed_points;                  ///< world, mm
@@ -51,12 +53,13 @@ inline constexpr std::uint64_t kStreamlineBytes = 4 + 8 + sizeof(Vec3) + 2;
 /// The field and what belongs to it, in host memory.
 struct HostField {
   TrackMethod method = TrackMethod::prob;
+  PointType point_type = PointType::float32;  ///< of points that a device hands out
   TrackParams params = {};
   SeedParams seed_params = {};
   std::uint32_t min_points = 1;
   double step_mm = 0;  ///< between two points
   std::vector<std::int32_t> row;
-  std::vector<std::uint16_t> pmf;
+  Amplitudes pmf;
   std::vector<float> scale, stop, vertices;
   std::vector<std::uint16_t> neighbours;
   std::vector<float> signal, fit;  ///< boot
@@ -75,6 +78,9 @@ struct HostField {
   }
 };
 
+/// Takes points, piece by piece: x, y and z of whole points, of a type.
+using TakePoints = std::function<Status(ByteView points, PointType type)>;
+
 /// Tracks chunks on one processor.  Not thread-safe.
 class Tracker {
  public:
@@ -82,13 +88,18 @@ class Tracker {
   /// Seeds `first` to before `first + count`: pieces, in their order.
   /// Errors: cancelled, out_of_memory, device_error.
   virtual Result<std::vector<Streamlines>> chunk(Job& job, std::uint64_t first, std::uint64_t count) = 0;
+  /// Hands out the points of what `chunk` gave last, in their order.  Errors: those of `take`, device_error.
+  virtual Status points(std::span<const Streamlines> pieces, const TakePoints& take);
+  /// Whether the points of a chunk are in the pieces, in memory.
+  [[nodiscard]] virtual bool holds_points() const { return true; }
   [[nodiscard]] virtual std::uint64_t peak_device_bytes() const { return 0; }
-  /// Seconds that kernels took on a device until now; of trackers of one device, those of all.
+  /// Seconds during which kernels ran on a device until now; of trackers of one device, those of all.
   [[nodiscard]] virtual double kernel_seconds() const { return 0; }
 };
 
-/// `field` must outlive it.
-std::unique_ptr<Tracker> cpu_tracker(const HostField& field);
+/// Several trackers of the CPU, of which one tracks at a time, so that the points of another are written meanwhile.
+/// `field` must outlive them.
+std::vector<std::unique_ptr<Tracker>> cpu_trackers(const HostField& field, std::size_t count);
 /// Several trackers of one device, with one copy of the field, so that one copies while another tracks.
 /// Errors: unsupported (built without CUDA), no_device, out_of_memory, device_error.
 Result<std::vector<std::unique_ptr<Tracker>>> cuda_trackers(const HostField& field, Device device, std::size_t count);

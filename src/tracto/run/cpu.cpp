@@ -1,6 +1,6 @@
 #include <algorithm>
+#include <mutex>
 
-#include "core/checked.hpp"
 #include "device/team.hpp"
 #include "tracto/clones.hpp"
 #include "tracto/run/chunk.hpp"
@@ -9,7 +9,7 @@
 namespace penstock::tracto {
 namespace {
 
-constexpr std::uint64_t kBlockSeeds = 32;  // of one task
+constexpr std::size_t kPiecePoints = 1 << 15;  // that are handed out at a time
 
 /// All streamlines of one seed, behind those of `out`.
 template <class Step, class Scratch>
@@ -48,24 +48,22 @@ PENSTOCK_CLONES void track_one(const HostField& field, std::uint64_t number, Scr
 
 class CpuTracker final : public Tracker {
  public:
-  explicit CpuTracker(const HostField& field) : field_(field) {}
+  CpuTracker(const HostField& field, std::shared_ptr<std::mutex> turn) : field_(field), turn_(std::move(turn)) {}
 
   Result<std::vector<Streamlines>> chunk(Job& job, std::uint64_t first, std::uint64_t count) override {
-    const std::uint64_t blocks = div_up(count, kBlockSeeds);
-    std::vector<Streamlines> parts(blocks);
+    std::vector<Streamlines> parts(count);
+    const std::scoped_lock lock(*turn_);
     PENSTOCK_TRY(job.run([&] {
-      return job.for_each(blocks, true, [&](std::uint64_t block) -> Status {
-        const std::uint64_t end = std::min(count, (block + 1) * kBlockSeeds);
-        static thread_local Streamlines made;  // grows once
+      return job.for_each(count, true, [&](std::uint64_t i) -> Status {  // a seed may take 50 ms
+        static thread_local Streamlines made;                             // grows once
+        static thread_local std::vector<Vec3> slot;
         made.clear();
+        slot.resize(field_.params.max_points);
         with_step(field_.method, [&]<class Step>(Step) {
           typename Step::template ScratchOf<kMaxAmplitudes> scratch;
-          std::vector<Vec3> slot(field_.params.max_points);
-          for (std::uint64_t i = block * kBlockSeeds; i < end; ++i)
-            track_one<Step>(field_, first + i, scratch, slot, made);
+          track_one<Step>(field_, first + i, scratch, slot, made);
         });
-        parts[block] = made;  // as large as it must be
-        made.clear();
+        parts[i] = made;  // as large as it must be
         return {};
       });
     }));
@@ -74,9 +72,21 @@ class CpuTracker final : public Tracker {
 
  private:
   const HostField& field_;
+  std::shared_ptr<std::mutex> turn_;
 };
 
 }  // namespace
+
+Status Tracker::points(std::span<const Streamlines> pieces, const TakePoints& take) {
+  Points some;
+  for (const Streamlines& piece : pieces) {
+    some.insert(some.end(), piece.points.begin(), piece.points.end());
+    if (some.size() < kPiecePoints && &piece != &pieces.back()) continue;
+    PENSTOCK_TRY(take(std::as_bytes(std::span(some)), PointType::float32));
+    some.clear();
+  }
+  return {};
+}
 
 void Streamlines::append(const Streamlines& more) {
   points.insert(points.end(), more.points.begin(), more.points.end());
@@ -96,6 +106,11 @@ void Streamlines::clear() {
   too_short = 0;
 }
 
-std::unique_ptr<Tracker> cpu_tracker(const HostField& field) { return std::make_unique<CpuTracker>(field); }
+std::vector<std::unique_ptr<Tracker>> cpu_trackers(const HostField& field, std::size_t count) {
+  const auto turn = std::make_shared<std::mutex>();
+  std::vector<std::unique_ptr<Tracker>> out;
+  for (std::size_t i = 0; i < count; ++i) out.push_back(std::make_unique<CpuTracker>(field, turn));
+  return out;
+}
 
 }  // namespace penstock::tracto

@@ -1,9 +1,14 @@
+#include <cuda_fp16.h>
+
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <mutex>
+#include <utility>
 
 #include "device/cuda/launch.cuh"
 #include "device/cuda/team_launch.cuh"
+#include "device/pinned_ring.hpp"
 #include "tracto/run/chunk.hpp"
 #include "tracto/step/list.hpp"
 
@@ -11,7 +16,9 @@ namespace penstock::tracto {
 namespace {
 
 constexpr std::uint32_t kSmallDirections = 384;
-constexpr std::uint64_t kSlotBytes = std::uint64_t{1} << 29;  // of all slots that a tracker has under way
+constexpr std::uint64_t kSlotBytes = std::uint64_t{1} << 28;   // of all slots that a tracker has under way
+constexpr std::uint64_t kPieceBytes = std::uint64_t{3} << 20;  // of points that come down at a time
+constexpr std::uint64_t kWholePoints = 12;                      // bytes of them are a multiple of this
 
 /// A seed's directions to begin with; none where its place is not tracked.
 template <class Step>
@@ -77,11 +84,14 @@ struct Kept {
 };
 
 struct NoScratch {};
+
+/// Number is float, or __half: rounded to the nearest, as the CPU does.
+template <class Number>
 struct Compact {
   TrackParams params;
   const Kept* kept;
   const Vec3* slots;
-  Vec3* points;
+  Number* points;
   Vec3* seed_points;
 
   template <class Team, class Scratch>
@@ -90,7 +100,10 @@ struct Compact {
     const Vec3* slot = slots + static_cast<std::uint64_t>(k.task) * params.max_points;
     team.for_each(k.followed.forward + k.followed.backward, [&](std::uint32_t p) {
       const Vec3 point = world_point(params, k.followed, slot, p);
-      points[k.offset + p] = point;
+      Number* const to = points + 3 * (k.offset + p);
+      to[0] = static_cast<Number>(point.x);
+      to[1] = static_cast<Number>(point.y);
+      to[2] = static_cast<Number>(point.z);
       if (p == k.followed.backward) seed_points[i] = point;
     });
   }
@@ -138,30 +151,37 @@ class DeviceField {
   [[nodiscard]] const std::uint32_t* seed_voxels() const { return seed_voxels_; }
   [[nodiscard]] Memory& memory() const { return *memory_; }
 
-  /// Runs kernels that `start` puts into `stream`, and waits for them.  Those of one tracker at a time: they fill the
-  /// device, and so what they take can be told.
+  /// Runs kernels that `start` puts into `stream`, and waits for them.  Those of several trackers run beside each other:
+  /// where the last streamlines of one leave room, those of the next begin.
   template <class Start>
   Status run(const Stream& stream, const Start& start) {
-    const std::scoped_lock lock(mutex_);
-    const auto begin = std::chrono::steady_clock::now();
-    PENSTOCK_TRY(start());
-    PENSTOCK_TRY(stream.synchronize());
-    kernel_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    return {};
+    busy(1);
+    Status status = start();
+    if (status) status = stream.synchronize();
+    busy(-1);
+    return status;
   }
+  /// While those of any tracker ran.
   [[nodiscard]] double kernel_seconds() const {
     const std::scoped_lock lock(mutex_);
     return kernel_seconds_;
   }
 
  private:
-  template <class T>
-  Result<const T*> upload(const std::vector<T>& from) {
+  template <class T, class A>
+  Result<const T*> upload(const std::vector<T, A>& from) {
     const std::uint64_t bytes = from.size() * sizeof(T);
     PENSTOCK_ASSIGN(Buffer buffer, memory_->allocate(std::max<std::uint64_t>(bytes, 1), 256, stream_));
     PENSTOCK_TRY(copy_async(buffer.data(), device_, from.data(), {}, bytes, stream_));
     buffers_.push_back(std::move(buffer));
     return reinterpret_cast<const T*>(buffers_.back().data());
+  }
+  void busy(int change) {
+    const auto now = std::chrono::steady_clock::now();
+    const std::scoped_lock lock(mutex_);
+    if (running_ > 0) kernel_seconds_ += std::chrono::duration<double>(now - since_).count();
+    running_ += change;
+    since_ = now;
   }
   Device device_;
   Stream stream_;
@@ -170,6 +190,8 @@ class DeviceField {
   TrackBuffers in_ = {};
   const std::uint32_t* seed_voxels_ = nullptr;
   mutable std::mutex mutex_;
+  int running_ = 0;  ///< trackers whose kernels run
+  std::chrono::steady_clock::time_point since_;
   double kernel_seconds_ = 0;
 };
 
@@ -180,6 +202,7 @@ class CudaTracker final : public Tracker {
 
   Status begin() {
     PENSTOCK_ASSIGN(stream_, Stream::create(device_));
+    PENSTOCK_ASSIGN(ring_, shared_pinned_ring(device_.type));
     PENSTOCK_ASSIGN(next_, counter_.of<std::uint32_t>(on_->memory(), 1, stream_));
     return stream_.synchronize();
   }
@@ -204,15 +227,33 @@ class CudaTracker final : public Tracker {
     for (std::uint64_t at = 0; at < tasks.size(); at += batch) {
       PENSTOCK_TRY(job.check());
       const auto part = std::span(tasks).subspan(at, std::min<std::uint64_t>(batch, tasks.size() - at));
-      PENSTOCK_TRY(follow_tasks(first, part, pieces.emplace_back()));
+      if (points_.size() == pieces.size()) points_.emplace_back();
+      PENSTOCK_TRY(follow_tasks(first, part, points_[pieces.size()], pieces.emplace_back()));
     }
     return pieces;
   }
 
+  Status points(std::span<const Streamlines> pieces, const TakePoints& take) override {
+    const std::uint64_t room = ring_->capacity_bytes() / kLandings;
+    const std::uint64_t most = std::min(kPieceBytes, room / kWholePoints * kWholePoints);
+    PENSTOCK_ASSIGN(Slab slab, ring_->acquire(kLandings * most, {}));
+    const Status status = bring_down(pieces, slab.data(), most, take);
+    PENSTOCK_TRY(stream_.synchronize());  // nothing comes into the slab any more
+    return status;
+  }
+
+  [[nodiscard]] bool holds_points() const override { return false; }
   [[nodiscard]] std::uint64_t peak_device_bytes() const override { return on_->memory().peak_bytes(); }
   [[nodiscard]] double kernel_seconds() const override { return on_->kernel_seconds(); }
 
  private:
+  static constexpr std::size_t kLandings = 2;  // one is filled while the other is handed out
+  struct Landing {
+    std::byte* data = nullptr;
+    std::uint64_t bytes = 0;
+    Event filled;
+  };
+
   template <class T>
   Status download(T* to, const T* from, std::uint64_t n) {
     PENSTOCK_TRY(copy_async(to, {}, from, device_, n * sizeof(T), stream_));
@@ -224,9 +265,10 @@ class CudaTracker final : public Tracker {
       return launch_teams_cuda<typename Step::template ScratchOf<kSmallDirections>>(stream_, n, next_, f);
     return launch_teams_cuda<typename Step::template ScratchOf<kMaxAmplitudes>>(stream_, n, next_, f);
   }
+  [[nodiscard]] std::uint64_t point_bytes() const { return field_.point_type == PointType::float16 ? 6 : 12; }
 
-  /// Tracks tasks and appends those that are long enough.
-  Status follow_tasks(std::uint64_t first, std::span<const Task> tasks, Streamlines& all) {
+  /// Tracks tasks; those that are long enough leave their points in `points`.
+  Status follow_tasks(std::uint64_t first, std::span<const Task> tasks, Room& points, Streamlines& out) {
     const auto n = static_cast<std::uint32_t>(tasks.size());
     PENSTOCK_ASSIGN(Task* const tasks_device, tasks_.of<Task>(on_->memory(), n, stream_));
     PENSTOCK_ASSIGN(Vec3* const slots,
@@ -243,38 +285,73 @@ class CudaTracker final : public Tracker {
     std::vector<Followed> followed(n);
     PENSTOCK_TRY(download(followed.data(), followed_device, n));
     std::vector<Kept> kept;
-    std::uint64_t points = 0;
+    std::uint64_t end = 0;
     for (std::uint32_t i = 0; i < n; ++i) {
       const std::uint32_t length = followed[i].forward + followed[i].backward;
       if (length < field_.min_points) {
-        ++all.too_short;
+        ++out.too_short;
         continue;
       }
-      kept.push_back({i, points, followed[i]});
-      points += length;
-      all.lengths.push_back(length);
-      all.seeds.push_back(first + tasks[i].seed);
-      all.reasons.insert(all.reasons.end(), {followed[i].reason[0], followed[i].reason[1]});
+      kept.push_back({i, end, followed[i]});
+      end += length;
+      out.lengths.push_back(length);
+      out.seeds.push_back(first + tasks[i].seed);
+      out.reasons.insert(out.reasons.end(), {followed[i].reason[0], followed[i].reason[1]});
     }
+    return compact(kept, end, slots, points, out);
+  }
+
+  /// Moves what is kept together, in the type that is written.
+  Status compact(const std::vector<Kept>& kept, std::uint64_t n, const Vec3* slots, Room& points, Streamlines& out) {
     PENSTOCK_ASSIGN(Kept* const kept_device, kept_.of<Kept>(on_->memory(), kept.size(), stream_));
-    PENSTOCK_ASSIGN(Vec3* const points_device, points_.of<Vec3>(on_->memory(), points, stream_));
-    PENSTOCK_ASSIGN(Vec3* const seeds_device, seed_points_.of<Vec3>(on_->memory(), kept.size(), stream_));
+    PENSTOCK_ASSIGN(std::byte* const to, points.of<std::byte>(on_->memory(), n * point_bytes(), stream_));
+    PENSTOCK_ASSIGN(Vec3* const seeds, seed_points_.of<Vec3>(on_->memory(), kept.size(), stream_));
     PENSTOCK_TRY(copy_async(kept_device, device_, kept.data(), {}, kept.size() * sizeof(Kept), stream_));
-    const Compact compact{field_.params, kept_device, slots, points_device, seeds_device};
-    PENSTOCK_TRY(launch_teams_cuda<NoScratch>(stream_, static_cast<std::uint32_t>(kept.size()), next_, compact));
-    const std::size_t points_before = all.points.size(), seeds_before = all.seed_points.size();
-    all.points.resize(points_before + points);
-    all.seed_points.resize(seeds_before + kept.size());
-    PENSTOCK_TRY(download(all.points.data() + points_before, points_device, points));
-    return download(all.seed_points.data() + seeds_before, seeds_device, kept.size());
+    const auto start = [&]<class Number>(Number* at) {
+      const Compact<Number> move{field_.params, kept_device, slots, at, seeds};
+      return launch_teams_cuda<NoScratch>(stream_, static_cast<std::uint32_t>(kept.size()), next_, move);
+    };
+    PENSTOCK_TRY(field_.point_type == PointType::float16 ? start(reinterpret_cast<__half*>(to))
+                                                         : start(reinterpret_cast<float*>(to)));
+    out.seed_points.resize(kept.size());
+    return download(out.seed_points.data(), seeds, kept.size());
+  }
+
+  /// At most `most` bytes at a time, by way of `slab`.
+  Status bring_down(std::span<const Streamlines> pieces, std::byte* slab, std::uint64_t most, const TakePoints& take) {
+    std::array<Landing, kLandings> landings;
+    for (std::size_t i = 0; i < kLandings; ++i) landings[i].data = slab + i * most;
+    const auto hand_out = [&](Landing& landing) -> Status {
+      if (landing.bytes == 0) return {};
+      PENSTOCK_TRY(landing.filled.synchronize());
+      return take(ByteView(landing.data, std::exchange(landing.bytes, 0)), field_.point_type);
+    };
+    std::size_t turn = 0;
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      std::uint64_t bytes = 0;
+      for (const std::uint32_t length : pieces[i].lengths) bytes += length * point_bytes();
+      PENSTOCK_ASSIGN(const std::byte* const from, points_[i].of<std::byte>(on_->memory(), bytes, stream_));
+      for (std::uint64_t at = 0; at < bytes; at += most) {
+        Landing& landing = landings[turn++ % kLandings];
+        PENSTOCK_TRY(hand_out(landing));
+        const std::uint64_t n = std::min(most, bytes - at);
+        PENSTOCK_TRY(copy_async(landing.data, {}, from + at, device_, n, stream_));
+        PENSTOCK_ASSIGN(landing.filled, Event::record(stream_));
+        landing.bytes = n;
+      }
+    }
+    for (std::size_t i = 0; i < kLandings; ++i) PENSTOCK_TRY(hand_out(landings[turn++ % kLandings]));
+    return {};
   }
 
   const HostField& field_;
   std::shared_ptr<DeviceField> on_;
   Device device_;
   Stream stream_;
+  std::shared_ptr<PinnedRing> ring_;
   std::uint32_t* next_ = nullptr;
-  Room counter_, peaks_, tasks_, slots_, followed_, kept_, points_, seed_points_;
+  Room counter_, peaks_, tasks_, slots_, followed_, kept_, seed_points_;
+  std::vector<Room> points_;  ///< of each piece of the last chunk
 };
 
 }  // namespace

@@ -180,8 +180,8 @@ Status fit_amplitudes(Job& job, Fitter& fitter, const Volume& v, const ModelPlan
   tables.sampling.assign(sampling.data(), sampling.data() + sampling.size());
   tables.params.directions = field.params.directions;
   tables.params.stride = field.params.stride;
-  field.pmf.assign(field.seed_list.size() * field.params.stride, 0);
-  field.scale.assign(field.seed_list.size(), 0);
+  field.pmf.resize(field.seed_list.size() * field.params.stride);  // the fit fills it
+  field.scale.resize(field.seed_list.size());
   FitWork work;
   work.signals = v.data;
   work.voxels = field.seed_list;

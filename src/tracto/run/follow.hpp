@@ -46,25 +46,27 @@ template <class Step, class Team, class Scratch>
 PENSTOCK_HD Followed follow(const Team& team, const TrackParams& t, const TrackBuffers& in, Scratch& scratch,
                             DrawKey key, const Vec3& seed, const Corners& corners, const Vec3& direction, Vec3* slot) {
   Followed out = {1, 0, {}};
-  EndReason reason = EndReason::no_direction;
   const auto put = [&](std::uint32_t at, const Vec3& p) {
     team.each_lane([&](std::uint32_t lane) {
       if (lane == 0) slot[at] = p;
     });
   };
   put(0, seed);
-  out.reason[0] = out.reason[1] = static_cast<std::uint8_t>(reason);
+  out.reason[0] = out.reason[1] = static_cast<std::uint8_t>(EndReason::no_direction);
   typename Step::Heading heading = {};
   if (!Step::begin(team, t, in, scratch, key, seed, direction, heading)) return out;
-  key.half = 0;
-  out.forward += follow_half<Step>(team, t, in, scratch, key, seed, corners, heading, t.max_points - 1, reason,
-                                   [&](std::uint32_t i, const Vec3& p) { put(1 + i, p); });
-  out.reason[1] = static_cast<std::uint8_t>(reason);
-  key.half = 1;
-  out.backward =
-      follow_half<Step>(team, t, in, scratch, key, seed, corners, Step::turned(heading), t.max_points - out.forward,
-                        reason, [&](std::uint32_t i, const Vec3& p) { put(t.max_points - 1 - i, p); });
-  out.reason[0] = static_cast<std::uint8_t>(reason);
+  PENSTOCK_NO_UNROLL  // the loop's body is long
+  for (std::uint32_t half = 0; half < 2; ++half) {
+    key.half = half;
+    EndReason reason = EndReason::no_direction;
+    const std::uint32_t n =
+        follow_half<Step>(team, t, in, scratch, key, seed, corners, half == 0 ? heading : Step::turned(heading),
+                          t.max_points - out.forward, reason, [&](std::uint32_t i, const Vec3& p) {
+                            put(half == 0 ? 1 + i : t.max_points - 1 - i, p);
+                          });
+    (half == 0 ? out.forward : out.backward) += n;
+    out.reason[1 - half] = static_cast<std::uint8_t>(reason);
+  }
   return out;
 }
 

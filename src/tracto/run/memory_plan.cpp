@@ -23,21 +23,24 @@ std::uint64_t process_bytes() {
   return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
-std::uint64_t bytes_of(const std::vector<Streamlines>& pieces) {
+/// What a tracker holds in memory: the points only where they are not on a device.
+std::uint64_t bytes_of(const std::vector<Streamlines>& pieces, bool points) {
   std::uint64_t bytes = 0;
-  for (const Streamlines& s : pieces) bytes += s.points.size() * sizeof(Vec3) + s.lengths.size() * kStreamlineBytes;
+  for (const Streamlines& s : pieces)
+    bytes += (points ? s.points.size() * sizeof(Vec3) : 0) + s.lengths.size() * kStreamlineBytes;
   return bytes;
 }
 
 /// Bytes that the streamlines of a seed take, on average over some seeds here and there.
 Result<double> bytes_of_seed(Job& job, const Session& session) {
   const std::uint64_t count = std::clamp<std::uint64_t>(session.seeds / kProbeShare / kProbes, 1, kProbeSeeds);
-  const auto tracker = cpu_tracker(session.field);
+  const auto tracker = std::move(cpu_trackers(session.field, 1).front());
+  const bool points = std::ranges::any_of(session.trackers, [](const auto& t) { return t->holds_points(); });
   std::uint64_t bytes = 0, seeds = 0;
   for (std::uint64_t probe = 0; probe < kProbes && seeds + count <= session.seeds; ++probe) {
     const std::uint64_t first = session.how.first_seed + session.seeds / kProbes * probe;
     PENSTOCK_ASSIGN(const std::vector<Streamlines> pieces, tracker->chunk(job, first, count));
-    bytes += bytes_of(pieces);
+    bytes += bytes_of(pieces, points);
     seeds += count;
   }
   return seeds == 0 ? 0 : static_cast<double>(bytes) / static_cast<double>(seeds);
@@ -56,7 +59,7 @@ Result<TrackPlan> plan_memory(Job& job, const Session& session) {
   plan.seeds = session.seeds;
   PENSTOCK_ASSIGN(const double each, bytes_of_seed(job, session));
   ::malloc_trim(0);                                          // what the fit has given back
-  const std::uint64_t chunks = session.trackers.size() + 1;  // under way, or being written
+  const std::uint64_t chunks = session.trackers.size();  // being tracked or written
   const std::uint64_t budget = session.plan.budget_bytes, held = process_bytes();
   const std::uint64_t room = std::max(budget > held ? budget - held : 0, budget / 4);
   const double fit = each > 0 ? static_cast<double>(room) / static_cast<double>(chunks) / each : 1e12;

@@ -29,10 +29,11 @@ Result<std::vector<float>> peak_map(Job& job, const HostField& field, std::span<
   const TrackBuffers in = field.buffers();
   std::vector<float> out(std::uint64_t{3} * kMapPeaks * all);
   PENSTOCK_TRY(each_voxel(job, voxels.size(), [&](std::uint64_t r) {
-    std::vector<float> amplitude(t.directions), rest(t.directions);
+    std::vector<float> amplitude(t.directions);
+    std::vector<std::uint32_t> list(t.directions);
     for (std::uint32_t i = 0; i < t.directions; ++i)
       amplitude[i] = static_cast<float>(field.pmf[r * t.stride + i]) * field.scale[r];
-    const Peaks peaks = find_peaks(HostTeam<32>(), t, in, amplitude.data(), rest.data());
+    const Peaks peaks = find_peaks(HostTeam<32>(), t, in, amplitude.data(), list.data());
     for (std::uint32_t p = 0; p < peaks.count; ++p) {
       const Vec3 v = scaled(vertex(t, in, peaks.direction[p]), amplitude[peaks.direction[p]]);
       const float xyz[3] = {v.x, v.y, v.z};

@@ -13,9 +13,10 @@
 namespace penstock::tracto {
 namespace {
 
-constexpr std::size_t kTrackersOfDevice = 2;  // one tracks while the other's points are copied
+// While one tracks, another waits for its points to be moved together, one brings them down, one writes.
+constexpr std::size_t kTrackersOfDevice = 4;
+constexpr std::size_t kTrackersOfCpu = 2;
 
-/// One for a processor, several for each device.
 Result<std::vector<std::unique_ptr<Tracker>>> make_trackers(const HostField& field, std::vector<Device> devices) {
   if (devices.empty()) devices.emplace_back();
   std::vector<std::unique_ptr<Tracker>> out;
@@ -24,7 +25,7 @@ Result<std::vector<std::unique_ptr<Tracker>>> make_trackers(const HostField& fie
       PENSTOCK_ASSIGN(auto trackers, cuda_trackers(field, device, kTrackersOfDevice));
       for (auto& tracker : trackers) out.push_back(std::move(tracker));
     } else {
-      out.push_back(cpu_tracker(field));
+      for (auto& tracker : cpu_trackers(field, kTrackersOfCpu)) out.push_back(std::move(tracker));
     }
   }
   return out;
@@ -58,6 +59,7 @@ Result<std::unique_ptr<Session>> begin_session(const std::string& dwi, const Tra
   summary.voxels = source.volume.voxels();
   session->grid = {source.volume.dims, source.volume.world_from_voxel};
   HostField& field = session->field;
+  field.point_type = how.dtype;
   PENSTOCK_TRY(make_field(job, *fitter, {source.volume, source.gradients}, source.plan, std::move(source.tables), how,
                           std::move(source.stop), field));
   summary.fitted_voxels = field.fitted_voxels;
@@ -79,18 +81,26 @@ Result<std::unique_ptr<Session>> begin_session(const std::string& dwi, const Tra
   return session;
 }
 
-std::vector<float> count_piece(Session& session, const Streamlines& chunk) {
+ChunkColumns count_chunk(Session& session, std::span<const Streamlines> pieces) {
   TrackSummary& summary = session.summary;
-  std::vector<float> lengths_mm(chunk.lengths.size());
-  for (std::size_t i = 0; i < lengths_mm.size(); ++i) {
-    const double length = (chunk.lengths[i] - 1) * session.field.step_mm;
-    lengths_mm[i] = static_cast<float>(length);
-    summary.mean_length_mm += length;
+  ChunkColumns out;
+  for (const Streamlines& piece : pieces) {
+    out.lengths.insert(out.lengths.end(), piece.lengths.begin(), piece.lengths.end());
+    out.seeds.insert(out.seeds.end(), piece.seeds.begin(), piece.seeds.end());
+    for (const Vec3& p : piece.seed_points) out.seed_points.push_back({p.x, p.y, p.z});
+    for (std::size_t i = 0; i < piece.reasons.size(); i += 2)
+      out.reasons.push_back({piece.reasons[i], piece.reasons[i + 1]});
+    summary.too_short += piece.too_short;
   }
-  summary.streamlines += chunk.lengths.size();
-  summary.points += chunk.points.size();
-  summary.too_short += chunk.too_short;
-  return lengths_mm;
+  out.lengths_mm.reserve(out.lengths.size());
+  for (const std::uint32_t points : out.lengths) {
+    const double length = (points - 1) * session.field.step_mm;
+    out.lengths_mm.push_back(static_cast<float>(length));
+    summary.mean_length_mm += length;
+    summary.points += points;
+  }
+  summary.streamlines += out.lengths.size();
+  return out;
 }
 
 void tell_progress(const Session& session, std::uint64_t done_seeds, const Options& options) {
@@ -115,11 +125,6 @@ void finish_summary(const Session& session, double track_seconds, TrackSummary& 
   for (const auto& tracker : session.trackers)
     summary.kernel_seconds = std::max(summary.kernel_seconds, tracker->kernel_seconds());
   summary.peak_bytes = peak_process_bytes();
-}
-
-std::span<const std::array<float, 3>> triples(const Points& points) {
-  static_assert(sizeof(Vec3) == sizeof(std::array<float, 3>));
-  return {reinterpret_cast<const std::array<float, 3>*>(points.data()), points.size()};
 }
 
 }  // namespace penstock::tracto

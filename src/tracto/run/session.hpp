@@ -24,14 +24,19 @@ struct Session {
 /// Reads, fits and uploads.  Errors: those of `track`.
 Result<std::unique_ptr<Session>> begin_session(const std::string& dwi, const TrackOptions& how,
                                                const std::vector<Device>& devices, const Options& options);
-/// Counts a piece of a chunk in the summary, but for its seeds; the lengths of its streamlines.
-std::vector<float> count_piece(Session& session, const Streamlines& piece);
+/// What is said of the streamlines of a chunk, one behind the other.
+struct ChunkColumns {
+  std::vector<std::uint32_t> lengths;
+  std::vector<std::array<float, 3>> seed_points;
+  std::vector<std::uint64_t> seeds;
+  std::vector<float> lengths_mm;
+  std::vector<std::array<std::uint8_t, 2>> reasons;
+};
+/// Of the pieces of a chunk, which is counted in the summary, but for its seeds.
+ChunkColumns count_chunk(Session& session, std::span<const Streamlines> pieces);
 /// Tells who watches that so many seeds are done, and what came of them.
 void tell_progress(const Session& session, std::uint64_t done_seeds, const Options& options);
 /// Adds the last stages and totals to a summary that was counted.  `track_seconds`: of tracking.
 void finish_summary(const Session& session, double track_seconds, TrackSummary& summary);
-
-/// The same numbers under another name.
-std::span<const std::array<float, 3>> triples(const Points& points);
 
 }  // namespace penstock::tracto

@@ -7,24 +7,17 @@ namespace {
 
 using namespace tracto;
 
-Status write_piece(TractogramWriter& out, const Streamlines& s, std::span<const float> lengths_mm) {
-  const std::span reasons(reinterpret_cast<const std::array<std::uint8_t, 2>*>(s.reasons.data()), s.reasons.size() / 2);
-  return out.append({triples(s.points), s.lengths, triples(s.seed_points), s.seeds, lengths_mm, reasons});
-}
-
 /// Tracks all seeds into `file`.  With how.keep_partial a cancelled run is a success that says so.
 Status track_all(Job& job, Session& session, const Options& options, TractogramWriter& file) {
   const TrackOptions& how = session.how;
-  const auto take = [&](std::vector<Streamlines> pieces, std::uint64_t seeds) -> Status {
-    for (Streamlines& piece : pieces) {
-      PENSTOCK_TRY(write_piece(file, piece, count_piece(session, piece)));
-      piece = {};
-    }
+  const auto take = [&](std::span<const Streamlines> pieces, std::uint64_t seeds) {
+    const ChunkColumns c = count_chunk(session, pieces);
     session.summary.seeds += seeds;
-    tell_progress(session, session.summary.seeds, options);
-    return {};
+    return file.begin({c.lengths, c.seed_points, c.seeds, c.lengths_mm, c.reasons});
   };
-  Status status = pump(job, session.trackers, {how.first_seed, session.seeds, session.memory.chunk_seeds}, take);
+  const auto tell = [&] { tell_progress(session, session.summary.seeds, options); };
+  const SeedRange seeds = {how.first_seed, session.seeds, session.memory.chunk_seeds};
+  Status status = pump(job, session.trackers, seeds, take, tell);
   const bool stopped =
       !status && (status.error().code() == ErrorCode::cancelled || status.error().code() == ErrorCode::timed_out);
   if (!how.keep_partial || !stopped) return status;

@@ -1,6 +1,8 @@
 // Tracking into memory.
 #include <algorithm>
 #include <cstring>
+#include <mutex>
+#include <shared_mutex>
 
 #include "core/guard.hpp"
 #include "penstock/tracto.hpp"
@@ -11,19 +13,51 @@ namespace {
 
 using namespace tracto;
 
-void append(const Session& session, const Streamlines& piece, std::span<const float> lengths_mm,
-            TrackedStreamlines& to) {
-  const auto points = triples(piece.points), seeds = triples(piece.seed_points);
-  to.points.insert(to.points.end(), points.begin(), points.end());
-  for (const std::uint32_t length : piece.lengths) to.offsets.push_back(to.offsets.back() + length);
-  to.seed_points.insert(to.seed_points.end(), seeds.begin(), seeds.end());
-  to.seed_numbers.insert(to.seed_numbers.end(), piece.seeds.begin(), piece.seeds.end());
-  to.lengths_mm.insert(to.lengths_mm.end(), lengths_mm.begin(), lengths_mm.end());
-  for (std::size_t i = 0; i < piece.reasons.size(); i += 2)
-    to.reasons.push_back({piece.reasons[i], piece.reasons[i + 1]});
-  to.dims = session.grid.dims;
-  to.world_from_voxel = session.grid.world_from_voxel;
-}
+/// Streamlines in memory that grow by chunks, whose points come beside each other.
+class MemorySink {
+ public:
+  explicit MemorySink(Session& session) : session_(session) {
+    out_.dims = session.grid.dims;
+    out_.world_from_voxel = session.grid.world_from_voxel;
+  }
+
+  /// Makes room for a chunk.
+  std::unique_ptr<PointSink> begin(std::span<const Streamlines> pieces) {
+    const ChunkColumns c = count_chunk(session_, pieces);
+    const std::uint64_t first = out_.offsets.back();
+    for (const std::uint32_t length : c.lengths) out_.offsets.push_back(out_.offsets.back() + length);
+    out_.seed_points.insert(out_.seed_points.end(), c.seed_points.begin(), c.seed_points.end());
+    out_.seed_numbers.insert(out_.seed_numbers.end(), c.seeds.begin(), c.seeds.end());
+    out_.lengths_mm.insert(out_.lengths_mm.end(), c.lengths_mm.begin(), c.lengths_mm.end());
+    out_.reasons.insert(out_.reasons.end(), c.reasons.begin(), c.reasons.end());
+    const std::unique_lock lock(moving_);
+    out_.points.resize(out_.offsets.back());
+    return std::make_unique<Chunk>(*this, first);
+  }
+  TrackedStreamlines take() && { return std::move(out_); }
+
+ private:
+  class Chunk final : public PointSink {
+   public:
+    Chunk(MemorySink& all, std::uint64_t at) : all_(all), at_(at) {}
+    Status write(ByteView points, PointType) override {
+      if (points.empty()) return {};
+      const std::shared_lock lock(all_.moving_);
+      std::memcpy(all_.out_.points.data() + at_, points.data(), points.size());
+      at_ += points.size() / sizeof all_.out_.points[0];
+      return {};
+    }
+    Status end() override { return {}; }
+
+   private:
+    MemorySink& all_;
+    std::uint64_t at_;
+  };
+
+  Session& session_;
+  TrackedStreamlines out_;
+  std::shared_mutex moving_;  ///< whole while the points may move
+};
 
 Status check(const TrackedStreamlines& s) {
   const std::size_t n = s.offsets.empty() ? 0 : s.offsets.size() - 1;
@@ -53,7 +87,9 @@ Result<Tracking> Tracking::begin(const std::string& dwi, const TrackOptions& how
                                  const Options& options) {
   return guarded([&]() -> Result<Tracking> {
     auto state = std::make_unique<State>();
-    PENSTOCK_ASSIGN(state->session, begin_session(dwi, how, devices, options));
+    TrackOptions in_memory = how;
+    in_memory.dtype = PointType::float32;
+    PENSTOCK_ASSIGN(state->session, begin_session(dwi, in_memory, devices, options));
     return Tracking(std::move(state));
   });
 }
@@ -69,10 +105,11 @@ Result<std::optional<TrackedStreamlines>> Tracking::next(const Options& options)
     PENSTOCK_ASSIGN(const auto pieces, tracker.chunk(job, session.how.first_seed + state_->done, count));
     state_->done += count;
     session.summary.seeds += count;
-    TrackedStreamlines out;
-    for (const Streamlines& piece : pieces) append(session, piece, count_piece(session, piece), out);
+    MemorySink out(session);
+    const std::unique_ptr<PointSink> sink = out.begin(pieces);
+    PENSTOCK_TRY(tracker.points(pieces, [&](ByteView points, PointType type) { return sink->write(points, type); }));
     state_->seconds += lap.seconds();
-    return std::optional(std::move(out));
+    return std::optional(std::move(out).take());
   });
 }
 
@@ -83,24 +120,18 @@ Result<TrackedStreamlines> Tracking::rest(const Options& options) {
     quiet.progress = nullptr;
     Lap lap;
     Job job(quiet, "track", 0, session.plan.threads);
-    TrackedStreamlines out;
-    out.dims = session.grid.dims;
-    out.world_from_voxel = session.grid.world_from_voxel;
-    const auto take = [&](std::vector<Streamlines> pieces, std::uint64_t seeds) -> Status {
-      for (Streamlines& piece : pieces) {
-        append(session, piece, count_piece(session, piece), out);
-        piece = {};
-      }
+    MemorySink out(session);
+    const auto take = [&](std::span<const Streamlines> pieces, std::uint64_t seeds) {
       session.summary.seeds += seeds;
       state_->done += seeds;
-      tell_progress(session, state_->done, options);
-      return {};
+      return Result<std::unique_ptr<PointSink>>(out.begin(pieces));
     };
+    const auto tell = [&] { tell_progress(session, state_->done, options); };
     const SeedRange seeds{session.how.first_seed + state_->done, session.seeds - state_->done,
                           session.memory.chunk_seeds};
-    PENSTOCK_TRY(pump(job, session.trackers, seeds, take));
+    PENSTOCK_TRY(pump(job, session.trackers, seeds, take, tell));
     state_->seconds += lap.seconds();
-    return out;
+    return std::move(out).take();
   });
 }
 
@@ -118,7 +149,7 @@ Status save_streamlines(const TrackedStreamlines& s, const std::string& path, Re
     std::vector<std::uint32_t> lengths;
     for (std::size_t i = 1; i < s.offsets.size(); ++i)
       lengths.push_back(static_cast<std::uint32_t>(s.offsets[i] - s.offsets[i - 1]));
-    PENSTOCK_TRY(file->append({s.points, lengths, s.seed_points, s.seed_numbers, s.lengths_mm, s.reasons}));
+    PENSTOCK_TRY(file->append({lengths, s.seed_points, s.seed_numbers, s.lengths_mm, s.reasons}, s.points));
     return file->finish([] { return Status(); });
   });
 }

@@ -8,6 +8,7 @@ namespace penstock::tracto {
 /// Memory that a team shares for one streamline; for at most N directions.
 template <std::uint32_t N = kMaxAmplitudes>
 struct StepScratch {
+  static constexpr std::uint32_t kDirections = N;
   float amplitude[N];
   std::uint32_t weight[N];
 };
@@ -16,9 +17,7 @@ struct StepScratch {
 template <class Team>
 PENSTOCK_HD float drop_weak(const Team& team, const TrackParams& t, float* amplitude) {
   const float largest = team_largest(team, amplitude, t.directions), least = t.pmf_threshold * largest;
-  team.for_each(t.directions, [&](std::uint32_t i) {
-    if (amplitude[i] < least) amplitude[i] = 0;
-  });
+  team.for_each(t.directions, [=](std::uint32_t i) { amplitude[i] = amplitude[i] < least ? 0.0f : amplitude[i]; });
   return largest;
 }
 
@@ -35,7 +34,7 @@ template <class Team, class Scratch>
 PENSTOCK_HD Peaks peaks_above(const Team& team, const TrackParams& t, const TrackBuffers& in, const Corners& c,
                               Scratch& scratch) {
   sample_above(team, t, in, c, scratch);
-  return find_peaks(team, t, in, scratch.amplitude, reinterpret_cast<float*>(scratch.weight));
+  return find_peaks(team, t, in, scratch.amplitude, scratch.weight);
 }
 
 /// Direction `chosen`, or its antipode, whichever goes on from `last`.

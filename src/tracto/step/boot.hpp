@@ -97,21 +97,20 @@ struct BootStep : DirectionStep {
       value[i] = e;
       factor[i] = opdt ? l * (1.5f - l) * e : log_of(l);
     });
-    team_times(team, m.first, b.sh_stride, b.coefficients, b.weighted, factor, coefficient);
     if (opdt) {
-      team_times(team, m.second, b.sh_stride, b.coefficients, b.weighted, value, scratch.projected);
+      team_times_both<Team, float>(team, {m.first, m.second}, b.sh_stride, b.coefficients, b.weighted, {factor, value},
+                      {coefficient, scratch.projected});
       team.for_each(b.coefficients, [&](std::uint32_t j) { coefficient[j] -= scratch.projected[j]; });
     } else {
+      team_times(team, m.first, b.sh_stride, b.coefficients, b.weighted, factor, coefficient);
       team.each_lane([&](std::uint32_t lane) {
         if (lane == 0) coefficient[0] = 0.282094792f;  // 1 / (2 sqrt(pi))
       });
     }
     team_times(team, m.sampling, t.stride, t.directions, b.coefficients, coefficient, scratch.amplitude);
-    team.for_each(t.directions, [&](std::uint32_t i) {
-      if (!(scratch.amplitude[i] > 0)) scratch.amplitude[i] = 0;
-    });
+    team.for_each(t.directions, [=](std::uint32_t i) { value[i] = value[i] > 0 ? value[i] : 0.0f; });  // NaN too
     drop_weak(team, t, scratch.amplitude);
-    return find_peaks(team, t, in, scratch.amplitude, reinterpret_cast<float*>(scratch.weight));
+    return find_peaks(team, t, in, scratch.amplitude, scratch.weight);
   }
 };
 

@@ -30,4 +30,26 @@ PENSTOCK_HD std::uint32_t choose(const Team& team, const std::uint32_t* weight, 
   return i;
 }
 
+/// The same without lanes, for a compiler to make vectors of.
+template <int N>
+std::uint32_t choose(const HostTeam<N>&, const std::uint32_t* weight, std::uint32_t n, std::uint32_t word) {
+  constexpr std::uint32_t kRun = 32, kMaxRuns = 1024 / kRun;
+  std::uint32_t run[kMaxRuns + 1] = {}, total = 0, i = 0;
+  const std::uint32_t whole = n / kRun;
+  for (std::uint32_t r = 0; r < whole; ++r) {
+    std::uint32_t s = 0;
+    for (std::uint32_t k = 0; k < kRun; ++k) s += weight[r * kRun + k];
+    run[r] = s;
+  }
+  for (i = whole * kRun; i < n; ++i) run[whole] += weight[i];
+  for (std::uint32_t r = 0; r <= whole; ++r) total += run[r];
+  if (total == 0) return n;
+  const std::uint32_t target = mul_high(word, total);
+  std::uint32_t before = 0, r = 0;
+  while (before + run[r] <= target) before += run[r++];
+  i = r * kRun;
+  while (before + weight[i] <= target) before += weight[i++];
+  return i;
+}
+
 }  // namespace penstock::tracto

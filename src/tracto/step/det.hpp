@@ -11,8 +11,11 @@ struct DetStep : AmplitudeStep {
                                Scratch& scratch, const DrawKey&, std::uint32_t, const Vec3&, Vec3& last) {
     if (!sample_above(team, t, in, c, scratch)) return false;
     const Vec3 along = last;
-    team.for_each(t.directions, [&](std::uint32_t i) {
-      if (absolute(dot(vertex(t, in, i), along)) < t.cos_max_angle) scratch.amplitude[i] = 0;
+    const float *const x = in.vertex, *const y = x + t.stride, *const z = y + t.stride, least = t.cos_max_angle;
+    float* const amplitude = scratch.amplitude;
+    team.for_each(t.directions, [=](std::uint32_t i) {
+      const float cosine = absolute(x[i] * along.x + y[i] * along.y + z[i] * along.z);
+      amplitude[i] = cosine < least ? 0.0f : amplitude[i];
     });
     const float strongest = team_largest(team, scratch.amplitude, t.directions);
     if (!(strongest > 0)) return false;

@@ -9,20 +9,27 @@ struct Frame {
   Vec3 t, n1, n2;
 };
 
-/// An arc of curvatures k1 (towards n1) and k2 (towards n2) and a length: displacement, new tangent and new second
-/// normal as parts of t, n1 and n2.
+/// Curvatures k1 (towards n1) and k2 (towards n2): their size, one over it (0: straight), their parts of it.
+struct Curve {
+  float k, inverse, a, b;
+};
+PENSTOCK_HD Curve curve_of(float k1, float k2) {
+  const float k = std::sqrt(k1 * k1 + k2 * k2), inverse = k < 1e-4f ? 0 : 1 / k;
+  return {k, inverse, k1 * inverse, k2 * inverse};
+}
+
+/// An arc of a length: displacement, new tangent and new second normal as parts of t, n1 and n2.
 struct Arc {
   Vec3 moved, t, n2;
 };
-PENSTOCK_HD Arc arc_of(float k1, float k2, float length) {
-  const float k = std::sqrt(k1 * k1 + k2 * k2);
-  if (k < 1e-4f) return {{length, 0, 0}, {1, 0, 0}, {0, 0, 1}};
-  const SinCos half = sin_cos(0.5f * k * length);  // 1 - cos by the half angle keeps its digits
+PENSTOCK_HD Arc arc_along(const Curve& c, float length) {
+  if (c.inverse == 0) return {{length, 0, 0}, {1, 0, 0}, {0, 0, 1}};
+  const SinCos half = sin_cos(0.5f * c.k * length);  // 1 - cos by the half angle keeps its digits
   const float sine = 2 * half.sine * half.cosine, versine = 2 * half.sine * half.sine, cosine = 1 - versine;
-  const float a = k1 / k, b = k2 / k;
-  return {{sine / k, a * versine / k, b * versine / k},
-          {cosine, a * sine, b * sine},
-          {-b * sine, -a * b * versine, a * a + b * b * cosine}};
+  const float aside = versine * c.inverse;
+  return {{sine * c.inverse, c.a * aside, c.b * aside},
+          {cosine, c.a * sine, c.b * sine},
+          {-c.b * sine, -c.a * c.b * versine, c.a * c.a + c.b * c.b * cosine}};
 }
 
 PENSTOCK_HD Vec3 of_frame(const Frame& f, const Vec3& parts) {

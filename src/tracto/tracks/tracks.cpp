@@ -43,7 +43,7 @@ Result<TractogramSummary> convert(const std::string& path, const std::string& ou
     for_each_line(block, [&](std::size_t, std::span<const std::array<float, 3>> points) {
       lengths.push_back(static_cast<float>(length_mm(points)));
     });
-    return writer->append({block.points, block.lengths, block.seed_points, block.seed_numbers, lengths, block.reasons});
+    return writer->append({block.lengths, block.seed_points, block.seed_numbers, lengths, block.reasons}, block.points);
   };
   PENSTOCK_ASSIGN_IN(TractogramSummary summary, walk(*reader, options, take), path);
   PENSTOCK_TRY(writer->finish([&] { return options.stop().check("converting streamlines"); }));

@@ -1,0 +1,98 @@
+#include "io/load.hpp"
+
+#include <algorithm>
+
+#include "core/guard.hpp"
+
+namespace penstock::io {
+namespace {
+
+constexpr std::uint64_t kBlock = 4096;  // slabs begin at a multiple
+constexpr std::uint64_t kLine = 64;
+
+std::uint64_t up(std::uint64_t value, std::uint64_t align) { return (value + align - 1) / align * align; }
+
+/// What is moved in whole blocks lies in the slab as far behind one as in the file.
+std::uint64_t block_of(const Offer& offer) {
+  return offer.offset_align == 1 ? 1 : std::max(offer.offset_align, kBlock);
+}
+
+}  // namespace
+
+std::uint64_t slack_bytes_of(const Offer& offer) { return 2 * std::max(block_of(offer), kLine); }
+
+Result<std::uint64_t> slab_bytes_of(Device::Type type) {
+  PENSTOCK_ASSIGN(const auto ring, shared_pinned_ring(type));
+  // Half of the ring, so that readers of arrays need not wait for it.
+  const std::uint64_t share = ring->capacity_bytes() / (2 * kLoads) / kBlock * kBlock;
+  return std::clamp(share, std::min(4 * kBlock, ring->capacity_bytes()), kSlabBytes);
+}
+
+/// Where the next piece would lie.  One that goes on where the last one of its request ends goes on here, too: so they
+/// are one copy.
+std::uint64_t Load::place(const Request& request) const {
+  const std::uint64_t block = block_of(request.order().choice.offer);
+  const std::uint64_t behind = request.next_offset() % block;
+  if (!parts.empty() && behind == 0) {
+    const Part& last = parts.back();
+    if (last.piece.request.get() == &request) return last.at + last.piece.bytes;
+  }
+  return up(filled, std::max(block, kLine)) + behind;
+}
+
+bool Load::takes(const Request& request) const {
+  if (closed || parts.size() == kMaxParts) return false;
+  // One that comes from a disk lets those from the page cache wait.
+  if (!parts.empty() && parts.back().piece.request->order().choice.engine != request.order().choice.engine) return false;
+  const std::uint64_t end = place(request) + request.next_bytes();
+  return up(end, block_of(request.order().choice.offer)) <= slab.size();
+}
+
+Part& Load::add(const std::shared_ptr<Request>& request) {
+  const std::uint64_t at = place(*request);
+  parts.push_back({request->claim(request), at, {}, 0});
+  Part& part = parts.back();
+  filled = up(at + part.piece.bytes, block_of(request->order().choice.offer));
+  return part;
+}
+
+ByteSpan Load::room_of(const Part& part) const {
+  const Offer& offer = part.piece.request->order().choice.offer;
+  const std::uint64_t begin = part.at - part.piece.offset() % offer.offset_align;
+  return {slab.data() + begin, up(part.at + part.piece.bytes, block_of(offer)) - begin};
+}
+
+std::span<const Copy> Load::copies(Direction direction, std::span<Copy> room) const {
+  std::size_t count = 0;
+  for (const Part& part : parts) {
+    if (!part.status) continue;
+    std::byte* const here = slab.data() + part.at;
+    std::byte* const device = part.piece.memory();
+    const bool up = direction == Direction::read;
+    const Copy copy{up ? device : here, up ? here : device, part.piece.bytes};
+    Copy* const last = count > 0 ? &room[count - 1] : nullptr;
+    const auto follows = [](const void* what, const void* begin, std::uint64_t bytes) {
+      return static_cast<const std::byte*>(begin) + bytes == what;
+    };
+    if (last != nullptr && follows(copy.to, last->to, last->bytes) && follows(copy.from, last->from, last->bytes))
+      last->bytes += copy.bytes;
+    else
+      room[count++] = copy;
+  }
+  return room.first(count);
+}
+
+void Load::fail(const Status& status) {
+  for (Part& part : parts)
+    if (part.status) part.status = guarded([&]() -> Status { return status; });
+}
+
+void Load::empty() {
+  parts.clear();
+  filled = 0;
+  moving = next = 0;
+  closed = false;
+  there.reset();
+}
+
+}  // namespace penstock::io

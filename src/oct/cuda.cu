@@ -1,0 +1,14 @@
+#include "device/cuda/launch.cuh"
+#include "oct/jobs.hpp"
+#include "oct/work.hpp"
+
+namespace penstock::oct {
+
+template <class F>
+Status run_on_cuda(const F& f, std::uint64_t count, const Stream& stream) {
+  return launch_cuda(stream, count, f);
+}
+#define PENSTOCK_INSTANTIATE(F) template Status run_on_cuda(const F&, std::uint64_t, const Stream&);
+PENSTOCK_OCT_JOBS(PENSTOCK_INSTANTIATE)
+
+}  // namespace penstock::oct
