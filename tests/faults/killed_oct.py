@@ -22,7 +22,7 @@ class Run:
 
     def __init__(self, kills: Kills, scratch: pathlib.Path) -> None:
         self.kills, self.scratch = kills, scratch
-        made = kills.run(["oct", "simulate", str(scratch / "subject"), "--traps", "one-row", "--seed", "3", "--quiet"])
+        made = kills.run(["oct", "simulate", str(scratch / "subject"), "--traps", "one-row,zoom-edge", "--seed", "3", "--quiet"])
         assert made.returncode == 0, made.stderr.decode()
 
     def into(self, out: pathlib.Path, *more: str, depth: int = 300, **fault: int) -> tuple[int, str]:
@@ -104,6 +104,7 @@ def begun_anew(run: Run, count: int, before: pathlib.Path) -> list[str]:
 
 def main(penstock: str, library: str) -> int:
     kills = Kills(penstock, library)
+    kills.seconds = 300
     with tempfile.TemporaryDirectory() as name:
         scratch = pathlib.Path(name)
         run = Run(kills, scratch)
