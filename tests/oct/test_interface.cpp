@@ -150,3 +150,15 @@ TEST(Interface, IntensitiesThatAreNoNumbersAreLeftOut) {
   EXPECT_EQ(values[0], 0);
   EXPECT_NEAR(values[20 * 30 + 20], 11.5, 0.01);
 }
+
+TEST(Interface, TissueFromTheFirstPlaneOnIsKept) {
+  const Folder folder;
+  // No water above: intensity only falls, and the steepest rise is that of the mirrored end.
+  write_volume(folder / "s.ome.zarr", {40, 30, 30}, {40, 16, 16},
+               [](std::uint64_t z, std::uint64_t, std::uint64_t) { return 90 * std::exp(-static_cast<double>(z) / 20); });
+  const auto made = run("crop-below-interface", {folder / "s.ome.zarr", folder / "c.ome.zarr"}, {{"depth_um", "300"}});
+  ASSERT_TRUE(made) << made.error().message();
+  EXPECT_EQ(oct::metric(made->metrics, "interface_plane").value(), 0);
+  EXPECT_NE(made->metrics.find("found at the first plane"), std::string::npos) << made->metrics;
+  EXPECT_EQ(open_made(folder / "c.ome.zarr").shape, (Shape{30, 30, 30}));
+}

@@ -141,7 +141,8 @@ Result<Crop> crop_at(const Interface& found, const CropOptions& how, std::uint64
   if (!(planes >= 1)) return Error(ErrorCode::invalid_argument, "depth_um is less than a plane");
   if (how.pad_after && planes > 1e6)
     return Error(ErrorCode::invalid_argument, fmt::format("depth_um {}: {} planes", how.depth_um, planes));
-  const double surface = how.whole_plane ? static_cast<double>(found.plane) : std::floor(found.depth + 0.5);
+  double surface = found.no_rise ? 0 : std::floor(found.depth + 0.5);
+  if (how.whole_plane) surface = static_cast<double>(found.plane);
   Crop crop;
   crop.found = found;
   crop.of = depth;

@@ -100,7 +100,10 @@ Result<Interface> RiseSearch::steepest(const std::vector<double>& rise) {
   const auto most = std::ranges::max_element(rise);
   if (most == rise.end()) return Error(ErrorCode::invalid_argument, "the slice has no planes");
   const auto plane = static_cast<std::uint64_t>(most - rise.begin());
-  return Interface{peak_near(rise, plane), plane};
+  Interface found{peak_near(rise, plane), plane};
+  // Where intensity nowhere rises as steeply as it falls, tissue was there from the first plane on.
+  found.no_rise = !(*most > -std::ranges::min(rise));
+  return found;
 }
 
 Result<std::vector<std::uint8_t>> bright_columns(const std::vector<float>& projection, const Options& options) {

@@ -17,6 +17,7 @@ struct InterfaceOptions {
 struct Interface {
   double depth = 0;
   std::uint64_t plane = 0;  ///< of the steepest rise; the first of equals
+  bool no_rise = false;     ///< nothing rises as steeply as it falls: tissue begins above the first plane
 };
 /// Derivative of a Gaussian along depth, Gaussian across, summed over the columns that are bright enough (above the 5th
 /// percentile of those that are above 0); band by band of rows, on the device.
