@@ -213,7 +213,7 @@ Result<StepDone> run_tile_step(const StepCall& call, std::unique_ptr<TileStep> s
 }
 
 void note_traffic(const TileTraffic& traffic, Device device, Metrics& metrics) {
-  metrics.note("device", device.name(), "where tiles were worked on");
+  metrics.ran("tiles", device.name());
   metrics.note("read_bytes", traffic.read_bytes, "elements that were read, in bytes before they were encoded");
   metrics.note("written_bytes", traffic.written_bytes, "the same of what was written");
 }
