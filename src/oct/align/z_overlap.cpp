@@ -77,7 +77,8 @@ Status Sums::add(const Tensor& a, const Tensor& b, const Tools& tools) {
   const auto n = static_cast<std::uint32_t>(n_);
   std::vector<std::uint32_t> pairs;  // a with b, then a with itself and with ones, then b
   for (std::uint32_t q = 0; q < n; ++q)
-    for (std::uint32_t p = q; p < n && p <= q + n - static_cast<std::uint32_t>(least_); ++p) pairs.push_back(p), pairs.push_back(q);
+    for (std::uint32_t p = q; p < n && p <= q + n - static_cast<std::uint32_t>(least_); ++p)
+      pairs.push_back(p), pairs.push_back(q);
   std::vector<std::uint32_t> same;
   for (std::uint32_t p = 0; p < n; ++p) same.push_back(p), same.push_back(p);
   const auto sums = [&](const Tensor& x, const Tensor& y, const std::vector<std::uint32_t>& which, float shift_x,
@@ -85,10 +86,10 @@ Status Sums::add(const Tensor& a, const Tensor& b, const Tools& tools) {
     constexpr std::uint64_t parts = stitch::PairSums::kParts;
     PENSTOCK_ASSIGN(const Numbers<std::uint32_t> there, Numbers<std::uint32_t>::make(which, tools.work));
     PENSTOCK_ASSIGN(const Numbers<double> made, Numbers<double>::make(which.size() / 2 * parts, tools.work));
-    PENSTOCK_TRY(run_work(stitch::PairSums{static_cast<const float*>(x.view().data),
-                                           static_cast<const float*>(y.view().data), there.at(), pixels, shift_x,
-                                           shift_y, made.at()},
-                          which.size() / 2 * parts, tools.work));
+    PENSTOCK_TRY(
+        run_work(stitch::PairSums{static_cast<const float*>(x.view().data), static_cast<const float*>(y.view().data),
+                                  there.at(), pixels, shift_x, shift_y, made.at()},
+                 which.size() / 2 * parts, tools.work));
     PENSTOCK_ASSIGN(const std::vector<double> all, made.get(which.size() / 2 * parts, tools.work));
     std::vector<double> whole(which.size() / 2);
     for (std::size_t i = 0; i < all.size(); ++i) whole[i / parts] += all[i];

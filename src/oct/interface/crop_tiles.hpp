@@ -11,8 +11,8 @@ namespace penstock::oct {
 struct CropOptions {
   InterfaceOptions search;
   double depth_um = 300;
-  bool pad_after = false;     ///< add planes of 0 where fewer are there
-  bool whole_plane = false;   ///< the plane of the steepest rise, not the nearest to its fraction
+  bool pad_after = false;    ///< add planes of 0 where fewer are there
+  bool whole_plane = false;  ///< the plane of the steepest rise, not the nearest to its fraction
 };
 CropOptions crop_options(const StepCall& call);
 

@@ -16,9 +16,9 @@ struct InterfaceMapOptions {
   /// Errors: invalid_argument.
   [[nodiscard]] Status check() const;
 };
-/// Of elements (planes, rows, columns; packed), in planes, row by row: where the derivative of a Gaussian along depth is
-/// largest, the first of equals, to a fraction of a plane.  `mask`: of the same shape, on the same device; only elements
-/// where it is above 0 count, as if they lay without gaps (nullptr: all).
+/// Of elements (planes, rows, columns; packed), in planes, row by row: where the derivative of a Gaussian along depth
+/// is largest, the first of equals, to a fraction of a plane.  `mask`: of the same shape, on the same device; only
+/// elements where it is above 0 count, as if they lay without gaps (nullptr: all).
 Result<std::vector<double>> interface_map(const Tensor& elements, const InterfaceMapOptions& how, const Tools& tools,
                                           const Tensor* mask = nullptr);
 

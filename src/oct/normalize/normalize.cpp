@@ -45,8 +45,8 @@ Status for_each_plane(const Volume& slice, std::uint64_t at_once, const Options&
 }
 
 /// From the median of the agarose to a percentile of the plane.
-Result<PlaneRange> range_of_plane(std::span<const float> plane, const std::vector<std::uint8_t>& agarose, double percentile,
-                                  const Options& options) {
+Result<PlaneRange> range_of_plane(std::span<const float> plane, const std::vector<std::uint8_t>& agarose,
+                                  double percentile, const Options& options) {
   std::vector<float> all(plane.begin(), plane.end()), dark;
   for (std::size_t i = 0; i < plane.size(); ++i)
     if (agarose[i] != 0) dark.push_back(plane[i]);
@@ -76,7 +76,8 @@ Result<StepDone> run(const StepCall& call) {
   PENSTOCK_ASSIGN(NewVolume out, NewVolume::create(call.path(1), spec, call.force));
   PENSTOCK_ASSIGN_IN(std::vector<float> projection, average_projection(slice, call.device, call.options), call.path(0));
   PENSTOCK_ASSIGN_IN(const std::vector<std::uint8_t> agarose,
-                     agarose_columns(projection, slice.shape[1], slice.shape[2], how.sigma, call.options), call.path(0));
+                     agarose_columns(projection, slice.shape[1], slice.shape[2], how.sigma, call.options),
+                     call.path(0));
   const std::uint64_t plane_bytes = std::max<std::uint64_t>(4 * slice.shape[1] * slice.shape[2], 1);
   PENSTOCK_ASSIGN(const BudgetPlan plan, plan_budget(call.options, 4 * plane_bytes));
   const std::uint64_t at_once = std::clamp<std::uint64_t>(plan.budget_bytes / 2 / plane_bytes, 1, slice.chunks[0]);

@@ -99,13 +99,12 @@ Result<StepDone> run(const StepCall& call) {
   PENSTOCK_ASSIGN(NewVolume out, NewVolume::create(call.path(1), spec, call.force));
   // A chunk's columns at full depth, beside one slice of them.
   const std::uint64_t block_bytes = saturating_mul(3 * 4 * s.planes, kChunk * kChunk);
-  PENSTOCK_TRY(
-      for_each_object({1, one.shape[1], one.shape[2]}, {1, kChunk, kChunk}, block_bytes, "oct stack", call.options,
-                      [&](const Region& box, const Options& inner) {
-                        return with_tools(call.device, "oct stack", inner, [&](const Tools& tools) {
-                          return stack_rows(s, out.array(), box, tools);
-                        });
-                      }));
+  PENSTOCK_TRY(for_each_object({1, one.shape[1], one.shape[2]}, {1, kChunk, kChunk}, block_bytes, "oct stack",
+                               call.options, [&](const Region& box, const Options& inner) {
+                                 return with_tools(call.device, "oct stack", inner, [&](const Tools& tools) {
+                                   return stack_rows(s, out.array(), box, tools);
+                                 });
+                               }));
   PENSTOCK_TRY(out.finish(call.device, call.options));
   for (std::size_t k = 1; k < s.slices.size(); ++k)
     if (s.first[k] > s.first[k - 1] + s.slices[k - 1].shape[0])

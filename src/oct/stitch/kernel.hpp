@@ -12,8 +12,8 @@ namespace penstock::oct::stitch {
 struct LayTile {
   const float* tile;
   std::uint64_t planes, rows, cols;
-  float* canvas;           ///< (planes, height, width), at the tile's first pixel
-  std::uint8_t* covers;    ///< (height, width), at the tile's first pixel: tiles that lie there
+  float* canvas;         ///< (planes, height, width), at the tile's first pixel
+  std::uint8_t* covers;  ///< (height, width), at the tile's first pixel: tiles that lie there
   std::uint64_t width, plane_pixels;
   bool adds;
 
@@ -55,10 +55,10 @@ struct Average {
 /// A slice on the planes of a volume that it belongs to.  Where both hold something, by the part `fade` of each plane
 /// from what is there to the new; else the one that does.
 struct LaySlice {
-  const float* slice;   ///< (planes, pixels)
-  const double* fade;   ///< of each plane
+  const float* slice;                    ///< (planes, pixels)
+  const double* fade;                    ///< of each plane
   std::uint64_t planes, pixels, shared;  ///< the first `shared` planes lie on others
-  float* volume;        ///< at the slice's first plane
+  float* volume;                         ///< at the slice's first plane
 
   [[nodiscard]] PENSTOCK_HD std::uint64_t count(int w) const { return planes * tiles::groups_of(pixels, w); }
   PENSTOCK_HD void operator()(std::uint64_t i) const { at<1>(i); }

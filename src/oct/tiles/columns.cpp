@@ -10,9 +10,9 @@ Result<ColumnStatistics> column_statistics(const Tensor& elements, const Tools& 
   const std::uint64_t pixels = shape[1] * shape[2];
   PENSTOCK_ASSIGN(const Numbers<float> mean, Numbers<float>::make(pixels, tools.work));
   PENSTOCK_ASSIGN(const Numbers<std::uint8_t> holds, Numbers<std::uint8_t>::make(pixels, tools.work));
-  PENSTOCK_TRY(run_lanes(tiles::ColumnMeans{static_cast<const float*>(elements.view().data), shape[0], pixels,
-                                            mean.at(), holds.at()},
-                         tools.work));
+  PENSTOCK_TRY(run_lanes(
+      tiles::ColumnMeans{static_cast<const float*>(elements.view().data), shape[0], pixels, mean.at(), holds.at()},
+      tools.work));
   ColumnStatistics made;
   PENSTOCK_ASSIGN(made.mean, mean.get(pixels, tools.work));
   PENSTOCK_ASSIGN(made.holds, holds.get(pixels, tools.work));
