@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <mutex>
 
 #include "oct/tiles/columns.hpp"
@@ -57,7 +58,9 @@ class BasicField final : public FieldMaker {
       return percentile_.looks() ? Status() : begin_images();
     }
     PENSTOCK_TRY(reserve(tools));
+    const auto start = std::chrono::steady_clock::now();
     PENSTOCK_ASSIGN(const BasicFit fit, fit_basic(images_.view(), how_.solver, tools.work));
+    seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     images_ = {};
     unfinished_ += fit.unfinished, dark_ += fit.dark;
     for (const std::uint32_t n : fit.iterations) iterations_ += n;
@@ -71,6 +74,7 @@ class BasicField final : public FieldMaker {
     metrics.add("tiles", used_, "tiles", "tiles that the flat fields were made of");
     metrics.add("images", images_each_, "images", "images that a flat field was fitted to");
     metrics.add("iterations", iterations_, "", "iterations of all fields");
+    metrics.note("solve_seconds", seconds_, "that the fields took, once tiles were read");
     metrics.note("brightest", limit_, "intensity that what is brighter counts as");
     if (unfinished_ > 0)
       metrics.warn(fmt::format("the flat fields of {} planes were still changing after max_iterations", unfinished_));
@@ -179,6 +183,7 @@ class BasicField final : public FieldMaker {
   Tensor images_;  // (batch, images, rows, columns)
   Fields fields_;
   std::uint64_t unfinished_ = 0, dark_ = 0, iterations_ = 0;
+  double seconds_ = 0;
 };
 
 }  // namespace
