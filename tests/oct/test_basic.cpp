@@ -158,7 +158,6 @@ TEST(Basic, IsAMethodOfFixIllumination) {
       run("fix-illumination", {folder / "m.ome.zarr", folder / "tight.ome.zarr"}, {{"method", "basic"}}, false, small);
   ASSERT_TRUE(tight) << tight.error().message();
   EXPECT_EQ(values_of(folder / "tight.ome.zarr"), values_of(folder / "planes.ome.zarr"));
-  EXPECT_GT(oct::metric(tight->metrics, "read_bytes").value(), oct::metric(tight->metrics, "written_bytes").value());
   small.budget_bytes = 1 << 20;
   const auto none =
       run("fix-illumination", {folder / "m.ome.zarr", folder / "none.ome.zarr"}, {{"method", "basic"}}, false, small);

@@ -144,6 +144,8 @@ std::vector<double> spans_of(const std::vector<PlaneRange>& ranges, double min_c
 
 Result<std::vector<std::uint8_t>> agarose_columns(std::vector<float>& projection, std::uint64_t rows,
                                                   std::uint64_t cols, double sigma, const Options& options) {
+  for (float& v : projection)
+    if (!std::isfinite(v)) v = 0;
   const OpCall smooth{"gaussian_filter", fmt::format(R"({{"sigma":{}}})", sigma)};
   PENSTOCK_ASSIGN(const TensorView view, TensorView::packed(projection.data(), DType::float32(), {rows, cols}));
   PENSTOCK_ASSIGN(const Tensor made, apply_operators(std::span(&smooth, 1), view, options));
