@@ -109,7 +109,8 @@ class FixFocus final : public TileStep {
     done.metrics.add("tiles", used_, "tiles", "tiles that the map was made of");
     done.metrics.add("map_min", least, "planes", "least of the map, whose mean is 0");
     done.metrics.add("map_max", most, "planes", "largest of the map");
-    done.text = fmt::format("{}: focus from {:.2f} to {:.2f} planes of {} tiles, in {}\n", path, least, most, used_, file);
+    done.text =
+        fmt::format("{}: focus from {:.2f} to {:.2f} planes of {} tiles, in {}\n", path, least, most, used_, file);
     return {};
   }
 

@@ -206,8 +206,8 @@ Result<TileTraffic> run_tiles(const std::string& in, const std::string& out, std
 
 Result<StepDone> run_tile_step(const StepCall& call, std::unique_ptr<TileStep> step) {
   TileStage stage{std::move(step)};
-  PENSTOCK_ASSIGN(const TileTraffic traffic, run_tiles(call.path(0), call.path(1), std::span(&stage, 1), call.force,
-                                                       call.device, call.options));
+  PENSTOCK_ASSIGN(const TileTraffic traffic,
+                  run_tiles(call.path(0), call.path(1), std::span(&stage, 1), call.force, call.device, call.options));
   note_traffic(traffic, call.device, stage.done.metrics);
   return std::move(stage.done);
 }
