@@ -94,7 +94,9 @@ def io_table(result: dict | None) -> list[str]:
         ceiling = rows.get(ceilings.get(what, (what, "O_DIRECT, 16 threads")))
         label = what + by.removeprefix("penstock").replace(", ", ": ", 1)
         shown = ["", ""] if peer is None else [f"{peers[peer]:.2f} ({peer})", f"{own / peers[peer]:.1f} x"]
-        shown += ["", ""] if ceiling is None else [f"{rate(ceiling):.2f} ({ceiling['by']})", f"{own / rate(ceiling):.0%}"]
+        shown += (
+            ["", ""] if ceiling is None else [f"{rate(ceiling):.2f} ({ceiling['by']})", f"{own / rate(ceiling):.0%}"]
+        )
         lines.append("| " + " | ".join([label, f"{own:.2f}", *shown]) + " |")
     return lines
 

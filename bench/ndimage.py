@@ -76,16 +76,16 @@ def rows(
         ),
         "zoom 0.5 order 3 float32": (lambda: nd.zoom(x, 0.5, order=3, **one), lambda: peer.zoom(x, 0.5, order=3)),
         "map_coordinates order 3 float32": (
-            lambda: nd.map_coordinates(x, points, order=3, output=ours["x"], **one),
-            lambda: peer.map_coordinates(x, points, order=3, output=theirs["x"]),
+            lambda: nd.map_coordinates(x, points, order=3, output=ours["x"][: len(points[0])], **one),
+            lambda: peer.map_coordinates(x, points, order=3, output=theirs["x"][: len(points[0])]),
         ),
         "spline_filter float32": (
             lambda: nd.spline_filter(x, output=ours["x"], **one),
             lambda: peer.spline_filter(x, output=theirs["x"]),
         ),
         "map_coordinates order 1 float32": (
-            lambda: nd.map_coordinates(x, points, order=1, output=ours["x"], **one),
-            lambda: peer.map_coordinates(x, points, order=1, output=theirs["x"]),
+            lambda: nd.map_coordinates(x, points, order=1, output=ours["x"][: len(points[0])], **one),
+            lambda: peer.map_coordinates(x, points, order=1, output=theirs["x"][: len(points[0])]),
         ),
         "affine_transform order 0 uint16": (
             lambda: nd.affine_transform(u, ROTATION, OFFSET, order=0, output=ours["u"], **one),

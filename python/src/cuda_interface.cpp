@@ -31,8 +31,8 @@ std::optional<std::uint64_t> number_of(PyObject* object) {
 /// Bytes of an element: "<f4", "|u1".
 std::optional<std::uint64_t> item_bytes_of(PyObject* typestr) {
   Py_ssize_t length = 0;
-  const char* const text = typestr != nullptr && PyUnicode_Check(typestr) ? PyUnicode_AsUTF8AndSize(typestr, &length)
-                                                                          : nullptr;
+  const char* const text =
+      typestr != nullptr && PyUnicode_Check(typestr) ? PyUnicode_AsUTF8AndSize(typestr, &length) : nullptr;
   if (text == nullptr) {
     PyErr_Clear();
     return std::nullopt;

@@ -19,6 +19,7 @@
 #include "errors.hpp"
 #include "held.hpp"
 #include "jobs.hpp"
+#include "penstock/device_memory.hpp"
 #include "penstock/io.hpp"
 
 namespace penstock::python {
@@ -156,12 +157,12 @@ void bind_file(nb::module_& m) {
       .def(
           "then",
           [](const IoFuture& f, nb::object call) {
-            auto kept = held(std::move(call));
-            f.then([kept](const Result<Report>&) {
+            const nb::handle target = call;
+            f.then([target, kept = held(std::move(call))](const Result<Report>&) {
               if (!Py_IsInitialized()) return;
               nb::gil_scoped_acquire gil;
               try {
-                (*static_cast<const nb::object*>(kept.get()))();
+                target();
               } catch (nb::python_error& error) {
                 error.discard_as_unraisable("penstock: a callback of a request");
               }

@@ -41,8 +41,7 @@ void move(const Load& load, Part& part) {
   part.status = guarded([&]() -> Status {
     const bool reading = order.direction == Direction::read;
     PENSTOCK_TRY(order.stop.check(reading ? "read" : "write"));
-    if (!reading)
-      return choice.engine->write(*order.file, choice.offer, part.piece.offset(), load.bytes_of(part), {});
+    if (!reading) return choice.engine->write(*order.file, choice.offer, part.piece.offset(), load.bytes_of(part), {});
     const auto got =
         choice.engine->read(*order.file, choice.offer, part.piece.offset(), part.piece.bytes, load.room_of(part));
     if (!got) return got.error();
@@ -113,9 +112,7 @@ DevicePool::Lane& DevicePool::lane_of(const Order& order) {
   return *lanes_.back();
 }
 
-void DevicePool::put(const std::shared_ptr<Request>& request) {
-  lane_of(request->order()).queue.push_back(request);
-}
+void DevicePool::put(const std::shared_ptr<Request>& request) { lane_of(request->order()).queue.push_back(request); }
 
 void DevicePool::wake(std::uint64_t threads) {
   version_.fetch_add(1, std::memory_order_release);

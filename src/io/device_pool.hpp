@@ -1,9 +1,9 @@
 // The threads that all requests for memory of devices share, and the slabs by way of which bytes travel.
 //
-// A load is a slab with pieces in it.  Reading, all threads fill the pieces of a load together, and it goes over the bus
-// at once; writing, it comes over the bus at once, and all threads write its pieces.  So the bus is handed work once for
-// 8 MiB, while other loads are filled or emptied.  Small requests share loads.  While the bus has nothing to do a load
-// need not be full.
+// A load is a slab with pieces in it.  Reading, all threads fill the pieces of a load together, and it goes over the
+// bus at once; writing, it comes over the bus at once, and all threads write its pieces.  So the bus is handed work
+// once for 8 MiB, while other loads are filled or emptied.  Small requests share loads.  While the bus has nothing to
+// do a load need not be full.
 #pragma once
 #include <array>
 #include <atomic>
@@ -40,14 +40,14 @@ class DevicePool {
     std::optional<Stream> stream;
     std::deque<std::shared_ptr<Request>> queue;  ///< that have pieces to claim
     std::array<Load, kLoads> loads;
-    std::vector<Load*> bare;      ///< that have no slab
-    std::vector<Load*> free;      ///< that have one, and nothing in it
-    Load* open = nullptr;         ///< takes pieces
-    std::vector<Load*> on_bus;    ///< in the order in which they end
-    std::vector<Load*> landed;    ///< came over the bus on their way to files
-    bool getting = false;         ///< a thread gets memory
-    bool enough = false;          ///< there was no memory for more
-    bool collecting = false;      ///< a thread looks after the bus
+    std::vector<Load*> bare;    ///< that have no slab
+    std::vector<Load*> free;    ///< that have one, and nothing in it
+    Load* open = nullptr;       ///< takes pieces
+    std::vector<Load*> on_bus;  ///< in the order in which they end
+    std::vector<Load*> landed;  ///< came over the bus on their way to files
+    bool getting = false;       ///< a thread gets memory
+    bool enough = false;        ///< there was no memory for more
+    bool collecting = false;    ///< a thread looks after the bus
     [[nodiscard]] std::size_t used() const { return kLoads - bare.size() - free.size(); }
     [[nodiscard]] bool starves() const { return bare.size() == kLoads && !queue.empty(); }
   };

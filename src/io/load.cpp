@@ -43,7 +43,8 @@ std::uint64_t Load::place(const Request& request) const {
 bool Load::takes(const Request& request) const {
   if (closed || parts.size() == kMaxParts) return false;
   // One that comes from a disk lets those from the page cache wait.
-  if (!parts.empty() && parts.back().piece.request->order().choice.engine != request.order().choice.engine) return false;
+  if (!parts.empty() && parts.back().piece.request->order().choice.engine != request.order().choice.engine)
+    return false;
   const std::uint64_t end = place(request) + request.next_bytes();
   return up(end, block_of(request.order().choice.offer)) <= slab.size();
 }

@@ -7,8 +7,8 @@
 
 namespace penstock::io {
 
-/// The T of this process, made at the first call.  Never destroyed: its threads live as long as the process.  A child of
-/// a fork has none of them, and its parent's locks may be held by threads that are not here: it gets a T of its own.
+/// The T of this process, made at the first call.  Never destroyed: its threads live as long as the process.  A child
+/// of a fork has none of them, and its parent's locks may be held by threads that are not here: it gets a T of its own.
 template <class T>
 T& of_this_process() {
   static std::atomic<T*> mine{};

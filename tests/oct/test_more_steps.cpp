@@ -71,7 +71,7 @@ TEST(Normalize, BringsPlanesBetweenAgaroseAndTheirBrightest) {
   }
   // The same with a budget of a few planes.
   Options small;
-  small.budget_bytes = std::uint64_t{8} << 20;
+  small.budget_bytes = std::uint64_t{16} << 20;
   const auto tight =
       run("normalize", {folder / "s.ome.zarr", folder / "t.ome.zarr"}, {{"percentile_max", "99.5"}}, false, small);
   ASSERT_TRUE(tight) << tight.error().message();

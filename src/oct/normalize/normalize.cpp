@@ -27,7 +27,7 @@ class RangeSearch {
     const std::uint64_t bytes = TilePercentiles::group_bytes(of_all) + TilePercentiles::group_bytes(of_agarose);
     PENSTOCK_ASSIGN(const BudgetPlan allowed, plan_budget(options, 2 * bytes));
     const std::uint64_t depth = slice_.shape[0];
-    const std::uint64_t at_once = std::clamp<std::uint64_t>(allowed.budget_bytes / 8 / bytes, 1, depth);
+    const std::uint64_t at_once = std::clamp<std::uint64_t>(allowed.budget_bytes / 4 / bytes, 1, depth);
     // The counters, and a copy of them in host memory when they are read.
     PENSTOCK_ASSIGN(const Options rest, without_held(options, 2 * at_once * bytes, kWhat));
     for (first_ = 0; first_ < depth; first_ += at_once) {

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/pages.hpp"
+
 namespace penstock::http {
 namespace {
 
 constexpr std::size_t kMaxDetailBytes = 16 << 10;
+constexpr std::uint64_t kManyPages = 64 << 10, kPagesAhead = 256 << 10;
 constexpr std::uint64_t kMaxUntoldBytes = std::uint64_t{1} << 30;
 
 std::string span_text(std::uint64_t first, std::uint64_t count) {
@@ -179,6 +182,12 @@ Status ObjectGet::body(ByteView bytes) {
   }
   if (bytes.size() > expected_ - received_)
     return Error(ErrorCode::io_error, where() + ": the server sends more bytes than it said");
+  if (expected_ >= kManyPages &&
+      received_ + bytes.size() > paged_) {  // so far that they are still in the processor's cache
+    const std::uint64_t ahead = std::min(std::max<std::uint64_t>(kPagesAhead, bytes.size()), expected_ - received_);
+    make_pages(room_.subspan(received_, ahead));
+    paged_ = received_ + ahead;
+  }
   std::memcpy(room_.data() + received_, bytes.data(), bytes.size());
   received_ += bytes.size();
   return {};

@@ -48,6 +48,7 @@ class ObjectGet final : public Exchange {
   bool has_room_ = false;
   ByteSpan room_;
   std::uint64_t expected_ = 0, received_ = 0;
+  std::uint64_t paged_ = 0;  ///< up to there the room's pages are there
   bool size_told_ = true;
   Bytes untold_;  ///< bytes of an answer that did not tell how many
 

@@ -187,14 +187,12 @@ class CudaFitter final : public Fitter {
       PENSTOCK_TRY(workers.back()->begin(*std::move(slab), batch));
     }
     std::atomic<std::uint64_t> next{0};
-    return job.run([&] {
-      return job.for_each(workers.size(), true, [&](std::uint64_t worker) -> Status {
-        for (std::uint64_t i = 0; (i = next.fetch_add(1)) < batches;) {
-          PENSTOCK_TRY(job.check());
-          PENSTOCK_TRY(workers[worker]->fit(i * batch));
-        }
-        return {};
-      });
+    return job.for_each(workers.size(), true, [&](std::uint64_t worker) -> Status {  // no more than the job has
+      for (std::uint64_t i = 0; (i = next.fetch_add(1)) < batches;) {
+        PENSTOCK_TRY(job.check());
+        PENSTOCK_TRY(workers[worker]->fit(i * batch));
+      }
+      return {};
     });
   }
 
