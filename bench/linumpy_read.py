@@ -8,7 +8,6 @@ cache.  "zarr-python" is ``zarr.config.enable_gpu()`` with its own codecs, which
 """
 
 import argparse
-import json
 import os
 import shutil
 import tempfile
