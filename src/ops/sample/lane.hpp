@@ -52,7 +52,7 @@ PENSTOCK_HD void weights_at(C t, C (&weight)[kTaps]) {
 /// Element: NearestElement or SplineElement.
 template <class Element>
 struct SampleLane {
-  static constexpr int kRank = Element::kRank, kTaps = Element::kTaps;
+  static constexpr int kRank = Element::kRank, kTaps = Element::kTaps;  ///< 0: any number
   static constexpr std::uint32_t kOutputs = 4;
   Element element;
   /// Coordinates in [low, high) of every axis have all their neighbours.
@@ -90,6 +90,9 @@ struct SampleLane {
   using Job = std::remove_cvref_t<decltype(element.job)>;
   using T = std::remove_pointer_t<decltype(Job::out)>;
   using C = decltype(Job::constant);
+
+  /// Of each axis those of its neighbours.
+  using Weights = C[kRank == 0 ? 1 : kRank][kTaps == 0 ? 1 : kTaps];
 
   [[nodiscard]] PENSTOCK_HD int axes() const {
     return kRank == 0 ? static_cast<int>(element.job.dimensions) : kRank;
@@ -157,7 +160,7 @@ struct SampleLane {
 
   PENSTOCK_HD T weighed(const Point<kRank>& point) const {
     const Job& job = element.job;
-    C weight[kRank][kTaps];
+    Weights weight;
     std::int32_t from = 0;
     PENSTOCK_UNROLL
     for (int d = 0; d < kRank; ++d) {
@@ -174,7 +177,7 @@ struct SampleLane {
 
   /// What lies along the dimensions from kAxis on.
   template <int kAxis>
-  PENSTOCK_HD C sum(const T* at, const C (&weight)[kRank][kTaps]) const {
+  PENSTOCK_HD C sum(const T* at, const Weights& weight) const {
     C made = C(0);
     PENSTOCK_UNROLL
     for (int k = 0; k < kTaps; ++k) {
