@@ -227,8 +227,9 @@ class CudaTracker final : public Tracker {
     for (std::uint64_t at = 0; at < tasks.size(); at += batch) {
       PENSTOCK_TRY(job.check());
       const auto part = std::span(tasks).subspan(at, std::min<std::uint64_t>(batch, tasks.size() - at));
-      if (points_.size() == pieces.size()) points_.emplace_back();
-      PENSTOCK_TRY(follow_tasks(first, part, points_[pieces.size()], pieces.emplace_back()));
+      Streamlines& piece = pieces.emplace_back();
+      if (points_.size() < pieces.size()) points_.emplace_back();
+      PENSTOCK_TRY(follow_tasks(first, part, points_[pieces.size() - 1], piece));
     }
     return pieces;
   }
