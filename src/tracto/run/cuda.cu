@@ -1,11 +1,10 @@
-#include <cuda_fp16.h>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <mutex>
 #include <utility>
 
+#include "device/cuda/half.cuh"
 #include "device/cuda/launch.cuh"
 #include "device/cuda/team_launch.cuh"
 #include "device/pinned_ring.hpp"
