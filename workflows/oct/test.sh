@@ -12,6 +12,8 @@ trap 'rm -rf "$work"' EXIT
 cd "$work"
 how="--axial-resolution-um 10 --slicing-interval-mm 0.24 --depth-um 520"
 
+# shellcheck disable=SC2016  # what runs elsewhere is expanded there
+
 subject() {
   [ -e subject ] || "$penstock" oct simulate subject --size smoke --seed 7 --quiet
 }
