@@ -32,7 +32,9 @@ INTERVAL_MM, RANGE_MM = 0.2, 0.1
 
 
 def write(path: Path, values: np.ndarray) -> None:
-    made = ps.create(path / "0", shape=values.shape, dtype="f4", chunks=(100, 100, 100), dimension_names=("z", "y", "x"))
+    made = ps.create(
+        path / "0", shape=values.shape, dtype="f4", chunks=(100, 100, 100), dimension_names=("z", "y", "x")
+    )
     made[...] = values
     group = zarr.open_group(path, mode="a")
     axes = [{"name": n, "type": "space", "unit": "millimeter"} for n in "zyx"]
