@@ -182,6 +182,9 @@ def test_interface_of_whole_numbers_zeros_and_nan() -> None:
     counted = np.rint(vol).astype(np.uint16)
     np.testing.assert_array_equal(find_tissue_interface(counted), find_tissue_interface(counted.astype("f4")))
     assert (find_tissue_interface(np.zeros((4, 5, 6), "f4")) == 1).all()  # nowhere steeper than at 0
+    for same in (7.0, 0.3, 1e-3, 123456.7):  # nor anywhere by what rounding leaves
+        for use_log in (True, False):
+            assert (find_tissue_interface(np.full((4, 5, 31), same, "f4"), 3, 2.3, use_log) == 2).all()
     step = np.zeros((1, 1, 20), "f4")
     step[..., 10:] = 1
     assert (

@@ -1,11 +1,10 @@
-#include <cuda_fp16.h>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <mutex>
 #include <utility>
 
+#include "device/cuda/half.cuh"
 #include "device/cuda/launch.cuh"
 #include "device/cuda/team_launch.cuh"
 #include "device/pinned_ring.hpp"
@@ -227,8 +226,9 @@ class CudaTracker final : public Tracker {
     for (std::uint64_t at = 0; at < tasks.size(); at += batch) {
       PENSTOCK_TRY(job.check());
       const auto part = std::span(tasks).subspan(at, std::min<std::uint64_t>(batch, tasks.size() - at));
-      if (points_.size() == pieces.size()) points_.emplace_back();
-      PENSTOCK_TRY(follow_tasks(first, part, points_[pieces.size()], pieces.emplace_back()));
+      Streamlines& piece = pieces.emplace_back();
+      if (points_.size() < pieces.size()) points_.emplace_back();
+      PENSTOCK_TRY(follow_tasks(first, part, points_[pieces.size() - 1], piece));
     }
     return pieces;
   }

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::uint64_t kProbes = 8, kProbeSeeds = 32;  // tracked to see how long streamlines are
 constexpr std::uint64_t kProbeShare = 8;                // of all seeds at most this part
+constexpr std::uint64_t kPieceBytes = sizeof(Streamlines) + std::uint64_t{5} * 16;  // with what malloc adds to its memory
 constexpr std::uint64_t kWriterBytes = std::uint64_t{1} << 20;
 
 /// What the process holds now.
@@ -27,7 +28,7 @@ std::uint64_t process_bytes() {
 std::uint64_t bytes_of(const std::vector<Streamlines>& pieces, bool points) {
   std::uint64_t bytes = 0;
   for (const Streamlines& s : pieces)
-    bytes += (points ? s.points.size() * sizeof(Vec3) : 0) + s.lengths.size() * kStreamlineBytes;
+    bytes += kPieceBytes + (points ? s.points.size() * sizeof(Vec3) : 0) + s.lengths.size() * kStreamlineBytes;
   return bytes;
 }
 
