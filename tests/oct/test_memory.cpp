@@ -16,7 +16,7 @@ using penstock::test::in_child;
 
 namespace {
 
-constexpr std::uint64_t kBudget = std::uint64_t{24} << 20;
+constexpr std::uint64_t kBudget = std::uint64_t{48} << 20;
 constexpr std::uint64_t kSlack = std::uint64_t{64} << 20;
 constexpr std::uint64_t kDepth = 64, kRows = 640, kCols = 896;  // 140 MiB
 
