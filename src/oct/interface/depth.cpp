@@ -101,6 +101,9 @@ Result<std::vector<std::uint8_t>> bright_columns(const std::vector<float>& proje
   std::vector<std::uint8_t> bright(projection.size());
   for (std::size_t i = 0; i < projection.size(); ++i)
     bright[i] = static_cast<double>(projection[i]) > threshold ? 1 : 0;
+  // Columns that are all alike: then each that holds something.
+  if (std::ranges::none_of(bright, [](std::uint8_t b) { return b != 0; }))
+    for (std::size_t i = 0; i < projection.size(); ++i) bright[i] = projection[i] > 0 ? 1 : 0;
   return bright;
 }
 
