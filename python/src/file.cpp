@@ -91,9 +91,8 @@ std::optional<IoFuture> start_cuda(const PyFile& self, bool reading, nb::handle 
   const std::optional<CudaInterface> memory = cuda_interface_of(buffer, reading);
   if (!memory) return std::nullopt;
   // Where there is one device the driver need not be asked: its answer may take longer than all else here.
-  static const bool is_one = std::ranges::count(devices(), Device::Type::cuda, [](const DeviceInfo& info) {
-                               return info.device.type;
-                             }) == 1;
+  static const bool is_one =
+      std::ranges::count(devices(), Device::Type::cuda, [](const DeviceInfo& info) { return info.device.type; }) == 1;
   const Device device = is_one ? Device{Device::Type::cuda, 0} : unwrap(cuda_device_of(memory->data));
   const Stream stream = unwrap(Stream::wrap(device, memory->stream));
   const std::uint64_t wanted = part_of(memory->bytes, bytes, begin);

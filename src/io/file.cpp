@@ -90,7 +90,6 @@ Status cut(Order& order, const IoOptions& options) {
   return {};
 }
 
-
 Result<Order> order_of(const std::shared_ptr<io::OpenFile>& file, Direction direction, const Asked& asked) {
   PENSTOCK_TRY(check(*file, direction, asked));
   Order order;

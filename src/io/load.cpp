@@ -66,7 +66,8 @@ ByteSpan Load::room_of(const Part& part) const {
 
 std::span<const Copy> Load::copies(Direction direction, std::span<Copy> room) const {
   std::size_t count = 0;
-  const Request* whose = nullptr;  // neighbours of another request may be other memory of the device: no copy spans both
+  const Request* whose =
+      nullptr;  // neighbours of another request may be other memory of the device: no copy spans both
   for (const Part& part : parts) {
     if (!part.status) continue;
     std::byte* const here = slab.data() + part.at;

@@ -195,11 +195,10 @@ TEST(Memory, StaysWithinTheBudgetOfAMosaicThatIsLarger) {
     ASSERT_TRUE(made->finish({}, {}));
   }
   folder.write("t.npy", oct::npy_text(Shape{2, 2}, std::vector<double>{77, 0, 0, 77}));
-  folder.write("steps.toml",
-               "input = \"" + (folder / "m.ome.zarr") + "\"\noutput = \"" + (folder / "ready.ome.zarr") +
-                   "\"\n[[step]]\nname = \"resample-mosaic\"\nresolution_um = 11\n[[step]]\nname = "
-                   "\"fix-focal-curvature\"\n[[step]]\nname = \"fix-illumination\"\n[[step]]\nname = "
-                   "\"crop-below-interface\"\ntiles = true\n");
+  folder.write("steps.toml", "input = \"" + (folder / "m.ome.zarr") + "\"\noutput = \"" + (folder / "ready.ome.zarr") +
+                                 "\"\n[[step]]\nname = \"resample-mosaic\"\nresolution_um = 11\n[[step]]\nname = "
+                                 "\"fix-focal-curvature\"\n[[step]]\nname = \"fix-illumination\"\n[[step]]\nname = "
+                                 "\"crop-below-interface\"\ntiles = true\n");
   const std::vector<std::pair<std::string, std::vector<std::string>>> calls = {
       {"run", {folder / "steps.toml"}},
       {"fix-illumination", {folder / "m.ome.zarr", folder / "even.ome.zarr"}},
