@@ -8,8 +8,8 @@ cache.  "zarr-python" is ``zarr.config.enable_gpu()`` with its own codecs, which
 """
 
 import argparse
-import json
 import os
+import shutil
 import tempfile
 import time
 from pathlib import Path
@@ -82,10 +82,8 @@ def main() -> None:
             print(rows[-1], flush=True)
     gpu = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
     content = {"title": "arrays to the GPU", "gpu": gpu, "zarr": zarr.__version__, "rows": rows}
-    if arguments.out:
-        arguments.out.write_text(json.dumps(content, indent=1) + "\n")
-    else:
-        print(record.save("linumpy-read", len(os.sched_getaffinity(0)), content))
+    path = record.save("linumpy-read", len(os.sched_getaffinity(0)), content)
+    print(shutil.move(path, arguments.out) if arguments.out else path)
 
 
 if __name__ == "__main__":

@@ -73,7 +73,7 @@ def main() -> None:
     parser.add_argument("--sizes", default="smoke,small,medium")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--folder", type=Path, help="where subjects are made; default: a new one in /tmp")
-    parser.add_argument("--out", type=Path, help="write the result here instead")
+    parser.add_argument("--out", type=Path, help="move the result there")
     arguments = parser.parse_args()
     rows, marks = [], {}
     with tempfile.TemporaryDirectory(dir=arguments.folder) as scratch:
@@ -94,10 +94,8 @@ def main() -> None:
     }
     if gpu:
         content["gpu"] = gpu_name()
-    if arguments.out:
-        arguments.out.write_text(json.dumps(content, indent=1) + "\n")
-        return
-    print(record.save("oct-score-gpu" if gpu else "oct-score", len(os.sched_getaffinity(0)), content))
+    path = record.save("oct-score-gpu" if gpu else "oct-score", len(os.sched_getaffinity(0)), content)
+    print(shutil.move(path, arguments.out) if arguments.out else path)
 
 
 if __name__ == "__main__":

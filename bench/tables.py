@@ -176,6 +176,7 @@ TABLES = {
     "track": time_table,
     "track-peers": tables_track.beside_peers,
     "track-rates": tables_track.rates,
+    "linumpy-read": tables_oct.readings,
     "oct-score": tables_oct.score,
     "oct-score-gpu": tables_oct.score,
     "fuzz": input_table,

@@ -1,4 +1,4 @@
-"""Results of bench/oct_score.py as Markdown tables."""
+"""Results of bench/oct_score.py and bench/linumpy_read.py as Markdown tables."""
 
 import statistics
 
@@ -28,9 +28,23 @@ def score(result: dict) -> list[str]:
     return lines
 
 
+def readings(result: dict) -> list[str]:
+    """Arrays into the memory of a GPU, beside zarr-python."""
+    programs = list(dict.fromkeys(name for row in result["rows"] for name in row["seconds"]))
+    lines = ["| float32, GB/s of elements | stored | " + " | ".join(programs) + " | ratio |"]
+    lines += ["|---" * (len(programs) + 3) + "|"]
+    for row in result["rows"]:
+        rates = (f"{row['bytes'] / row['seconds'][p] / 1e9:.2f}" if p in row["seconds"] else "" for p in programs)
+        ratio = row["seconds"]["zarr-python"] / row["seconds"]["penstock"]
+        stored = f"{row['stored_bytes'] / row['bytes']:.0%}"
+        lines.append(f"| {row['what']} | {stored} | " + " | ".join(rates) + f" | {ratio:.1f} x |")
+    return lines
+
+
 def pages(result: dict) -> list[str]:
     """For docs/benchmarks.md."""
-    if not result["benchmark"].startswith("oct-score"):
+    if not result["benchmark"].startswith(("oct-score", "linumpy-read")):
         return []
+    table = readings if result["benchmark"] == "linumpy-read" else score
     place = result.get("gpu", result["machine"]["cpu"])
-    return [f"{place}, {result['cores']} cores; {result['date']}:", "", *score(result), ""]
+    return [f"{place}, {result['cores']} cores; {result['date']}:", "", *table(result), ""]

@@ -37,7 +37,9 @@ from trx import trx_file_memmap
 
 import penstock as ps
 
+VOXEL_MM = 2.0
 STEP_MM = 1.0
+PROBE_MM = 3.0  # of ptt
 ANGLE_DEG = 45
 LONGEST_MM = 400
 PART = {"boot": 20, "ptt": 100}  # of the seeds, for what takes DIPY long
@@ -63,7 +65,7 @@ def phantom(folder: Path, size: int, noise: float = 20) -> Path:
     signal[low:high, low:high, 1:-1] = (fibre(0) + fibre(1)) / 2
     signal = 1000 * signal + np.random.default_rng(1).normal(0, noise, signal.shape)
     path = folder / "dwi.nii"
-    nib.save(nib.Nifti1Image(np.clip(signal, 0, 32767).astype(np.int16), np.diag([2, 2, 2, 1.0])), path)
+    nib.save(nib.Nifti1Image(np.clip(signal, 0, 32767).astype(np.int16), np.diag([VOXEL_MM] * 3 + [1.0])), path)
     np.savetxt(folder / "dwi.bval", np.r_[0, np.full(64, 2000)][None], "%g")
     np.savetxt(folder / "dwi.bvec", np.r_[[[0, 0, 0]], bvec], "%.17g")
     return path
@@ -80,7 +82,7 @@ def ours(maps: Path, some: np.ndarray, method: str, args: argparse.Namespace) ->
         start, start_processor = time.perf_counter(), time.process_time()
         summary = ps.track(
             source, out, method=method, seeds_file=seeds_file, step_mm=STEP_MM, max_angle_deg=ANGLE_DEG,
-            pmf_threshold=0.1, min_length_mm=0, max_length_mm=LONGEST_MM, substeps=1, probe_length_mm=1.5,
+            pmf_threshold=0.1, min_length_mm=0, max_length_mm=LONGEST_MM, substeps=1, probe_length_mm=PROBE_MM,
             probe_quality=7, stop_below=0.2, device=args.device, threads=None if "cuda" in args.device else 1,
             force=True, **extra,
         )  # fmt: skip
@@ -110,11 +112,18 @@ def theirs(data: dict, seeds: np.ndarray, method: str, random_seed: int = 1) -> 
             time.process_time() - start
         )
     kind = {"prob": "probabilistic", "det": "deterministic", "ptt": "ptt"}[method]
+    affine, step, more, places = data["affine"], STEP_MM, {}, seeds
+    if method == "ptt":  # its probes reach as many voxels as they should mm: it is given voxels, and lengths in them
+        affine, step, more = np.eye(4), STEP_MM / VOXEL_MM, {"probe_length": PROBE_MM / VOXEL_MM, "probe_quality": 7}
+        places = nib.affines.apply_affine(np.linalg.inv(data["affine"]), seeds)
     found = getattr(tracker, f"{kind}_tracking")(
-        seeds, stop, data["affine"], sf=data["amplitudes"], sphere=data["sphere"], step_size=STEP_MM,
-        max_angle=ANGLE_DEG, pmf_threshold=0.1, min_len=1, max_len=LONGEST_MM, random_seed=random_seed, nbr_threads=1,
+        places, stop, affine, sf=data["amplitudes"], sphere=data["sphere"], step_size=step, max_angle=ANGLE_DEG,
+        pmf_threshold=0.1, min_len=1, max_len=LONGEST_MM, random_seed=random_seed, nbr_threads=1, **more,
     )  # fmt: skip
-    return list(found), time.process_time() - start
+    lines = list(found)
+    seconds = time.process_time() - start
+    back = data["affine"] if method == "ptt" else np.eye(4)
+    return [nib.affines.apply_affine(back, line) for line in lines], seconds
 
 
 def density(lines: list, data: dict) -> np.ndarray:

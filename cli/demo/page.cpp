@@ -12,8 +12,8 @@ std::string table(const Report& r) {
   std::string rows;
   for (const StageReport& s : r.stages)
     rows += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td class=n>{}</td><td class=n>{}</td></tr>\n",
-                        escaped_html(s.stage), escaped_html(s.path), escaped_html(s.why()), s.bytes > 0 ? format_bytes(s.bytes) : "",
-                        s.seconds > 0 ? format_seconds(s.seconds) : "");
+                        escaped_html(s.stage), escaped_html(s.path), escaped_html(s.why()),
+                        s.bytes > 0 ? format_bytes(s.bytes) : "", s.seconds > 0 ? format_seconds(s.seconds) : "");
   std::string memory = format_bytes(r.peak_host_bytes) + " host";
   if (r.peak_device_bytes > 0) memory += ", " + format_bytes(r.peak_device_bytes) + " device";
   return fmt::format(

@@ -48,7 +48,8 @@ class Reconstruction {
     PENSTOCK_TRY(begin());
     if (call_.force) {
       for (const auto& [slice, tiles] : slices) PENSTOCK_TRY(forget_slice(slice));
-      for (const std::string& path : {volume(), out_ + "/report.html"}) PENSTOCK_TRY(erase_small(mark_of(path)));
+      PENSTOCK_TRY(forget(volume(), metrics_path(volume(), "stack")));
+      PENSTOCK_TRY(erase_small(out_ + "/report.html"));
       PENSTOCK_TRY(write_small(out_ + "/reconstruct.json", as_bytes(settings())));
     }
     for (const auto& [slice, tiles] : slices)
@@ -106,10 +107,17 @@ class Reconstruction {
   [[nodiscard]] std::string common_path(std::uint64_t slice) const {
     return fmt::format("{}/{}_common{}", out_, slice_name("slice", slice), kVolumeEnding);
   }
+  /// A result and what says that it is complete.
+  Status forget(const std::string& result, const std::string& metrics) {
+    PENSTOCK_TRY(erase_small(metrics));
+    return erase_small(mark_of(result));
+  }
   Status forget_slice(std::uint64_t slice) {
-    for (const SliceStep& step : slice_steps())
-      PENSTOCK_TRY(erase_small(mark_of(out_ + "/" + with_slice(step.out, slice))));
-    return erase_small(mark_of(common_path(slice)));
+    for (const SliceStep& step : slice_steps()) {
+      const std::string result = out_ + "/" + with_slice(step.out, slice);
+      PENSTOCK_TRY(forget(result, metrics_path(result, step.step)));
+    }
+    return forget(common_path(slice), metrics_path(out_, "common-space"));
   }
 
   Status run_slice_step(const SliceStep& step, std::uint64_t slice) {

@@ -29,8 +29,8 @@ Status run_work(const F& f, std::uint64_t count, const Workspace& work, std::uin
   });
 }
 
-/// Work on lanes: `f.at<1>(i)` for i below f.count(1) on a device, `f.at<kHostLanes>(i)` on the CPU; the same sums in the
-/// same order.
+/// Work on lanes: `f.at<1>(i)` for i below f.count(1) on a device, `f.at<kHostLanes>(i)` on the CPU; the same sums in
+/// the same order.
 template <class F>
 Status run_lanes(const F& f, const Workspace& work, std::uint64_t task = 1) {
   if (work.on_device()) return run_on_cuda(f, f.count(1), work.stream);

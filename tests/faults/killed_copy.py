@@ -23,6 +23,9 @@ COPIES = {
 
 
 class Kills:
+    seconds = 60
+    """What a command may take."""
+
     def __init__(self, penstock: str, library: str) -> None:
         self.penstock, self.library = penstock, library
 
@@ -31,7 +34,7 @@ class Kills:
         environment |= {"PENSTOCK_CONFIG": ""}
         if kill:
             environment |= {"LD_PRELOAD": self.library, **{name.upper(): str(n) for name, n in kill.items()}}
-        return subprocess.run([self.penstock, *words], env=environment, capture_output=True, timeout=60)
+        return subprocess.run([self.penstock, *words], env=environment, capture_output=True, timeout=self.seconds)
 
     def copy(self, words: list[str], out: pathlib.Path, **kill: int) -> subprocess.CompletedProcess[bytes]:
         return self.run(["copy", *[str(out) if word == "OUT" else word for word in words], "--threads", "1"], **kill)

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <span>
 
 #include "core/json.hpp"
 #include "folder.hpp"
@@ -19,6 +20,16 @@ using namespace penstock::oct_test;
 namespace {
 
 double noise(double z, double r, double c) { return 10 + 20 * oct::smooth_noise(4, z / 3, r / 4, c / 4); }
+
+/// Normalised, multiplied, averaged.
+double correlation(std::span<const double> p, std::span<const double> q) {
+  const auto n = static_cast<double>(p.size());
+  double mp = 0, mq = 0, vp = 0, vq = 0, pq = 0;
+  for (std::size_t i = 0; i < p.size(); ++i) mp += p[i] / n, mq += q[i] / n;
+  for (std::size_t i = 0; i < p.size(); ++i)
+    vp += (p[i] - mp) * (p[i] - mp) / n, vq += (q[i] - mq) * (q[i] - mq) / n, pq += (p[i] - mp) * (q[i] - mq) / n;
+  return pq / std::sqrt(vp * vq);
+}
 
 }  // namespace
 
@@ -71,7 +82,7 @@ TEST(Normalize, BringsPlanesBetweenAgaroseAndTheirBrightest) {
   }
   // The same with a budget of a few planes.
   Options small;
-  small.budget_bytes = std::uint64_t{8} << 20;
+  small.budget_bytes = std::uint64_t{16} << 20;
   const auto tight =
       run("normalize", {folder / "s.ome.zarr", folder / "t.ome.zarr"}, {{"percentile_max", "99.5"}}, false, small);
   ASSERT_TRUE(tight) << tight.error().message();
@@ -81,6 +92,28 @@ TEST(Normalize, BringsPlanesBetweenAgaroseAndTheirBrightest) {
   ASSERT_TRUE(empty) << empty.error().message();
   EXPECT_NE(empty->metrics.find("no agarose"), std::string::npos);
   EXPECT_EQ(values_of(folder / "z.ome.zarr"), std::vector<float>(162, 0));
+}
+
+// Both grow dark with depth, as slices do: the mean of all planes pulls, that of each plane does not.
+TEST(ZOverlap, IsNotPulledByWhatGrowsDark) {
+  const Folder folder;
+  constexpr std::uint64_t depth = 24, shared = 12;
+  const auto dim = [](std::uint64_t first) {
+    return [first](std::uint64_t z, std::uint64_t r, std::uint64_t c) {
+      const double there = noise(static_cast<double>(z + first), static_cast<double>(r), static_cast<double>(c));
+      return (3 + there) * std::exp(-0.08 * static_cast<double>(z));
+    };
+  };
+  write_volume(folder / "a.ome.zarr", {depth, 80, 80}, {24, 40, 40}, dim(0));
+  write_volume(folder / "b.ome.zarr", {depth, 80, 80}, {24, 40, 40}, dim(depth - shared));
+  std::map<std::string, std::string> how = {{"slicing_interval_mm", "0.12"}, {"search_range_mm", "0.06"}};
+  const auto found = run("find-z-overlap", {folder / "a.ome.zarr", folder / "b.ome.zarr"}, how);
+  ASSERT_TRUE(found) << found.error().message();
+  EXPECT_EQ(oct::metric(found->metrics, "overlap").value(), shared);
+  how["compat"] = "true";
+  const auto pulled = run("find-z-overlap", {folder / "a.ome.zarr", folder / "b.ome.zarr"}, how);
+  ASSERT_TRUE(pulled) << pulled.error().message();
+  EXPECT_NE(oct::metric(pulled->metrics, "overlap").value(), shared);
 }
 
 TEST(ZOverlap, IsThatOfThePlanesAndOfTheDefinition) {
@@ -101,7 +134,7 @@ TEST(ZOverlap, IsThatOfThePlanesAndOfTheDefinition) {
   EXPECT_NEAR(oct::metric(found->metrics, "score").value().get<double>(), 1, 1e-4);
   // One overlap by the definition: normalised, multiplied, averaged.
   const oct::Volume a = open_made(folder / "a.ome.zarr"), b = open_made(folder / "b.ome.zarr");
-  const auto one = oct::best_z_overlap(a, b, "a", "b", 4, 4, {}, {});
+  const auto one = oct::best_z_overlap(a, b, "a", "b", 4, 4, {}, {}, oct::Normalised::together);
   ASSERT_TRUE(one);
   std::vector<double> p, q;
   for (std::uint64_t z = 0; z < 4; ++z)
@@ -110,13 +143,13 @@ TEST(ZOverlap, IsThatOfThePlanesAndOfTheDefinition) {
         p.push_back(world(depth - 4 + z, r, c));
         q.push_back(3 * world(z + depth - shared, r, c) + 5);
       }
-  const auto n = static_cast<double>(p.size());
-  double mp = 0, mq = 0, vp = 0, vq = 0, pq = 0;
-  for (std::size_t i = 0; i < p.size(); ++i) mp += p[i] / n, mq += q[i] / n;
-  for (std::size_t i = 0; i < p.size(); ++i) {
-    vp += (p[i] - mp) * (p[i] - mp) / n, vq += (q[i] - mq) * (q[i] - mq) / n, pq += (p[i] - mp) * (q[i] - mq) / n;
-  }
-  EXPECT_NEAR(one->score, pq / std::sqrt(vp * vq), 1e-4);
+  EXPECT_NEAR(one->score, correlation(p, q), 1e-4);
+  const auto each = oct::best_z_overlap(a, b, "a", "b", 4, 4, {}, {});
+  ASSERT_TRUE(each);
+  double mean = 0;
+  for (std::size_t z = 0; z < 4; ++z)
+    mean += correlation(std::span(p).subspan(z * 4200, 4200), std::span(q).subspan(z * 4200, 4200)) / 4;
+  EXPECT_NEAR(each->score, mean, 1e-4);
   const auto none =
       run("find-z-overlap", {folder / "a.ome.zarr", folder / "b.ome.zarr"}, {{"slicing_interval_mm", "0.5"}});
   ASSERT_TRUE(none);

@@ -17,6 +17,7 @@ struct Shapes {
   std::vector<std::uint64_t> in = {4, 9, 7, 11}, out = {3, 8, 5, 13};
   bool diagonal = false;
   double turn = 1 / 3.0;  ///< the most that is added to the matrix of ones
+  bool slides = false;    ///< only the last coordinate changes along a row, by one
 };
 
 template <class T, class C>
@@ -43,6 +44,8 @@ struct Work {
                                                  ? 0
                                                  : static_cast<double>(random() % 100) / 100 * shapes.turn;
     }
+    for (std::uint32_t d = 0; shapes.slides && d < dimensions; ++d)
+      job.matrix[d * kMaxDimensions + dimensions - 1] = d + 1 == dimensions ? 1 : 0;
     job.elements = stride;
     in.resize(stride);
     for (T& v : in) v = static_cast<T>(random() % 200);
@@ -123,11 +126,13 @@ void expect_all(const Shapes& shapes, std::vector<int> orders, std::vector<std::
         }
 }
 
-/// Small, where most coordinates are beyond the ends; large, where most are not; along the axes.
+/// Small, where most coordinates are beyond the ends; large, where most are not; along the axes; rows that
+/// slide.
 const std::vector<Shapes> kShapes = {{},
                                      {{20, 30, 90}, {6, 7, 70}, false, 0.02},
                                      {{4, 9, 7, 11}, {3, 8, 5, 13}, true},
-                                     {{20, 30, 90}, {6, 7, 70}, true}};
+                                     {{20, 30, 90}, {6, 7, 70}, true},
+                                     {{20, 30, 90}, {6, 7, 120}, false, 0.2, true}};
 
 }  // namespace
 

@@ -60,12 +60,14 @@ def test_interface(use_log: bool) -> None:
     vol[3, 4] = np.nan
     vol[10:20, 10:20] = 7.0  # nothing rises: the first of equals
     wanted = find_tissue_interface(vol, 1, 2, use_log)
+    assert (wanted[10:20, 10:20] == 1).all() and wanted[3, 4] == 1
     for made in (
         find_tissue_interface(vol, 1, 2, use_log, use_gpu=True),
         find_tissue_interface(cupy.asarray(vol), 1, 2, use_log),
         find_tissue_interface(ps.asarray(vol).to("cuda"), 1, 2, use_log),
     ):
         assert isinstance(made, np.ndarray) and made.dtype == np.int64
+        assert (made[10:20, 10:20] == 1).all() and made[3, 4] == 1
         assert (made == wanted).mean() >= 0.999 and np.abs(made - wanted).max() <= 1
     vol = tissue((90, 70, 60))
     for how in ({"s_xy": 7}, {"s_xy": 7, "detect_cutting_errors": True}):

@@ -163,7 +163,7 @@ def test_interface_is_where_the_formula_says(s_xy: float, s_z: float, use_log: b
 def test_interface_finds_the_surface() -> None:
     vol = tissue((40, 30, 60))
     x, y = np.meshgrid(np.arange(40), np.arange(30), indexing="ij")
-    off = find_tissue_interface(vol, 9, 2) - (18 + 6 * x / 40 - 4 * y / 30)
+    off = find_tissue_interface(vol, 9, 2, use_log=False) - (18 + 6 * x / 40 - 4 * y / 30)
     assert np.median(np.abs(off - 1)) <= 1  # half of s_z deeper, as it is defined
 
 
@@ -182,6 +182,9 @@ def test_interface_of_whole_numbers_zeros_and_nan() -> None:
     counted = np.rint(vol).astype(np.uint16)
     np.testing.assert_array_equal(find_tissue_interface(counted), find_tissue_interface(counted.astype("f4")))
     assert (find_tissue_interface(np.zeros((4, 5, 6), "f4")) == 1).all()  # nowhere steeper than at 0
+    for same in (7.0, 0.3, 1e-3, 123456.7):  # nor anywhere by what rounding leaves
+        for use_log in (True, False):
+            assert (find_tissue_interface(np.full((4, 5, 31), same, "f4"), 3, 2.3, use_log) == 2).all()
     step = np.zeros((1, 1, 20), "f4")
     step[..., 10:] = 1
     assert (
@@ -456,7 +459,7 @@ def under_its_name(folder: pathlib.Path) -> list[str]:
 
 def test_programs_find_it_as_linumpy(tmp_path: pathlib.Path) -> None:
     first, second = under_its_name(tmp_path)
-    assert first == "(2, 2) linumpy.geometry.interface read_zarr_to_gpu"
+    assert first == "(2, 2) penstock.compat.linumpy.geometry.interface read_zarr_to_gpu"
     assert "crop" in second
 
 

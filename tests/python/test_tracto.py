@@ -260,6 +260,34 @@ def test_streamlines_are_as_dipys(data: Data, method: str) -> None:
     assert correlation > 0.97  # two runs of DIPY with other seeds: 0.978
 
 
+def test_parallel_transport_is_as_dipys_in_voxels(data: Data) -> None:
+    """DIPY's probes reach as many voxels as penstock's reach mm: it is given voxels, and lengths in them."""
+    size = np.linalg.norm(data.affine[:3, 0])
+    step, probe, angle, count = 1.0, 3.0, 45, 300
+    maps = data.folder / "maps_ptt"
+    ps.fit_dwi(data.dwi, maps, "csd")
+    fa, sh = values(maps / "fa.nii.gz").astype(float), values(maps / "sh.nii.gz")
+    random = np.random.default_rng(7)
+    inside = np.argwhere(fa > 0.2)
+    at = inside[random.integers(0, len(inside), count)] + random.random((count, 3)) - 0.5
+    np.savetxt(data.folder / "ptt.txt", at @ data.affine[:3, :3].T + data.affine[:3, 3], "%.9g")
+    ours = ps.track(
+        maps, method="ptt", seeds_file=data.folder / "ptt.txt", peaks=1, relative_peak=0.5, separation_deg=25,
+        step_mm=step, substeps=1, max_angle_deg=angle, probe_length_mm=probe, probe_quality=7, pmf_threshold=0.1,
+        stop_below=0.1, min_length_mm=0, max_length_mm=1000,
+    )  # fmt: skip
+    amplitudes = np.clip(sh_to_sf(sh, default_sphere, sh_order_max=8, basis_type="descoteaux07", legacy=True), 0, None)
+    theirs = list(
+        tracker.ptt_tracking(
+            at, ThresholdStoppingCriterion(fa, 0.1), np.eye(4), sf=amplitudes.astype(float), sphere=default_sphere,
+            step_size=step / size, probe_length=probe / size, probe_quality=7, max_angle=angle, pmf_threshold=0.1,
+            min_len=1, max_len=1000, random_seed=1, nbr_threads=1,
+        )
+    )  # fmt: skip
+    assert len(ours) == pytest.approx(len(theirs), rel=0.25)
+    assert np.mean([len(line) for line in ours]) == pytest.approx(np.mean([len(line) for line in theirs]), rel=0.25)
+
+
 def test_streamlines_in_memory_are_those_of_the_file(data: Data, tmp_path: pathlib.Path) -> None:
     ps.track(data.dwi, tmp_path / "a.trx", seeds=300, chunk_seeds=64)
     lines = ps.track(data.dwi, seeds=300, chunk_seeds=7)

@@ -24,7 +24,18 @@ struct Part {
 
 }  // namespace
 
-double PlaneSumsOfTwo::score(std::uint64_t o) const {
+double PlaneSumsOfTwo::score_by_plane(std::uint64_t o) const {
+  double sum = 0;
+  for (std::uint64_t i = 0; i < o; ++i) {
+    const std::uint64_t k = planes - o + i;
+    const double ma = a[k] / pixels, mb = b[i] / pixels, va = aa[k] / pixels - ma * ma, vb = bb[i] / pixels - mb * mb;
+    sum += (ab[k * planes + i] / pixels - ma * mb) /
+           ((std::sqrt(std::max(va, 0.0)) + kTiny) * (std::sqrt(std::max(vb, 0.0)) + kTiny));
+  }
+  return sum / static_cast<double>(o);
+}
+
+double PlaneSumsOfTwo::score_as_one(std::uint64_t o) const {
   const double n = pixels * static_cast<double>(o);
   double sa = 0, saa = 0, sb = 0, sbb = 0, sab = 0;
   for (std::uint64_t i = 0; i < o; ++i) {
@@ -44,8 +55,7 @@ Status ProductAdder::begin(const Workspace& work) {
 
 std::uint64_t ProductAdder::scratch_bytes(std::uint64_t pixels) const {
   const std::uint64_t n = sums_.planes, packed = 2 * 4 * n * pixels;
-  return packed +
-         (on_device_ ? 4 * align::kProductShares * n * (n + 2) : 4 * div_up(pixels, kShare) * n * (n + 4));
+  return packed + (on_device_ ? 4 * align::kProductShares * n * (n + 2) : 4 * div_up(pixels, kShare) * n * (n + 4));
 }
 
 Status ProductAdder::add(const TensorView& box, const Workspace& work) {

@@ -15,8 +15,10 @@ struct PlaneSumsOfTwo {
 
   explicit PlaneSumsOfTwo(std::uint64_t planes_)
       : planes(planes_), a(planes), aa(planes), b(planes), bb(planes), ab(planes * planes) {}
-  /// Mean product of the last `o` planes of a with the first `o` of b, both with mean 0 and deviation 1.
-  [[nodiscard]] double score(std::uint64_t o) const;
+  /// Mean product of the last `o` planes of a with the first `o` of b, each plane with mean 0 and deviation 1.
+  [[nodiscard]] double score_by_plane(std::uint64_t o) const;
+  /// The same where all `o` planes together have mean 0 and deviation 1: what grows dark with depth counts, too.
+  [[nodiscard]] double score_as_one(std::uint64_t o) const;
 };
 
 /// Adds what boxes hold up, where a step works.

@@ -76,7 +76,8 @@ Result<StepDone> run(const StepCall& call) {
   ZOverlap found{static_cast<std::uint64_t>(std::max(expected, 0.0)), 0};
   if (least < most) {
     PENSTOCK_ASSIGN(found, best_z_overlap(fixed, moving, call.path(0), call.path(1), static_cast<std::uint64_t>(least),
-                                          static_cast<std::uint64_t>(most), call.device, call.options));
+                                          static_cast<std::uint64_t>(most), call.device, call.options,
+                                          call.flag("compat") ? Normalised::together : Normalised::each_plane));
     done.metrics.ran("sums of products", call.device.name());
   } else {
     done.metrics.warn("there is no overlap to look for; it is the expected one");
@@ -92,7 +93,7 @@ Result<StepDone> run(const StepCall& call) {
 
 Result<ZOverlap> best_z_overlap(const Volume& fixed, const Volume& moving, const std::string& fixed_path,
                                 const std::string& moving_path, std::uint64_t least, std::uint64_t most, Device device,
-                                const Options& options) {
+                                const Options& options, Normalised normalised) {
   if (fixed.shape[1] != moving.shape[1] || fixed.shape[2] != moving.shape[2])
     return Error(ErrorCode::invalid_metadata,
                  fmt::format("{}: it has {}, the other {}: rows and columns must be the same", moving_path,
@@ -113,8 +114,10 @@ Result<ZOverlap> best_z_overlap(const Volume& fixed, const Volume& moving, const
   PENSTOCK_TRY(look_at(source, pass, device, rest));
   PENSTOCK_TRY(with_tools(device, kWhat, rest, [&](const Tools& tools) { return adder.end(tools.work); }));
   ZOverlap best{least, -2};
-  for (std::uint64_t o = least; o <= most; ++o)
-    if (const double score = sums.score(o); score > best.score) best = {o, score};
+  for (std::uint64_t o = least; o <= most; ++o) {
+    const double score = normalised == Normalised::together ? sums.score_as_one(o) : sums.score_by_plane(o);
+    if (score > best.score) best = {o, score};
+  }
   if (best.score < -1)
     return Error(ErrorCode::invalid_argument,
                  fmt::format("{}, {}: elements in the middle of the planes are no numbers", fixed_path, moving_path));
@@ -128,13 +131,16 @@ Step find_z_overlap_step() {
   step.what.about =
       "The last planes of FIXED beside the first of MOVING, for every number of planes within the search range about "
       "the one "
-      "that the slicing interval says, in the middle half of the image.";
+      "that the slicing interval says, in the middle half of the image. Each plane counts by what varies in it, so "
+      "that "
+      "planes that grow dark with depth do not pull the overlap.";
   step.what.arguments = {{"FIXED", "slice", false},
                          {"MOVING", "the slice below it, of the same rows and columns", false}};
   step.what.options = {
       number_option("slicing_interval_mm", "0.2", "distance of neighbouring slices"),
       number_option("search_range_mm", "0.1", "how far from the expected overlap is looked"),
-      flag_option("compat", "cut numbers of planes off, as linumpy does, instead of rounding them"),
+      flag_option("compat",
+                  "as linumpy: cut numbers of planes off instead of rounding them, normalise all planes as one"),
   };
   step.what.example = "slice_z00_common.ome.zarr slice_z01_common.ome.zarr --slicing-interval-mm 0.24";
   step.run = run;

@@ -94,7 +94,7 @@ Result<NewVolume> NewVolume::create(const std::string& path, VolumeSpec spec, bo
   PENSTOCK_TRY(check(path, force));
   PENSTOCK_ASSIGN_IN(std::shared_ptr<Store> store, open_store(path, StoreMode::create), path);
   PENSTOCK_ASSIGN_IN(const bool there, store->exists("zarr.json"), path);
-  if (there && !force) return exists_already(path);  // stores that are no folders
+  if (there && !force) return exists_already(path);             // stores that are no folders
   if (there) PENSTOCK_TRY_IN(store->erase("zarr.json"), path);  // from here on it is no image
   const std::size_t rank = spec.shape.size();
   Dataset dataset;

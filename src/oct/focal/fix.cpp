@@ -62,13 +62,14 @@ Result<std::vector<double>> common_map(const std::vector<std::vector<double>>& m
 
 class FixFocus final : public TileStep {
  public:
-  FixFocus(InterfaceMapOptions how, double smoothness, bool whole_planes)
-      : how_(how), smoothness_(smoothness), whole_planes_(whole_planes) {}
+  FixFocus(InterfaceMapOptions how, double smoothness, bool whole_planes, std::uint64_t levels)
+      : how_(how), smoothness_(smoothness), whole_planes_(whole_planes), levels_(levels) {}
 
   Result<Tiles> begin(const Tiles& in, std::uint64_t /*allowance_bytes*/) override {
     tiles_ = in;
+    tiles_.levels = levels_;
     maps_.resize(in.grid.count());
-    return in;
+    return tiles_;
   }
   [[nodiscard]] std::uint64_t scratch_bytes() const override {  // of filters, and the map
     return saturating_mul(4, tiles_.tile_bytes());
@@ -104,10 +105,12 @@ class FixFocus final : public TileStep {
     const std::string file = stem_of(path) + "_focal.npy";
     PENSTOCK_TRY(write_npy(file, Shape{tiles_.grid.tile_rows, tiles_.grid.tile_cols}, map_));
     const auto [least, most] = std::ranges::minmax(map_);
+    done.metrics.ran("common map", Device().name());
     done.metrics.add("tiles", used_, "tiles", "tiles that the map was made of");
     done.metrics.add("map_min", least, "planes", "least of the map, whose mean is 0");
     done.metrics.add("map_max", most, "planes", "largest of the map");
-    done.text = fmt::format("{}: focus from {:.2f} to {:.2f} planes of {} tiles, in {}\n", path, least, most, used_, file);
+    done.text =
+        fmt::format("{}: focus from {:.2f} to {:.2f} planes of {} tiles, in {}\n", path, least, most, used_, file);
     return {};
   }
 
@@ -115,6 +118,7 @@ class FixFocus final : public TileStep {
   InterfaceMapOptions how_;
   double smoothness_;
   bool whole_planes_;
+  std::uint64_t levels_;
   Tiles tiles_;
   std::vector<std::vector<double>> maps_;  // of each tile; empty: the tile is
   std::vector<double> map_;                // of all
@@ -122,9 +126,10 @@ class FixFocus final : public TileStep {
 };
 
 Result<std::unique_ptr<TileStep>> focal_tiles(const StepCall& call) {
-  const InterfaceMapOptions how{call.count("width"), call.number("sigma_z"), false, false};
+  const InterfaceMapOptions how{box_width(call), call.number("sigma_z"), call.flag("use_log"), false, false};
   PENSTOCK_TRY(how.check());
-  return std::unique_ptr<TileStep>(std::make_unique<FixFocus>(how, call.number("smoothness"), call.flag("compat")));
+  return std::unique_ptr<TileStep>(
+      std::make_unique<FixFocus>(how, call.number("smoothness"), call.flag("compat"), call.count("n_levels")));
 }
 
 }  // namespace
@@ -142,10 +147,12 @@ Step fix_focal_curvature_step() {
       "mean 0).";
   step.what.arguments = {{"MOSAIC", "mosaic grid", false}, {"FIXED", "the mosaic grid to write, NAME.ome.zarr", true}};
   step.what.options = {
-      count_option("width", "3", "of the box that columns are averaged over, in pixels"),
+      number_option("sigma_xy", "3", "width of the box that columns are averaged over, in pixels, fractions cut off"),
       number_option("sigma_z", "2", "standard deviation of the Gaussian along depth, in planes"),
+      flag_option("use_log", "of the logarithm of the intensity"),
       number_option("smoothness", "0.06",
                     "standard deviation of the Gaussian that smooths the map, as part of a tile's side"),
+      count_option("n_levels", "1", "levels of the pyramid, each half of the one before"),
       flag_option("compat", "move by whole planes, cut off towards 0 and around the end, as linumpy does"),
   };
   step.what.example = "mosaic_grid_z00.ome.zarr mosaic_grid_z00_focal.ome.zarr";

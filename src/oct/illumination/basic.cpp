@@ -111,8 +111,8 @@ class Solver {
   /// Cosines of images, or back.
   Status transform(float* from, float* to, std::uint64_t count, int type) {
     const Shape shape = {count, rows_, cols_};
-    const OpCall call{"dct", type == 2 ? R"({"type":2,"axes":[1,2],"norm":"ortho"})"
-                                       : R"({"type":3,"axes":[1,2],"norm":"ortho"})"};
+    const OpCall call{
+        "dct", type == 2 ? R"({"type":2,"axes":[1,2],"norm":"ortho"})" : R"({"type":3,"axes":[1,2],"norm":"ortho"})"};
     PENSTOCK_ASSIGN(const Chain chain, Chain::make({DType::float32(), shape}, std::span(&call, 1)));
     PENSTOCK_ASSIGN(const TensorView in, TensorView::packed(from, DType::float32(), shape, work_.stream));
     PENSTOCK_ASSIGN(const TensorView out, TensorView::packed(to, DType::float32(), shape, work_.stream));
@@ -120,8 +120,17 @@ class Solver {
   }
 
   [[nodiscard]] Update update(const Planes& planes) const {
-    return {planes,          images_,        residue_.at(),        field_.at(),       brightness_.at(),
-            brighter_.at(),  penalty_there_.at(), by_penalty_.at(), multipliers_.at(), wanted_.at(), squares_.at()};
+    return {planes,
+            images_,
+            residue_.at(),
+            field_.at(),
+            brightness_.at(),
+            brighter_.at(),
+            penalty_there_.at(),
+            by_penalty_.at(),
+            multipliers_.at(),
+            wanted_.at(),
+            squares_.at()};
   }
   /// Nothing is explained yet; what the field must become is the mean image.
   Status begin(const Planes& planes) {
@@ -158,23 +167,25 @@ class Solver {
   /// By powers of the images times themselves, from the mean image on, which is nearly what is looked for.
   Status measure_largest(const Planes& planes) {
     largest_.assign(planes_, 0);
+    std::vector<bool> settled(planes_);  // each by itself: what a plane gives does not hang on its neighbours
     for (int power = 0; power < kMaxPowers; ++power) {
       PENSTOCK_TRY(work_.job->check());
       PENSTOCK_TRY(run_lanes(Project{planes, images_, wanted_.at(), parts_.at()}, work_));
       PENSTOCK_TRY(total(planes));
       PENSTOCK_ASSIGN(const std::vector<double> u, totals_.get(planes_ * tiles_, work_));
       std::vector<float> unit(u.size());
-      bool same = power > 1;
       for (std::uint64_t p = 0; p < planes_; ++p) {
         double square = 0;
         for (std::uint64_t n = 0; n < tiles_; ++n) square += u[p * tiles_ + n] * u[p * tiles_ + n];
         const double length = std::sqrt(square), value = std::sqrt(length);
-        same = same && std::abs(value - largest_[p]) <= kTiny * value;
-        largest_[p] = value;
+        if (!settled[p]) {
+          settled[p] = power > 1 && std::abs(value - largest_[p]) <= kTiny * value;
+          largest_[p] = value;
+        }
         for (std::uint64_t n = 0; n < tiles_ && length > 0; ++n)
           unit[p * tiles_ + n] = static_cast<float>(u[p * tiles_ + n] / length);
       }
-      if (same) break;
+      if (std::ranges::all_of(settled, [](bool s) { return s; })) break;
       PENSTOCK_TRY(numbers_.set(unit, work_));
       PENSTOCK_TRY(run_lanes(Combine{planes, images_, numbers_.at(), wanted_.at()}, work_));
     }
@@ -219,8 +230,7 @@ class Solver {
   Status step_field(const Planes& planes) {
     const std::uint64_t pixels = planes.count * pixels_;
     PENSTOCK_TRY(transform(wanted_.at(), cosines_.at(), planes.count, 2));
-    PENSTOCK_TRY(
-        run_work(Threshold{planes, price_there_.at(), by_penalty_.at(), cosines_.at()}, pixels, work_));
+    PENSTOCK_TRY(run_work(Threshold{planes, price_there_.at(), by_penalty_.at(), cosines_.at()}, pixels, work_));
     PENSTOCK_TRY(transform(cosines_.at(), wanted_.at(), planes.count, 3));
     return run_work(Scatter{planes, wanted_.at(), field_.at()}, pixels, work_);
   }
@@ -275,9 +285,9 @@ class Solver {
   Status reweight(const PlaneList& left, const std::vector<float>& by_explained) {
     PENSTOCK_ASSIGN(const Planes planes, choose(left));
     PENSTOCK_TRY(numbers_.set(by_explained, work_));
-    PENSTOCK_TRY(run_lanes(Reweight{planes, residue_.at(), numbers_.at(), static_cast<float>(kEpsilon), weights_.at(),
-                                    parts_.at()},
-                           work_));
+    PENSTOCK_TRY(run_lanes(
+        Reweight{planes, residue_.at(), numbers_.at(), static_cast<float>(kEpsilon), weights_.at(), parts_.at()},
+        work_));
     PENSTOCK_TRY(total(planes));
     PENSTOCK_ASSIGN(const std::vector<double> sums, totals_.get(left.size() * tiles_, work_));
     std::vector<float> by(planes_, 1);
@@ -293,9 +303,9 @@ class Solver {
   const Workspace& work_;
   const float* images_;
   std::uint64_t planes_, tiles_, rows_, cols_, pixels_;
-  Numbers<float> residue_, multipliers_, weights_;               // (planes, tiles, pixels)
-  Numbers<float> field_, last_;                                  // (planes, pixels)
-  Numbers<float> wanted_, cosines_, squares_;                    // of the planes that are worked on
+  Numbers<float> residue_, multipliers_, weights_;                                 // (planes, tiles, pixels)
+  Numbers<float> field_, last_;                                                    // (planes, pixels)
+  Numbers<float> wanted_, cosines_, squares_;                                      // of the planes that are worked on
   Numbers<float> penalty_there_, by_penalty_, by_weight_, by_mean_, price_there_;  // of each plane
   Numbers<float> brightness_, brighter_, numbers_, parts_;
   Numbers<double> totals_, sums_, more_sums_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <mutex>
 
 #include "oct/tiles/columns.hpp"
@@ -43,11 +44,11 @@ class BasicField final : public FieldMaker {
     const std::vector<OpCall> calls = {
         {"clip", fmt::format(R"({{"max":{}}})", limit_)},
         {"resize", fmt::format(R"({{"output_shape":[{},{},{}]}})", tiles_.depth, rows_, cols_)}};
-    PENSTOCK_ASSIGN(const Tensor clean, Tensor::empty(DType::float32(), elements.view().shape, tools.work.stream,
-                                                      tools.options.memory));
+    PENSTOCK_ASSIGN(const Tensor clean,
+                    Tensor::empty(DType::float32(), elements.view().shape, tools.work.stream, tools.options.memory));
     PENSTOCK_TRY(copy_elements(elements.view(), clean.view()));
-    PENSTOCK_TRY(run_work(tiles::OnlyFinite{static_cast<float*>(clean.view().data)}, tiles_.depth * tile_pixels(),
-                          tools.work));
+    PENSTOCK_TRY(
+        run_work(tiles::OnlyFinite{static_cast<float*>(clean.view().data)}, tiles_.depth * tile_pixels(), tools.work));
     PENSTOCK_ASSIGN(const Tensor small, apply_operators(calls, clean.view(), tools.options));
     return how_.each_plane ? put_planes(tile, small, tools) : put_samples(tile, small, tools);
   }
@@ -57,7 +58,9 @@ class BasicField final : public FieldMaker {
       return percentile_.looks() ? Status() : begin_images();
     }
     PENSTOCK_TRY(reserve(tools));
+    const auto start = std::chrono::steady_clock::now();
     PENSTOCK_ASSIGN(const BasicFit fit, fit_basic(images_.view(), how_.solver, tools.work));
+    seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     images_ = {};
     unfinished_ += fit.unfinished, dark_ += fit.dark;
     for (const std::uint32_t n : fit.iterations) iterations_ += n;
@@ -71,6 +74,7 @@ class BasicField final : public FieldMaker {
     metrics.add("tiles", used_, "tiles", "tiles that the flat fields were made of");
     metrics.add("images", images_each_, "images", "images that a flat field was fitted to");
     metrics.add("iterations", iterations_, "", "iterations of all fields");
+    metrics.note("solve_seconds", seconds_, "that the fields took, once tiles were read");
     metrics.note("brightest", limit_, "intensity that what is brighter counts as");
     if (unfinished_ > 0)
       metrics.warn(fmt::format("the flat fields of {} planes were still changing after max_iterations", unfinished_));
@@ -131,8 +135,7 @@ class BasicField final : public FieldMaker {
   Status put(const Tensor& small, std::uint64_t plane, std::uint64_t count, std::uint64_t to_plane, std::uint64_t image,
              const Tools& tools) {
     PENSTOCK_ASSIGN(const TensorView from, small.view().slice({from_to(plane, count)}));
-    PENSTOCK_ASSIGN(TensorView to,
-                    images_.view().slice({from_to(to_plane, count), static_cast<std::int64_t>(image)}));
+    PENSTOCK_ASSIGN(TensorView to, images_.view().slice({from_to(to_plane, count), static_cast<std::int64_t>(image)}));
     to.stream = tools.work.stream;
     return copy_elements(from, to);
   }
@@ -151,10 +154,10 @@ class BasicField final : public FieldMaker {
   /// At the size of a tile, mean 1.
   Status add_fields(const BasicFit& fit, const Tools& tools) {
     const std::uint64_t count = fit.fields.size() / (rows_ * cols_), pixels = tile_pixels();
-    const OpCall resize{"resize", fmt::format(R"({{"output_shape":[{},{},{}]}})", count, tiles_.grid.tile_rows,
-                                              tiles_.grid.tile_cols)};
-    PENSTOCK_ASSIGN(const TensorView view, TensorView::packed(const_cast<float*>(fit.fields.data()), DType::float32(),
-                                                              {count, rows_, cols_}));
+    const OpCall resize{
+        "resize", fmt::format(R"({{"output_shape":[{},{},{}]}})", count, tiles_.grid.tile_rows, tiles_.grid.tile_cols)};
+    PENSTOCK_ASSIGN(const TensorView view,
+                    TensorView::packed(const_cast<float*>(fit.fields.data()), DType::float32(), {count, rows_, cols_}));
     PENSTOCK_ASSIGN(const Tensor made, apply_operators(std::span(&resize, 1), view, tools.options));
     const auto* const values = static_cast<const float*>(made.view().data);
     for (std::uint64_t p = 0; p < count; ++p) {
@@ -180,6 +183,7 @@ class BasicField final : public FieldMaker {
   Tensor images_;  // (batch, images, rows, columns)
   Fields fields_;
   std::uint64_t unfinished_ = 0, dark_ = 0, iterations_ = 0;
+  double seconds_ = 0;
 };
 
 }  // namespace
@@ -189,9 +193,10 @@ Result<std::unique_ptr<FieldMaker>> make_basic_field(const BasicFieldOptions& ho
     return Error(ErrorCode::invalid_argument, "percentile_max lies between 0 and 100");
   if (how.working_size < 4 || how.working_size > 4096 || how.max_samples == 0 || how.solver.max_iterations == 0 ||
       !(how.solver.smoothness >= 0))
-    return Error(ErrorCode::invalid_argument,
-                 "working_size lies between 4 and 4096, max_samples and max_iterations above 0, and basic_smoothness is "
-                 "not negative");
+    return Error(
+        ErrorCode::invalid_argument,
+        "working_size lies between 4 and 4096, max_samples and max_iterations above 0, and basic_smoothness is "
+        "not negative");
   return std::unique_ptr<FieldMaker>(std::make_unique<BasicField>(how));
 }
 

@@ -27,8 +27,8 @@ class FieldMaker {
 };
 
 struct BasicFieldOptions {
-  bool each_plane = true;          ///< else one field for all
-  double percentile_max = 99.9;    ///< of the mosaic; what is brighter counts as it
+  bool each_plane = true;            ///< else one field for all
+  double percentile_max = 99.9;      ///< of the mosaic; what is brighter counts as it
   std::uint64_t working_size = 128;  ///< rows and columns that tiles are fitted at, at most
   std::uint64_t max_samples = 500;   ///< images that one field is fitted to
   BasicOptions solver;

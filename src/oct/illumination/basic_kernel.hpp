@@ -33,7 +33,9 @@ struct ImageLanes {
         n(i / (kLanes / kWidth) % planes.tiles),
         first(i % (kLanes / kWidth) * kWidth) {}
   /// Where the parts of the sum go.
-  [[nodiscard]] PENSTOCK_HD std::uint64_t sums(const Planes& planes) const { return (a * planes.tiles + n) * kLanes + first; }
+  [[nodiscard]] PENSTOCK_HD std::uint64_t sums(const Planes& planes) const {
+    return (a * planes.tiles + n) * kLanes + first;
+  }
 };
 template <int kWidth>
 PENSTOCK_HD std::uint64_t image_lanes(const Planes& planes) {
@@ -338,6 +340,8 @@ struct Combine {
 
 }  // namespace penstock::oct::basic
 
-#define PENSTOCK_OCT_BASIC_JOBS(M)                                                                                    \
-  M(basic::Shrink) M(basic::Update) M(basic::Total) M(basic::Brightness) M(basic::FieldSums) M(basic::Threshold)     \
-  M(basic::Scatter) M(basic::Gather) M(basic::Adopt) M(basic::Reweight) M(basic::Change) M(basic::Project) M(basic::Combine)
+#define PENSTOCK_OCT_BASIC_JOBS(M)                                                                                \
+  M(basic::Shrink)                                                                                                \
+  M(basic::Update)                                                                                                \
+  M(basic::Total) M(basic::Brightness) M(basic::FieldSums) M(basic::Threshold) M(basic::Scatter) M(basic::Gather) \
+      M(basic::Adopt) M(basic::Reweight) M(basic::Change) M(basic::Project) M(basic::Combine)

@@ -128,7 +128,8 @@ Result<std::unique_ptr<TileStep>> illumination_tiles(const StepCall& call) {
     how.working_size = call.count("working_size");
     how.max_samples = call.count("max_samples");
     how.solver.smoothness = call.given("basic_smoothness") ? call.number("basic_smoothness") : 0;
-    how.solver.max_iterations = static_cast<std::uint32_t>(std::min<std::uint64_t>(call.count("max_iterations"), 1 << 20));
+    how.solver.max_iterations =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(call.count("max_iterations"), 1 << 20));
     PENSTOCK_ASSIGN(maker, make_basic_field(how));
   } else {
     maker = std::make_unique<ProjectedField>(call.text("method") == "overlap", call.number("smoothness"));
@@ -155,7 +156,8 @@ Step fix_illumination_step() {
       number_option("smoothness", "0.15",
                     "mean: standard deviation of the Gaussian that smooths the field, as part of a tile's side"),
       choice_option("fit", {"planes", "slice"}, "basic: a field for each plane, or one for all"),
-      number_option("percentile_max", "99.9", "basic: what is brighter than this percentile of the mosaic counts as it"),
+      number_option("percentile_max", "99.9",
+                    "basic: what is brighter than this percentile of the mosaic counts as it"),
       count_option("working_size", "128", "basic: tiles are fitted at this many rows and columns, or their own"),
       count_option("max_samples", "500", "basic, fit slice: images of planes that it is fitted to, at most"),
       count_option("max_iterations", "500", "basic: iterations of a round, at most"),

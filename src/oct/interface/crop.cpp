@@ -25,12 +25,13 @@ Result<StepDone> run(const StepCall& call) {
   spec.shape = {kept.planes, slice.shape[1], slice.shape[2]};
   spec.chunks = {kChunk, kChunk, kChunk};
   spec.spacing_mm = slice.spacing_mm;
-  spec.offset_mm = {0, slice.offset_mm[1], slice.offset_mm[2]};  // depth counts from the surface
+  // Depth counts from the surface.
+  spec.offset_mm = {-static_cast<double>(kept.surface - first) * spec.spacing_mm[0], slice.offset_mm[1],
+                    slice.offset_mm[2]};
+  spec.levels = how.levels;
   PENSTOCK_ASSIGN(NewVolume out, NewVolume::create(call.path(1), spec, call.force));
   Pass pass{"oct crop-below-interface", {there, slice.shape[1], slice.shape[2]}, out.objects()};
-  pass.needs = [&](const Region& tile) {
-    return Region{{first + tile[0].start, tile[0].count, 1}, tile[1], tile[2]};
-  };
+  pass.needs = [&](const Region& tile) { return Region{{first + tile[0].start, tile[0].count, 1}, tile[1], tile[2]}; };
   pass.make = [](const Tile& in, const Tile& made, const Workspace&) { return copy_elements(in.view, made.view); };
   PENSTOCK_ASSIGN(const Source source, source_of(slice, call.path(0), call.device, call.options));
   PENSTOCK_TRY(make_volume(source, pass, out, call.path(1), call.device, call.options));
@@ -57,6 +58,9 @@ Step crop_step() {
       number_option("sigma_xy", "3", "standard deviation of the Gaussian across, in voxels"),
       number_option("sigma_z", "2", "the same along depth"),
       number_option("percentile_max", "", "intensities above this percentile count as it; default: as they are"),
+      flag_option("use_log", "look for the interface in the logarithm of the intensity"),
+      flag_option("keep_above_interface", "keep the planes above the interface too"),
+      count_option("n_levels", "1", "levels of the pyramid, each half of the one before"),
       flag_option("pad_after", "add planes of 0 where fewer are there"),
       flag_option("tiles",
                   "SLICE is a mosaic grid: filters end at the edges of its tiles, and CROPPED is one too; runs as one "

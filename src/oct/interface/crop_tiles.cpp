@@ -30,6 +30,7 @@ class CropTiles final : public TileStep {
     rises_.resize(in.grid.count());
     made_.depth = crop_.planes;
     made_.offset_mm[0] = 0;  // depth counts from the surface
+    made_.levels = how_.levels;
     return made_;
   }
   [[nodiscard]] std::uint64_t scratch_bytes() const override {  // padded, filtered, and between
@@ -66,6 +67,7 @@ class CropTiles final : public TileStep {
     PENSTOCK_ASSIGN(const Interface found, RiseSearch::steepest(rise));
     PENSTOCK_ASSIGN(crop_, crop_at(found, how_, in_.depth, in_.spacing_mm[0]));
     made_.depth = crop_.planes;
+    made_.offset_mm[0] = -static_cast<double>(crop_.surface - crop_.first) * in_.spacing_mm[0];
     rises_.clear();
     found_ = true;
     return {};
@@ -79,7 +81,8 @@ class CropTiles final : public TileStep {
     if (crop_.planes == crop_.there) return kept;  // its planes follow each other in memory
     PENSTOCK_ASSIGN(Tensor padded,
                     Tensor::empty(DType::float32(), made_.tile(), tools.work.stream, tools.options.memory));
-    PENSTOCK_TRY(run_work(tiles::Fill{static_cast<float*>(padded.view().data), 0}, crop_.planes * pixels(), tools.work));
+    PENSTOCK_TRY(
+        run_work(tiles::Fill{static_cast<float*>(padded.view().data), 0}, crop_.planes * pixels(), tools.work));
     PENSTOCK_ASSIGN(const TensorView to, padded.view().slice({slice(0, crop_.there)}));
     PENSTOCK_TRY(copy_elements(kept.view(), to));
     return padded;
@@ -101,8 +104,9 @@ class CropTiles final : public TileStep {
     for (std::uint64_t r = 0; r < grid.tile_rows; ++r)
       std::copy_n(bright_.begin() + static_cast<std::ptrdiff_t>(begin + r * width), grid.tile_cols,
                   bright.begin() + static_cast<std::ptrdiff_t>(r * grid.tile_cols));
-    PENSTOCK_ASSIGN(const Tensor padded, Tensor::empty(DType::float32(), {pad + in_.depth, grid.tile_rows, grid.tile_cols},
-                                                       tools.work.stream, tools.options.memory));
+    PENSTOCK_ASSIGN(const Tensor padded,
+                    Tensor::empty(DType::float32(), {pad + in_.depth, grid.tile_rows, grid.tile_cols},
+                                  tools.work.stream, tools.options.memory));
     PENSTOCK_ASSIGN(const TensorView inner, padded.view().slice({Slice{static_cast<std::int64_t>(pad), {}, {}}}));
     PENSTOCK_TRY(copy_elements(elements.view(), inner));
     return search_.rise(padded, bright, tools);
@@ -113,8 +117,8 @@ class CropTiles final : public TileStep {
   RiseSearch search_;
   TilePercentiles percentile_;
   Projection projection_;
-  std::vector<std::uint8_t> bright_;         // columns of the mosaic; empty: not known yet
-  std::vector<std::vector<double>> rises_;   // of each tile
+  std::vector<std::uint8_t> bright_;        // columns of the mosaic; empty: not known yet
+  std::vector<std::vector<double>> rises_;  // of each tile
   std::uint32_t look_ = 0;
   bool found_ = false;
   Crop crop_;
@@ -123,8 +127,13 @@ class CropTiles final : public TileStep {
 }  // namespace
 
 CropOptions crop_options(const StepCall& call) {
-  CropOptions how{{call.number("sigma_xy"), call.number("sigma_z"), {}}, call.number("depth_um"),
-                  call.flag("pad_after"), call.flag("compat")};
+  CropOptions how;
+  how.search = {call.number("sigma_xy"), call.number("sigma_z"), {}, call.flag("use_log")};
+  how.depth_um = call.number("depth_um");
+  how.pad_after = call.flag("pad_after");
+  how.keep_above = call.flag("keep_above_interface");
+  how.levels = call.count("n_levels");
+  how.whole_plane = call.flag("compat");
   if (call.given("percentile_max")) how.search.percentile_max = call.number("percentile_max");
   return how;
 }
@@ -134,12 +143,14 @@ Result<Crop> crop_at(const Interface& found, const CropOptions& how, std::uint64
   if (!(planes >= 1)) return Error(ErrorCode::invalid_argument, "depth_um is less than a plane");
   if (how.pad_after && planes > 1e6)
     return Error(ErrorCode::invalid_argument, fmt::format("depth_um {}: {} planes", how.depth_um, planes));
-  const double surface = how.whole_plane ? static_cast<double>(found.plane) : std::floor(found.depth + 0.5);
+  double surface = found.no_rise ? 0 : std::floor(found.depth + 0.5);
+  if (how.whole_plane) surface = static_cast<double>(found.plane);
   Crop crop;
   crop.found = found;
   crop.of = depth;
-  crop.first = static_cast<std::uint64_t>(std::clamp(surface, 0.0, static_cast<double>(depth - 1)));
-  crop.wanted = static_cast<std::uint64_t>(std::min(planes, 1e9));
+  crop.surface = static_cast<std::uint64_t>(std::clamp(surface, 0.0, static_cast<double>(depth - 1)));
+  crop.first = how.keep_above ? 0 : crop.surface;
+  crop.wanted = crop.surface - crop.first + static_cast<std::uint64_t>(std::min(planes, 1e9));
   crop.there = std::min(crop.wanted, depth - crop.first);
   crop.planes = how.pad_after ? crop.wanted : crop.there;
   return crop;
@@ -147,13 +158,14 @@ Result<Crop> crop_at(const Interface& found, const CropOptions& how, std::uint64
 
 void tell_crop(const Crop& crop, const std::string& path, StepDone& done) {
   if (crop.there < crop.wanted)
-    done.metrics.warn(fmt::format("{} planes lie below the interface, {} are wanted", crop.there, crop.wanted));
-  if (crop.first == 0 || crop.first == crop.of - 1)
-    done.metrics.warn(fmt::format("the interface was found at the {} plane", crop.first == 0 ? "first" : "last"));
-  done.metrics.add("interface_plane", crop.first, "planes", "first plane that is kept");
+    done.metrics.warn(fmt::format("{} planes lie below the interface, {} are wanted",
+                                  crop.first + crop.there - crop.surface, crop.first + crop.wanted - crop.surface));
+  if (crop.surface == 0 || crop.surface == crop.of - 1)
+    done.metrics.warn(fmt::format("the interface was found at the {} plane", crop.surface == 0 ? "first" : "last"));
+  done.metrics.add("interface_plane", crop.surface, "planes", "plane at which tissue begins");
   done.metrics.add("interface_depth", crop.found.depth, "planes", "the steepest rise, with its fraction");
   done.metrics.add("planes", crop.planes, "planes", "planes that are kept");
-  done.text = fmt::format("{}: interface at plane {} ({:.2f}), {} planes kept\n", path, crop.first, crop.found.depth,
+  done.text = fmt::format("{}: interface at plane {} ({:.2f}), {} planes kept\n", path, crop.surface, crop.found.depth,
                           crop.planes);
 }
 

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "exec/budget.hpp"
+#include "oct/interface/kernel.hpp"
 #include "oct/mosaic/aip.hpp"
 #include "oct/tiles/kernel.hpp"
 #include "penstock/ops.hpp"
@@ -58,14 +59,16 @@ Result<RiseSearch> RiseSearch::make(const InterfaceOptions& how, std::uint64_t d
     return Error(ErrorCode::invalid_argument, "sigma_z must be above 0 and sigma_xy not below, both at most 1000");
   RiseSearch search;
   search.depth_ = depth;
+  search.logarithm_ = how.logarithm;
   search.pad_ = static_cast<std::uint64_t>(std::nearbyint(4 * how.sigma_z));
   search.halo_ = static_cast<std::uint64_t>(4 * how.sigma_xy + 0.5);
-  search.calls_ = {{"gaussian_filter", fmt::format(R"({{"sigma":[{},{},{}],"order":[1,0,0]}})", how.sigma_z,
-                                                   how.sigma_xy, how.sigma_xy)}};
+  search.calls_ = {{"gaussian_filter",
+                    fmt::format(R"({{"sigma":[{},{},{}],"order":[1,0,0]}})", how.sigma_z, how.sigma_xy, how.sigma_xy)}};
   return search;
 }
 
 void RiseSearch::limit(double intensity) {
+  if (logarithm_ && intensity > 0) intensity = std::log(intensity);
   calls_.insert(calls_.begin(), {"clip", fmt::format(R"({{"max":{}}})", intensity)});
 }
 
@@ -75,6 +78,10 @@ Result<std::vector<double>> RiseSearch::rise(const Tensor& padded, const std::ve
   for (std::uint64_t p = 0; p < pad_; ++p) {
     PENSTOCK_ASSIGN(const Tensor to, padded.slice({static_cast<std::int64_t>(p)}));
     PENSTOCK_TRY(copy_elements(first.view(), to.view()));
+  }
+  if (logarithm_) {
+    PENSTOCK_ASSIGN(const std::uint64_t elements, padded.view().elements());
+    PENSTOCK_TRY(run_work(interface::LogPositive{static_cast<float*>(padded.view().data)}, elements, tools.work));
   }
   PENSTOCK_ASSIGN(const Tensor made, apply_operators(calls_, padded.view(), tools.options));
   PENSTOCK_ASSIGN(const Numbers<std::uint8_t> mask,
@@ -93,7 +100,10 @@ Result<Interface> RiseSearch::steepest(const std::vector<double>& rise) {
   const auto most = std::ranges::max_element(rise);
   if (most == rise.end()) return Error(ErrorCode::invalid_argument, "the slice has no planes");
   const auto plane = static_cast<std::uint64_t>(most - rise.begin());
-  return Interface{peak_near(rise, plane), plane};
+  Interface found{peak_near(rise, plane), plane};
+  // Where intensity nowhere rises as steeply as it falls, tissue was there from the first plane on.
+  found.no_rise = !(*most > -std::ranges::min(rise));
+  return found;
 }
 
 Result<std::vector<std::uint8_t>> bright_columns(const std::vector<float>& projection, const Options& options) {
@@ -101,6 +111,10 @@ Result<std::vector<std::uint8_t>> bright_columns(const std::vector<float>& proje
   std::vector<std::uint8_t> bright(projection.size());
   for (std::size_t i = 0; i < projection.size(); ++i)
     bright[i] = static_cast<double>(projection[i]) > threshold ? 1 : 0;
+  // Where all columns are alike, as in a slice of agarose only, none is above.
+  if (std::ranges::find(bright, std::uint8_t{1}) == bright.end())
+    for (std::size_t i = 0; i < projection.size(); ++i)
+      bright[i] = static_cast<double>(projection[i]) >= threshold ? 1 : 0;
   return bright;
 }
 
@@ -111,6 +125,9 @@ Result<Interface> find_interface(const Volume& slice, const InterfaceOptions& ho
     StatisticsRequest request;
     request.percentiles = {*how.percentile_max};
     PENSTOCK_ASSIGN(const Statistics made, statistics(slice.array, request, device, options));
+    if (made.nans > 0)
+      return Error(ErrorCode::invalid_argument,
+                   fmt::format("{} elements are no numbers, so there is no percentile_max", made.nans));
     search.limit(made.percentiles[0]);
   }
   PENSTOCK_ASSIGN(const std::vector<float> projection, average_projection(slice, device, options));
@@ -121,7 +138,7 @@ Result<Interface> find_interface(const Volume& slice, const InterfaceOptions& ho
   PENSTOCK_ASSIGN(const BudgetPlan plan, plan_budget(options, (around + 1) * row_bytes));
   const std::uint64_t rows = std::max<std::uint64_t>(plan.budget_bytes / 2 / row_bytes, around + 1) - around;
   std::vector<double> rise(slice.shape[0]);
-  const auto all_bands = [&](const Tools& tools) -> Status {
+  const auto all_rows = [&](const Tools& tools) -> Status {
     for (std::uint64_t first = 0; first < slice.shape[1]; first += rows) {
       PENSTOCK_TRY(options.stop().check("oct crop-below-interface"));
       const std::uint64_t count = std::min(rows, slice.shape[1] - first);
@@ -130,7 +147,7 @@ Result<Interface> find_interface(const Volume& slice, const InterfaceOptions& ho
     }
     return {};
   };
-  PENSTOCK_TRY(with_tools(device, "oct crop-below-interface", options, all_bands));
+  PENSTOCK_TRY(with_tools(device, "oct crop-below-interface", options, all_rows));
   return RiseSearch::steepest(rise);
 }
 

@@ -11,11 +11,13 @@ namespace penstock::oct {
 struct InterfaceOptions {
   double sigma_xy = 3, sigma_z = 2;      ///< voxels
   std::optional<double> percentile_max;  ///< intensities above this percentile count as it
+  bool logarithm = false;                ///< of what is above 0
 };
 /// The steepest rise along depth, in planes; fractions from the parabola through the three largest.
 struct Interface {
   double depth = 0;
   std::uint64_t plane = 0;  ///< of the steepest rise; the first of equals
+  bool no_rise = false;     ///< nothing rises as steeply as it falls: tissue begins above the first plane
 };
 /// Derivative of a Gaussian along depth, Gaussian across, summed over the columns that are bright enough (above the 5th
 /// percentile of those that are above 0); band by band of rows, on the device.
@@ -32,7 +34,8 @@ class RiseSearch {
   [[nodiscard]] std::uint64_t halo_rows() const { return halo_; }
   /// What is brighter counts as this.
   void limit(double intensity);
-  /// Elements (pad_planes() + depth, rows, columns), packed, of which the first planes are filled here.  Sums the
+  /// Elements (pad_planes() + depth, rows, columns), packed, of which the first planes are filled here; they may
+  /// change.  Sums the
   /// derivative of each plane over the columns that `bright` says (rows, columns).  Complete on return.
   [[nodiscard]] Result<std::vector<double>> rise(const Tensor& padded, const std::vector<std::uint8_t>& bright,
                                                  const Tools& tools) const;
@@ -41,6 +44,7 @@ class RiseSearch {
 
  private:
   std::uint64_t depth_ = 0, pad_ = 0, halo_ = 0;
+  bool logarithm_ = false;
   std::vector<OpCall> calls_;
 };
 /// The columns of a projection that are bright enough.

@@ -23,6 +23,7 @@ struct Steepest {
   std::uint64_t depth, pixels;
   bool whole_planes;  ///< instead: the plane plus `half_sigma`, rounded up
   double half_sigma;
+  bool absolute;  ///< of values without their sign
   double* map;
 
   [[nodiscard]] PENSTOCK_HD std::uint64_t count(int width) const { return tiles::groups_of(pixels, width); }
@@ -35,7 +36,7 @@ struct Steepest {
     for (std::uint64_t z = 0; z < depth; ++z) {
       const float* const line = rise + z * pixels + span.first;
       for (int w = 0; w < span.width; ++w) {
-        const float v = finite(line[w]);
+        const float v = value(line[w]);
         const bool more = z == 0 || v > best[w];
         best[w] = more ? v : best[w];
         plane[w] = more ? static_cast<std::uint32_t>(z) : plane[w];
@@ -49,14 +50,18 @@ struct Steepest {
 
  private:
   static constexpr float kLeast = -3.402823466e38F;
-  [[nodiscard]] static PENSTOCK_HD float finite(float v) { return v - v == 0 ? v : kLeast; }
+  /// What is not finite is less than all.
+  [[nodiscard]] PENSTOCK_HD float value(float v) const {
+    if (!(v - v == 0)) return kLeast;
+    return absolute && v < 0 ? -v : v;
+  }
   [[nodiscard]] PENSTOCK_HD double peak(std::uint64_t x, std::uint64_t z) const {
     const auto whole = static_cast<double>(z);
     if (z == 0 || z + 1 >= depth) return whole;
-    const float below = finite(rise[(z - 1) * pixels + x]), above = finite(rise[(z + 1) * pixels + x]);
+    const float below = value(rise[(z - 1) * pixels + x]), above = value(rise[(z + 1) * pixels + x]);
     if (below == kLeast || above == kLeast) return whole;
     const auto before = static_cast<double>(below), after = static_cast<double>(above);
-    const double curve = before - 2 * static_cast<double>(rise[z * pixels + x]) + after;
+    const double curve = before - 2 * static_cast<double>(value(rise[z * pixels + x])) + after;
     return whole + (curve < 0 ? 0.5 * (before - after) / curve : 0);
   }
 };

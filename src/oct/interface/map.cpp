@@ -8,9 +8,9 @@
 #include <optional>
 
 #include "exec/budget.hpp"
-#include "oct/file/volume.hpp"
 #include "oct/file/npy.hpp"
 #include "oct/file/small_file.hpp"
+#include "oct/file/volume.hpp"
 #include "oct/interface/kernel.hpp"
 #include "penstock/ops.hpp"
 
@@ -20,14 +20,15 @@ namespace {
 constexpr std::uint64_t kMaxWidth = 1000;
 
 InterfaceMapOptions options_of(const StepCall& call) {
-  return {call.count("width"), call.number("sigma_z"), !call.flag("no_log"), call.flag("compat")};
+  return {box_width(call), call.number("sigma_z"), !call.flag("no_log"), call.flag("compat"),
+          call.flag("detect_cutting_errors")};
 }
 
 /// The steps of the mask are those of the slice.
 Status check_mask(const Volume& mask, const Volume& slice) {
   if (mask.shape == slice.shape) return {};
-  return Error(ErrorCode::invalid_metadata, fmt::format("it has shape {}, the slice {}", to_string(mask.shape),
-                                                        to_string(slice.shape)));
+  return Error(ErrorCode::invalid_metadata,
+               fmt::format("it has shape {}, the slice {}", to_string(mask.shape), to_string(slice.shape)));
 }
 
 /// A slice, and the mask of what counts in it.
@@ -62,7 +63,7 @@ Result<std::vector<double>> map_of_slice(const Masked& in, const InterfaceMapOpt
   PENSTOCK_ASSIGN(const BudgetPlan plan, plan_budget(options, (2 * halo + 1) * row_bytes));
   const std::uint64_t fit = std::max<std::uint64_t>(plan.budget_bytes / 2 / row_bytes, 2 * halo + 1) - 2 * halo;
   std::vector<double> map;
-  const auto all_bands = [&](const Tools& tools) -> Status {
+  const auto all_rows = [&](const Tools& tools) -> Status {
     for (std::uint64_t first = 0; first < rows; first += fit) {
       PENSTOCK_TRY(options.stop().check("oct tissue-interface"));
       PENSTOCK_ASSIGN(const std::vector<double> band, map_of_rows(in, how, first, std::min(fit, rows - first), tools));
@@ -70,7 +71,7 @@ Result<std::vector<double>> map_of_slice(const Masked& in, const InterfaceMapOpt
     }
     return {};
   };
-  PENSTOCK_TRY(with_tools(device, "oct tissue-interface", options, all_bands));
+  PENSTOCK_TRY(with_tools(device, "oct tissue-interface", options, all_rows));
   return map;
 }
 
@@ -95,7 +96,7 @@ Result<StepDone> run(const StepCall& call) {
   double sum = 0;
   for (const double v : map) sum += v / static_cast<double>(map.size());
   done.metrics.add("mean_depth", sum, "planes", "mean of the interface");
-  done.metrics.note("device", call.device.name(), "where columns were filtered");
+  done.metrics.ran("filters and steepest rise", call.device.name());
   done.text = fmt::format("{}: {} x {} columns, mean depth {:.2f} planes\n", call.path(1), in.slice.shape[1],
                           in.slice.shape[2], sum);
   return done;
@@ -137,11 +138,21 @@ Result<Tensor> rise_in_mask(const Tensor& elements, const Tensor& mask, const In
   return rise;
 }
 
+/// Smoothed along depth, or its derivative.
+Result<Tensor> along_depth(const Tensor& elements, const InterfaceMapOptions& how, int order, const Tools& tools) {
+  const OpCall call{"gaussian_filter1d", fmt::format(R"({{"sigma":{},"axis":0,"order":{}}})", how.sigma_z, order)};
+  return apply_operators(std::span(&call, 1), elements.view(), tools.options);
+}
+
 }  // namespace
+
+std::uint64_t box_width(const StepCall& call) {
+  return static_cast<std::uint64_t>(std::clamp(call.number("sigma_xy"), 0.0, 1e6));
+}
 
 Status InterfaceMapOptions::check() const {
   if (!(sigma_z > 0) || sigma_z > 1000 || width > kMaxWidth)
-    return Error(ErrorCode::invalid_argument, "sigma_z lies above 0, it and the width at 1000 at most");
+    return Error(ErrorCode::invalid_argument, "sigma_z lies above 0, it and sigma_xy at 1000 at most");
   return {};
 }
 
@@ -157,21 +168,31 @@ Result<std::vector<double>> interface_map(const Tensor& elements, const Interfac
     PENSTOCK_TRY(copy_elements(elements.view(), now.view()));
     PENSTOCK_TRY(run_work(interface::LogPositive{static_cast<float*>(now.view().data)}, count, tools.work));
   }
-  std::vector<OpCall> calls;
-  if (how.width > 1) calls.push_back({"uniform_filter", fmt::format(R"({{"size":[1,{0},{0}]}})", how.width)});
-  if (mask == nullptr)
-    calls.push_back({"gaussian_filter1d", fmt::format(R"({{"sigma":{},"axis":0,"order":1}})", how.sigma_z)});
-  if (!calls.empty()) {
-    PENSTOCK_ASSIGN(now, apply_operators(calls, now.view(), tools.options));
+  if (how.width > 1) {
+    const OpCall average{"uniform_filter", fmt::format(R"({{"size":[1,{0},{0}]}})", how.width)};
+    PENSTOCK_ASSIGN(now, apply_operators(std::span(&average, 1), now.view(), tools.options));
   }
+  Tensor rise;
   if (mask != nullptr) {
-    PENSTOCK_ASSIGN(now, rise_in_mask(now, *mask, how, tools));
+    PENSTOCK_ASSIGN(rise, rise_in_mask(now, *mask, how, tools));
+  } else {
+    PENSTOCK_ASSIGN(rise, along_depth(now, how, 1, tools));
   }
-  PENSTOCK_ASSIGN(const Numbers<double> map, Numbers<double>::make(pixels, tools.work));
-  PENSTOCK_TRY(run_lanes(interface::Steepest{static_cast<const float*>(now.view().data), shape[0], pixels, how.compat,
-                                             0.5 * how.sigma_z, map.at()},
-                         tools.work));
-  return map.get(pixels, tools.work);
+  const auto peaks_of = [&](const Tensor& values, bool absolute) -> Result<std::vector<double>> {
+    PENSTOCK_ASSIGN(const Numbers<double> map, Numbers<double>::make(pixels, tools.work));
+    const double half_sigma = absolute ? 0 : 0.5 * how.sigma_z;
+    PENSTOCK_TRY(run_lanes(interface::Steepest{static_cast<const float*>(values.view().data), shape[0], pixels,
+                                               how.compat, half_sigma, absolute, map.at()},
+                           tools.work));
+    return map.get(pixels, tools.work);
+  };
+  PENSTOCK_ASSIGN(std::vector<double> map, peaks_of(rise, false));
+  if (how.cutting_errors) {
+    PENSTOCK_ASSIGN(const Tensor smooth, along_depth(now, how, 0, tools));
+    PENSTOCK_ASSIGN(const std::vector<double> brightest, peaks_of(smooth, true));
+    for (std::size_t i = 0; i < map.size(); ++i) map[i] = std::min(map[i], brightest[i]);
+  }
+  return map;
 }
 
 Step tissue_interface_step() {
@@ -184,10 +205,11 @@ Step tissue_interface_step() {
       "a fraction of a plane. MAP is (rows, columns), float64, in planes.";
   step.what.arguments = {{"SLICE", "slice or mosaic grid", false}, {"MAP", "the map to write, NAME.npy", true}};
   step.what.options = {
-      count_option("width", "15", "of the box, in pixels; 1: none"),
+      number_option("sigma_xy", "15", "width of the box in pixels, fractions cut off; 0 and 1: none"),
       number_option("sigma_z", "2", "standard deviation of the Gaussian along depth, in planes"),
       flag_option("no_log", "of the intensity itself"),
       optional_path_option("mask", "a volume of the slice's shape: only elements where it is above 0 count"),
+      flag_option("detect_cutting_errors", "where the smoothed intensity is largest above the interface, it is there"),
       flag_option("compat", "whole planes, as linumpy has them: the steepest rise plus half of sigma_z, rounded up"),
   };
   step.what.example = "slice_z00_stitch.ome.zarr slice_z00_interface.npy";

@@ -125,7 +125,8 @@ Result<GalvoShift> slice_galvo_shift(const SliceTiles& s) {
     const TileProfile p = profile_of(samples);
     if (!(p.mean >= kLeastMean)) continue;
     single.push_back(find_galvo_shift(p.profile, p.lines, s.info.n_extra));
-    for (std::size_t x = 0; x < profile.size(); ++x) profile[x] += p.profile[x] / p.mean;  // bright ones do not count more
+    for (std::size_t x = 0; x < profile.size(); ++x)
+      profile[x] += p.profile[x] / p.mean;  // bright ones do not count more
     lines.insert(lines.end(), p.lines.begin(), p.lines.end());
   }
   if (single.empty()) return GalvoShift{};

@@ -17,7 +17,8 @@ std::string resize_arguments(const Shape& shape, std::string_view align) {
 
 class Resample final : public TileStep {
  public:
-  Resample(double target_mm, std::string align) : target_mm_(target_mm), align_(std::move(align)) {}
+  Resample(double target_mm, std::string align, std::uint64_t levels)
+      : target_mm_(target_mm), align_(std::move(align)), levels_(levels) {}
 
   Result<Tiles> begin(const Tiles& in, std::uint64_t /*allowance_bytes*/) override {
     from_ = in.tile();
@@ -33,6 +34,7 @@ class Resample final : public TileStep {
     made_.depth = to[0];
     made_.grid.tile_rows = to[1], made_.grid.tile_cols = to[2];
     made_.offset_mm.assign(3, 0);
+    made_.levels = levels_;
     return made_;
   }
   [[nodiscard]] std::uint64_t scratch_bytes() const override {  // of filters along each axis
@@ -53,6 +55,7 @@ class Resample final : public TileStep {
  private:
   double target_mm_;
   std::string align_;
+  std::uint64_t levels_;
   Shape from_;
   Tiles made_;
 };
@@ -60,7 +63,7 @@ class Resample final : public TileStep {
 Result<std::unique_ptr<TileStep>> resample_tiles(const StepCall& call) {
   const double target_mm = call.number("resolution_um") / 1000;
   if (!(target_mm > 0)) return Error(ErrorCode::invalid_argument, "resolution_um must be above 0");
-  return std::unique_ptr<TileStep>(std::make_unique<Resample>(target_mm, call.text("align")));
+  return std::unique_ptr<TileStep>(std::make_unique<Resample>(target_mm, call.text("align"), call.count("n_levels")));
 }
 
 }  // namespace
@@ -98,6 +101,7 @@ Step resample_step() {
       choice_option("align", {"half_pixel", "corners"},
                     "half_pixel: the areas of tiles lie on each other (scikit-image); corners: their outermost pixels "
                     "(SciPy's zoom)"),
+      count_option("n_levels", "1", "levels of the pyramid, each half of the one before"),
   };
   step.what.example = "mosaic_grid_z00.ome.zarr mosaic_grid_z00_30um.ome.zarr --resolution-um 30";
   step.tiles = resample_tiles;

@@ -50,8 +50,7 @@ class NormalizeTiles final : public TileStep {
   Status looked(const Tools& tools) override {
     if (agarose_.empty()) {
       const Shape shape = tiles_.mosaic();
-      PENSTOCK_ASSIGN(agarose_,
-                      agarose_columns(projection_.values(), shape[1], shape[2], how_.sigma, tools.options));
+      PENSTOCK_ASSIGN(agarose_, agarose_columns(projection_.values(), shape[1], shape[2], how_.sigma, tools.options));
     } else {
       PENSTOCK_TRY(all_.end_look(tools));
       PENSTOCK_TRY(dark_.end_look(tools));
@@ -73,10 +72,10 @@ class NormalizeTiles final : public TileStep {
     PENSTOCK_ASSIGN(const Numbers<double> span, Numbers<double>::make(std::span<const double>(spans_), tools.work));
     PENSTOCK_ASSIGN(Tensor scaled,
                     Tensor::empty(DType::float32(), tiles_.tile(), tools.work.stream, tools.options.memory));
-    PENSTOCK_TRY(run_lanes(tiles::ScalePlanes{static_cast<const float*>(elements.view().data), low_there.at(),
-                                              high_there.at(), span.at(), tiles_.depth, pixels(),
-                                              static_cast<float*>(scaled.view().data)},
-                           tools.work, kShortTask));
+    PENSTOCK_TRY(
+        run_lanes(tiles::ScalePlanes{static_cast<const float*>(elements.view().data), low_there.at(), high_there.at(),
+                                     span.at(), tiles_.depth, pixels(), static_cast<float*>(scaled.view().data)},
+                  tools.work, kShortTask));
     return scaled;
   }
   Status finish(const std::string& path, StepDone& done) override {
@@ -143,8 +142,10 @@ std::vector<double> spans_of(const std::vector<PlaneRange>& ranges, double min_c
   return spans;
 }
 
-Result<std::vector<std::uint8_t>> agarose_columns(std::vector<float>& projection, std::uint64_t rows, std::uint64_t cols,
-                                                  double sigma, const Options& options) {
+Result<std::vector<std::uint8_t>> agarose_columns(std::vector<float>& projection, std::uint64_t rows,
+                                                  std::uint64_t cols, double sigma, const Options& options) {
+  for (float& v : projection)
+    if (!std::isfinite(v)) v = 0;
   const OpCall smooth{"gaussian_filter", fmt::format(R"({{"sigma":{}}})", sigma)};
   PENSTOCK_ASSIGN(const TensorView view, TensorView::packed(projection.data(), DType::float32(), {rows, cols}));
   PENSTOCK_ASSIGN(const Tensor made, apply_operators(std::span(&smooth, 1), view, options));

@@ -128,7 +128,8 @@ Result<StepDone> explain(const std::vector<Group>& groups, const StepCall& call)
     done.text += fmt::format("-> {}\n", g.out());
   }
   done.metrics.add("groups", groups.size(), "", "runs over the tiles; the steps of one are done as one");
-  done.metrics.add("read_bytes", as_one.read_bytes, "bytes", "elements that will be read, of steps that work tile by tile");
+  done.metrics.add("read_bytes", as_one.read_bytes, "bytes",
+                   "elements that will be read, of steps that work tile by tile");
   done.metrics.add("written_bytes", as_one.written_bytes, "bytes", "the same, written, at most");
   done.metrics.add("one_by_one_read_bytes", one_by_one.read_bytes, "bytes", "the same, were they run one by one");
   done.metrics.add("one_by_one_written_bytes", one_by_one.written_bytes, "bytes", "the same, written, at most");
@@ -153,7 +154,8 @@ Result<TileTraffic> run_fused(const Group& group, const StepCall& call, StepDone
     one.metrics.note("run_as_one", names, "steps that read and write together");
     for (const std::string& warning : one.metrics.warnings()) done.metrics.warn(name + ": " + warning);
     done.text += fmt::format("{}: {}", name, one.text);
-    PENSTOCK_TRY(write_small(metrics_path(group.out(), name), as_bytes(dump_json(one.metrics.document(name), 2) + "\n")));
+    PENSTOCK_TRY(
+        write_small(metrics_path(group.out(), name), as_bytes(dump_json(one.metrics.document(name), 2) + "\n")));
   }
   return traffic;
 }
@@ -176,7 +178,8 @@ Result<StepDone> run_groups(const std::vector<Group>& groups, const StepCall& ca
     for (const std::string& warning : run.done.metrics.warnings()) done.metrics.warn(one.step + ": " + warning);
     done.text += run.done.text.empty() ? fmt::format("{}: done\n", g.out()) : run.done.text;
     for (const auto& [name, sum] : {std::pair("read_bytes", &read), std::pair("written_bytes", &written)})
-      if (const auto bytes = metric(run.json, name); bytes && bytes->is_number_unsigned()) *sum += bytes->get<std::uint64_t>();
+      if (const auto bytes = metric(run.json, name); bytes && bytes->is_number_unsigned())
+        *sum += bytes->get<std::uint64_t>();
   }
   done.metrics.add("groups", groups.size(), "", "runs over the tiles; the steps of one are done as one");
   done.metrics.add("read_bytes", read, "bytes", "elements that were read, of steps that work tile by tile");

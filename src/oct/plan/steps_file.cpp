@@ -22,8 +22,7 @@ class Reader {
 
   Result<std::vector<FileStep>> read(std::string_view text) {
     const toml::parse_result parsed = toml::parse(text, path_);
-    if (!parsed)
-      return wrong(parsed.error().source().begin.line, std::string(parsed.error().description()));
+    if (!parsed) return wrong(parsed.error().source().begin.line, std::string(parsed.error().description()));
     const toml::table& file = parsed.table();
     for (const auto& [key, node] : file)
       if (key != "input" && key != "output" && key != "step")
@@ -39,11 +38,9 @@ class Reader {
       if (step.call.paths[0].empty()) step.call.paths[0] = steps.empty() ? input : steps.back().out();
       steps.push_back(std::move(step));
     }
-    if (steps.front().in().empty())
-      return wrong(1, "what the first step reads is missing: input = \"NAME.ome.zarr\"");
+    if (steps.front().in().empty()) return wrong(1, "what the first step reads is missing: input = \"NAME.ome.zarr\"");
     if (steps.back().out().empty()) steps.back().call.paths[1] = output;
-    if (steps.back().out().empty())
-      return wrong(1, "what the last step writes is missing: output = \"NAME.ome.zarr\"");
+    if (steps.back().out().empty()) return wrong(1, "what the last step writes is missing: output = \"NAME.ome.zarr\"");
     if (!output.empty() && steps.back().out() != output)
       return wrong(line_of(*file.get("output")), "the last step has another output");
     return steps;
@@ -100,8 +97,10 @@ class Reader {
       known.push_back(each.what.name);
     }
     if (find_step(name) != nullptr)
-      return wrong(line, fmt::format("step {} does not make one thing of one. Known: {}.", name, fmt::join(known, ", ")));
-    return wrong(line, fmt::format("no step '{}'.{} Known: {}.", name, did_you_mean(name, known), fmt::join(known, ", ")));
+      return wrong(line,
+                   fmt::format("step {} does not make one thing of one. Known: {}.", name, fmt::join(known, ", ")));
+    return wrong(line,
+                 fmt::format("no step '{}'.{} Known: {}.", name, did_you_mean(name, known), fmt::join(known, ", ")));
   }
 
   Status read_option(FileStep& step, std::string key, const toml::node& node) const {

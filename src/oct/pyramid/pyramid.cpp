@@ -144,10 +144,9 @@ class Writer {
     std::vector<OpCall> calls;
     if (std::ranges::any_of(sigma, [](double s) { return s > 0; }))
       calls.push_back({"gaussian_filter", fmt::format(R"({{"sigma":[{}],"mode":"mirror"}})", fmt::join(sigma, ","))});
-    calls.push_back(
-        {"affine_transform",
-         fmt::format(R"({{"matrix":[{}],"offset":[{}],"output_shape":[{}],"order":1,"mode":"nearest"}})",
-                     fmt::join(level.factor, ","), fmt::join(offset, ","), fmt::join(level.shape, ","))});
+    calls.push_back({"affine_transform",
+                     fmt::format(R"({{"matrix":[{}],"offset":[{}],"output_shape":[{}],"order":1,"mode":"nearest"}})",
+                                 fmt::join(level.factor, ","), fmt::join(offset, ","), fmt::join(level.shape, ","))});
     return calls;
   }
 
@@ -223,8 +222,10 @@ Step pyramid_step() {
   step.what.name = "pyramid";
   step.what.summary = "coarser levels of a volume, mosaic grid or projection";
   step.what.about =
-      "Each level is half of the one before along every axis, the mean of 2 x 2 x 2; an element that is left over at an "
-      "end belongs to none. Or levels of given resolutions, smoothed first: the first of them takes the place of level 0, "
+      "Each level is half of the one before along every axis, the mean of 2 x 2 x 2; an element that is left over at "
+      "an "
+      "end belongs to none. Or levels of given resolutions, smoothed first: the first of them takes the place of level "
+      "0, "
       "the others are made of it. Scales are exact, and translations say where the first elements lie. PYRAMID may be "
       "IMAGE itself, which then gets more levels.";
   step.what.arguments = {{"IMAGE", "volume, slice, mosaic grid or projection", false},

@@ -70,10 +70,10 @@ std::string line_svg(const Frame& frame, const Line& line, std::string_view colo
     if (!std::isfinite(line.x[i]) || !std::isfinite(line.y[i])) continue;
     points += fmt::format("{:.1f},{:.1f} ", frame.at_x(line.x[i]), frame.at_y(line.y[i]));
     if (dots)
-      marks += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" fill=\"{}\"><title>{} {:.6g}, {:.6g}</title>"
-                           "</circle>\n",
-                           frame.at_x(line.x[i]), frame.at_y(line.y[i]), colour, escaped_html(line.name), line.x[i],
-                           line.y[i]);
+      marks += fmt::format(
+          "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" fill=\"{}\"><title>{} {:.6g}, {:.6g}</title>"
+          "</circle>\n",
+          frame.at_x(line.x[i]), frame.at_y(line.y[i]), colour, escaped_html(line.name), line.x[i], line.y[i]);
   }
   return fmt::format("<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\"/>\n{}", points, colour,
                      marks);

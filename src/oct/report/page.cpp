@@ -99,7 +99,8 @@ void Page::chart(const Chart& chart) {
   if (std::ranges::all_of(chart.lines, [](const Line& line) { return line.x.empty(); }))
     text(chart.alt + ": nothing was measured");
   else
-    body_ += "<figure>" + chart_svg(chart) + fmt::format("<figcaption>{}</figcaption></figure>\n", escaped_html(chart.alt));
+    body_ +=
+        "<figure>" + chart_svg(chart) + fmt::format("<figcaption>{}</figcaption></figure>\n", escaped_html(chart.alt));
 }
 
 std::string Page::html() const {

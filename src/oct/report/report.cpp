@@ -110,7 +110,9 @@ class Report {
                                "Section along depth through the middle row, the first plane at the top."));
     page_.end_row();
     Chart chart{"Mean intensity of each plane of the volume. A step where a slice begins is a seam.",
-                "plane", "mean intensity", {}};
+                "plane",
+                "mean intensity",
+                {}};
     PENSTOCK_ASSIGN_IN(Line line, profile(volume, "volume"), volume_path());
     chart.lines.push_back(std::move(line));
     page_.chart(chart);
@@ -210,12 +212,14 @@ class Report {
       const auto before = std::prev(next);
       PENSTOCK_ASSIGN(const Volume fixed, open_volume(before->second, 3));
       PENSTOCK_ASSIGN(const Volume moving, open_volume(next->second, 3));
-      const double apart = std::nearbyint(*interval_mm_ / fixed.spacing_mm[0]) * static_cast<double>(next->first - before->first);
+      const double apart =
+          std::nearbyint(*interval_mm_ / fixed.spacing_mm[0]) * static_cast<double>(next->first - before->first);
       const double expected = static_cast<double>(fixed.shape[0]) - apart;
       const auto most = static_cast<double>(std::min(fixed.shape[0], moving.shape[0]));
       const double low = std::max(1.0, expected - static_cast<double>(kAround)),
                    high = std::min(most, expected + static_cast<double>(kAround));
-      std::vector<std::string> row = {fmt::format("{} and {}", before->first, next->first), in_short(expected), "none", ""};
+      std::vector<std::string> row = {fmt::format("{} and {}", before->first, next->first), in_short(expected), "none",
+                                      ""};
       if (low < high) {
         PENSTOCK_ASSIGN(const ZOverlap found,
                         best_z_overlap(fixed, moving, before->second, next->second, static_cast<std::uint64_t>(low),
@@ -233,7 +237,8 @@ class Report {
   Status show_drift() {
     if (placed_.empty()) return {};
     page_.heading("Drift");
-    Chart place{"Place of each slice in the common image.", "slice", "pixels", {{"row", {}, {}}, {"column", {}, {}}}, true};
+    Chart place{
+        "Place of each slice in the common image.", "slice", "pixels", {{"row", {}, {}}, {"column", {}, {}}}, true};
     const std::string json = out_ + "/common_space_metrics.json";
     for (Line& line : place.lines) {
       PENSTOCK_ASSIGN(const auto list, measured(json, line.name));
@@ -244,7 +249,8 @@ class Report {
         line.y.push_back(value.get<double>());
       }
     }
-    Chart bright{"Mean intensity of each slice below its interface.", "slice", "mean intensity", {{"mean", {}, {}}}, true};
+    Chart bright{
+        "Mean intensity of each slice below its interface.", "slice", "mean intensity", {{"mean", {}, {}}}, true};
     for (const auto& [id, path] : placed_) {
       PENSTOCK_ASSIGN(const Volume slice, open_volume(path, 3));
       PENSTOCK_ASSIGN_IN(const Tensor mean, reduce_array(slice.array, "mean", {}, call_.device, call_.options), path);
@@ -315,7 +321,8 @@ Step report_step() {
   step.what.summary = "a page about a reconstruction, to look at";
   step.what.about =
       "One HTML page that needs nothing besides itself: the volume, projections of the slices and how visible their "
-      "seams are, the interface, overlaps of neighbours, drift of place and brightness, and every warning of the steps. "
+      "seams are, the interface, overlaps of neighbours, drift of place and brightness, and every warning of the "
+      "steps. "
       "What a run has not made yet is left out.";
   step.what.arguments = {{"OUT", "folder of a reconstruction", false}};
   OctOption output = path_option("output", "the page to write; default OUT/report.html");

@@ -138,8 +138,7 @@ Result<double> projection_likeness(const Volume& made, const Volume& truth, cons
     if (r < 0 || c < 0 || r >= static_cast<std::int64_t>(truth.shape[1]) ||
         c >= static_cast<std::int64_t>(truth.shape[2]))
       continue;
-    const double x = ours[i],
-                 y = theirs[static_cast<std::size_t>(r) * truth.shape[2] + static_cast<std::size_t>(c)];
+    const double x = ours[i], y = theirs[static_cast<std::size_t>(r) * truth.shape[2] + static_cast<std::size_t>(c)];
     if (x == 0 || y == 0 || !std::isfinite(x)) continue;
     n += 1, a += x, b += y, aa += x * x, bb += y * y, ab += x * y;
   }
@@ -152,7 +151,8 @@ Result<std::optional<double>> plane_step(const Volume& volume, std::uint64_t z, 
   double before = 0, after = 0;
   for (std::uint64_t row = 0; row < volume.shape[1]; row += kBand) {
     const Range rows = {row, std::min(kBand, volume.shape[1] - row), 1};
-    PENSTOCK_ASSIGN(const Block block, read_block(volume.array, {{z - 1, 2, 1}, rows, {0, volume.shape[2], 1}}, options));
+    PENSTOCK_ASSIGN(const Block block,
+                    read_block(volume.array, {{z - 1, 2, 1}, rows, {0, volume.shape[2], 1}}, options));
     const std::size_t pixels = block.values.size() / 2;
     for (std::size_t i = 0; i < pixels; ++i) {
       const float x = block.values[i], y = block.values[pixels + i];

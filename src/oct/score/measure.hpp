@@ -23,8 +23,8 @@ Result<std::optional<Displacement>> displacement(const Volume& made, std::uint64
                                                  std::uint64_t truth_first, std::uint64_t planes,
                                                  const Options& options);
 
-/// Correlation of the means over depth, where both lie: images begin where their NGFF metadata say, to the nearest pixel,
-/// and 0 is nothing.  -1: nowhere do they share anything.  Errors: those of reading.
+/// Correlation of the means over depth, where both lie: images begin where their NGFF metadata say, to the nearest
+/// pixel, and 0 is nothing.  -1: nowhere do they share anything.  Errors: those of reading.
 Result<double> projection_likeness(const Volume& made, const Volume& truth, const Options& options);
 
 /// By how much of its intensity a volume grows from plane z - 1 to z, where both hold something; nullopt: nowhere.

@@ -64,9 +64,8 @@ class Score {
       const std::string moved = slice_path(slice.id, "common");
       PENSTOCK_ASSIGN(const Volume placed, open_volume(moved, 3));
       PENSTOCK_TRY_IN(compare_place(slice, placed, 0, world, slice_xy_, slice_z_, nullptr), moved);
-      PENSTOCK_TRY_IN(
-          compare_place(slice, volume, slice.id * truth_.interval, world, volume_xy_, volume_z_, &alike_),
-          volume_path());
+      PENSTOCK_TRY_IN(compare_place(slice, volume, slice.id * truth_.interval, world, volume_xy_, volume_z_, &alike_),
+                      volume_path());
       if (before != nullptr) PENSTOCK_TRY(compare_overlap(*before, slice, placed));
       before = &slice;
     }
@@ -131,7 +130,8 @@ class Score {
     const double planes = static_cast<double>(slice.planes) - first;
     if (static_cast<double>(made.shape[0]) > planes)
       return Error(ErrorCode::invalid_metadata, fmt::format("{}: more planes than lie below the interface", path));
-    if (!slice.agarose) crop_.take(std::abs(first - std::clamp(slice.surface, 0.0, static_cast<double>(slice.planes) - 1)), where_);
+    if (!slice.agarose)
+      crop_.take(std::abs(first - std::clamp(slice.surface, 0.0, static_cast<double>(slice.planes) - 1)), where_);
     return {};
   }
 
@@ -194,9 +194,9 @@ class Score {
   /// Planes of the slice below its surface, where it is bright.
   Status compare_place(const TruthSlice& slice, const Volume& made, std::uint64_t first, const Volume& world,
                        Row& across, Row& along, Row* alike) {
-    const std::uint64_t skip = 4, planes = std::min<std::uint64_t>(
-                                      {20, truth_.interval - std::min(truth_.interval, skip),
-                                       static_cast<std::uint64_t>(slice.depth()) - 2 * skip});
+    const std::uint64_t skip = 4,
+                        planes = std::min<std::uint64_t>({20, truth_.interval - std::min(truth_.interval, skip),
+                                                          static_cast<std::uint64_t>(slice.depth()) - 2 * skip});
     if (made.shape[0] < first + skip + planes) {  // what should be there was thrown away
       for (Row* row : {&across, &along}) row->take(std::numeric_limits<double>::infinity(), where_);
       return {};
@@ -221,10 +221,9 @@ class Score {
     if (fixed.shape[0] < apart + 8) return {};  // next to nothing is shared
     const std::uint64_t shared = fixed.shape[0] - apart, most = std::min(fixed.shape[0], moving.shape[0]);
     if (shared > most) return {};
-    PENSTOCK_ASSIGN(const ZOverlap found,
-                    best_z_overlap(fixed, moving, path, slice_path(slice.id, "common"),
-                                   shared - std::min<std::uint64_t>(shared - 1, 10), std::min(shared + 10, most),
-                                   Device{}, options_));
+    PENSTOCK_ASSIGN(const ZOverlap found, best_z_overlap(fixed, moving, path, slice_path(slice.id, "common"),
+                                                         shared - std::min<std::uint64_t>(shared - 1, 10),
+                                                         std::min(shared + 10, most), Device{}, options_));
     overlap_.take(std::abs(static_cast<double>(found.planes) - static_cast<double>(shared)), where_);
     return {};
   }
@@ -291,12 +290,12 @@ Result<StepDone> run(const StepCall& call) {
     }
     done.text += fmt::format("{:<22}{:>10.4g}  {:>6.4g}  {}  {} ({})\n", row.what, *row.value, row.mark,
                              row.good() ? "good" : "MISS", row.unit, row.slice);
-    done.metrics.add(row.what, *row.value, row.unit,
-                     fmt::format("the worst, of {}; mark {} {}", row.slice, row.at_least ? "at least" : "at most",
-                                 row.mark));
+    done.metrics.add(
+        row.what, *row.value, row.unit,
+        fmt::format("the worst, of {}; mark {} {}", row.slice, row.at_least ? "at least" : "at most", row.mark));
     if (!row.good())
-      done.metrics.warn(fmt::format("{}: {} is {} the mark {}", row.what, *row.value, row.at_least ? "below" : "above",
-                                    row.mark));
+      done.metrics.warn(
+          fmt::format("{}: {} is {} the mark {}", row.what, *row.value, row.at_least ? "below" : "above", row.mark));
     done.good = done.good && row.good();
   }
   return done;
@@ -310,7 +309,8 @@ Step score_step() {
   step.what.summary = "a reconstruction of a made subject beside the truth";
   step.what.about =
       "Prints the worst of all slices and its mark; the exit code is 1 where one is missed. The focal map is compared "
-      "where fix-focal-curvature has made mosaic_grid_zNN_focal.ome.zarr in OUT, the interface where tissue-interface has "
+      "where fix-focal-curvature has made mosaic_grid_zNN_focal.ome.zarr in OUT, the interface where tissue-interface "
+      "has "
       "written slice_zNN_interface.npy there.";
   step.what.arguments = {{"OUT", "folder of a reconstruction", false}};
   step.what.options = {path_option("truth", "truth.json of `oct simulate`")};

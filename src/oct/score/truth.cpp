@@ -7,7 +7,8 @@ namespace {
 
 Result<bool> to_flag(const Json& object, std::string_view name) {
   PENSTOCK_ASSIGN(const Json* value, member(object, name));
-  if (!value->is_boolean()) return Error(ErrorCode::invalid_metadata, fmt::format("{} is neither true nor false", name));
+  if (!value->is_boolean())
+    return Error(ErrorCode::invalid_metadata, fmt::format("{} is neither true nor false", name));
   return value->get<bool>();
 }
 

@@ -13,7 +13,7 @@ struct TruthSlice {
   std::uint64_t id = 0, planes = 0;
   double surface = 0;  ///< planes above the tissue, on average
   std::int64_t galvo_shift = 0;
-  bool agarose = false;                         ///< nothing there says where it lies
+  bool agarose = false;                          ///< nothing there says where it lies
   std::vector<std::array<double, 2>> positions;  ///< of tiles, row by row of the grid: (row, column), pixels
   /// Planes of it that lie below its surface.
   [[nodiscard]] double depth() const { return static_cast<double>(planes) - surface; }

@@ -186,7 +186,8 @@ Status write_flat(const StepCall& call, const Subject& s) {
 
 std::string trap_help() {
   std::string help = "oddities, with commas between them: ";
-  for (const Trap& trap : traps()) help += fmt::format("{}{} ({})", &trap == traps().data() ? "" : "; ", trap.name, trap.what);
+  for (const Trap& trap : traps())
+    help += fmt::format("{}{} ({})", &trap == traps().data() ? "" : "; ", trap.name, trap.what);
   return help;
 }
 

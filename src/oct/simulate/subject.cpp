@@ -9,7 +9,7 @@
 namespace penstock::oct {
 namespace {
 
-constexpr double kIntensity = 400;    // of a reflectivity of 1
+constexpr double kIntensity = 400;  // of a reflectivity of 1
 constexpr float kSaturated = 65535;
 constexpr double kBackground = 0.02;  // reflectivity of water
 constexpr double kAgarose = 0.22;

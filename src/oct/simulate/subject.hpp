@@ -48,10 +48,10 @@ struct Subject {
   TileTransform tiles;
   double focal = 0;  ///< planes that the corners of each tile lie deeper than its middle
   std::vector<SubjectSlice> slices;
-  std::vector<std::string> traps;  ///< what is odd about it (traps.hpp)
-  bool empty_tile = false;         ///< one tile of each slice holds nothing but zeros
-  bool no_numbers = false;         ///< an A-line of one tile of each slice is NaN
-  bool saturated = false;          ///< a voxel of one tile of each slice is as bright as can be
+  std::vector<std::string> traps = {};  ///< what is odd about it (traps.hpp)
+  bool empty_tile = false;              ///< one tile of each slice holds nothing but zeros
+  bool no_numbers = false;              ///< an A-line of one tile of each slice is NaN
+  bool saturated = false;               ///< a voxel of one tile of each slice is as bright as can be
 
   static Subject make(const SubjectSize& size, std::uint64_t seed);
 
@@ -68,8 +68,8 @@ struct Subject {
   [[nodiscard]] double surface(std::uint64_t slice, std::uint64_t i, std::uint64_t j, double r, double c) const;
   /// Planes that the focus lies deeper at a pixel of every tile, mean 0.
   [[nodiscard]] double bowl(double r, double c) const;
-  /// What comes back from `plane` of a slice at a place of it, `top` planes below the first: with attenuation, focus and
-  /// the slice's gain, without speckle and illumination.
+  /// What comes back from `plane` of a slice at a place of it, `top` planes below the first: with attenuation, focus
+  /// and the slice's gain, without speckle and illumination.
   [[nodiscard]] double light(std::uint64_t slice, std::uint64_t plane, double top, double row, double col) const;
   /// The tile that the traps of single tiles are in, row by row of the grid.
   [[nodiscard]] std::uint64_t odd_tile(std::uint64_t slice) const;

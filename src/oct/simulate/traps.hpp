@@ -10,7 +10,7 @@ namespace penstock::oct {
 /// One oddity.
 struct Trap {
   std::string_view name, what;
-  void (*of_size)(SubjectSize& size);   ///< before the subject is made; may be nullptr
+  void (*of_size)(SubjectSize& size);    ///< before the subject is made; may be nullptr
   void (*of_subject)(Subject& subject);  ///< of the subject; may be nullptr
 };
 std::span<const Trap> traps();

@@ -20,7 +20,7 @@ struct ColumnStatistics {
 /// `elements`: (planes, rows, columns), packed.  Complete on return.
 Result<ColumnStatistics> column_statistics(const Tensor& elements, const Tools& tools);
 
-/// The projection of a mosaic, tile by tile.
+/// The projection of a mosaic, tile by tile; 0, as what was not measured, where a mean is not finite.
 class Projection {
  public:
   void begin(const TileGrid& grid);

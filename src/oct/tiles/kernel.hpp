@@ -181,7 +181,8 @@ struct CountDigits {
       return;
     }
     for (std::uint32_t p = 0; p < prefixes; ++p)
-      if (prefix[group * prefixes + p] == high) atomic_add(&counts[((group * prefixes + p) << 16) + (key & 0xffff)], 1U);
+      if (prefix[group * prefixes + p] == high)
+        atomic_add(&counts[((group * prefixes + p) << 16) + (key & 0xffff)], 1U);
   }
 };
 
@@ -202,6 +203,8 @@ struct Fill {
 
 }  // namespace penstock::oct::tiles
 
-#define PENSTOCK_OCT_TILE_JOBS(M) \
-  M(tiles::ColumnMeans) M(tiles::Divide) M(tiles::MoveColumns) M(tiles::PlaneSums) M(tiles::ScalePlanes) \
-  M(tiles::CountDigits) M(tiles::OnlyFinite) M(tiles::Fill)
+#define PENSTOCK_OCT_TILE_JOBS(M)                                                                            \
+  M(tiles::ColumnMeans)                                                                                      \
+  M(tiles::Divide)                                                                                           \
+  M(tiles::MoveColumns) M(tiles::PlaneSums) M(tiles::ScalePlanes) M(tiles::CountDigits) M(tiles::OnlyFinite) \
+      M(tiles::Fill)

@@ -80,7 +80,8 @@ void TilePercentiles::find_high(const std::vector<std::uint64_t>& counts) {
     prefixes_ = std::max(prefixes_, static_cast<std::uint32_t>(found[g].size()));
   }
   prefix_.assign(groups_ * prefixes_, ~std::uint32_t{0});  // no element begins so
-  for (std::uint64_t g = 0; g < groups_; ++g) std::ranges::copy(found[g], prefix_.begin() + static_cast<std::ptrdiff_t>(g * prefixes_));
+  for (std::uint64_t g = 0; g < groups_; ++g)
+    std::ranges::copy(found[g], prefix_.begin() + static_cast<std::ptrdiff_t>(g * prefixes_));
 }
 
 void TilePercentiles::find_low(const std::vector<std::uint64_t>& counts) {

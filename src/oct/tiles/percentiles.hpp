@@ -1,5 +1,5 @@
-// Percentiles of all tiles, exact, in two passes over them and without a sort: the higher 16 bits of the wanted elements
-// are found by counting, then the lower ones.
+// Percentiles of all tiles, exact, in two passes over them and without a sort: the higher 16 bits of the wanted
+// elements are found by counting, then the lower ones.
 #pragma once
 #include <mutex>
 #include <optional>
@@ -14,8 +14,8 @@ class TilePercentiles {
  public:
   /// Bytes of the counters of a group, at most.
   static std::uint64_t group_bytes(std::size_t percentiles);
-  /// `groups`: planes that have their own, or one for all elements.  `percentiles`: from 0 to 100.  `skips`: what is not
-  /// finite does not count; else it counts as 0.
+  /// `groups`: planes that have their own, or one for all elements.  `percentiles`: from 0 to 100.  `skips`: what is
+  /// not finite does not count; else it counts as 0.
   void begin(std::uint64_t groups, std::vector<double> percentiles, bool skips);
   [[nodiscard]] bool looks() const { return pass_ < 2; }
   /// Elements of a tile: (planes, pixels), as many planes as there are groups, or any where there is one.  `mask`: the

@@ -206,14 +206,14 @@ Result<TileTraffic> run_tiles(const std::string& in, const std::string& out, std
 
 Result<StepDone> run_tile_step(const StepCall& call, std::unique_ptr<TileStep> step) {
   TileStage stage{std::move(step)};
-  PENSTOCK_ASSIGN(const TileTraffic traffic, run_tiles(call.path(0), call.path(1), std::span(&stage, 1), call.force,
-                                                       call.device, call.options));
+  PENSTOCK_ASSIGN(const TileTraffic traffic,
+                  run_tiles(call.path(0), call.path(1), std::span(&stage, 1), call.force, call.device, call.options));
   note_traffic(traffic, call.device, stage.done.metrics);
   return std::move(stage.done);
 }
 
 void note_traffic(const TileTraffic& traffic, Device device, Metrics& metrics) {
-  metrics.note("device", device.name(), "where tiles were worked on");
+  metrics.ran("tiles", device.name());
   metrics.note("read_bytes", traffic.read_bytes, "elements that were read, in bytes before they were encoded");
   metrics.note("written_bytes", traffic.written_bytes, "the same of what was written");
 }

@@ -17,17 +17,17 @@ struct TileStage {
   StepDone done = {};
 };
 
-/// Reads each tile of `in`, takes it through all stages, and writes `out`.  Where a stage looks at all tiles first, they
-/// are kept as far as a quarter of the budget has room for them, and read again where it has not.
-/// Memory: at most Options::budget_bytes, and two tiles at least.
-/// Errors: those of the stages, already_exists, budget_too_small, those of reading and writing.
+/// Reads each tile of `in`, takes it through all stages, and writes `out`.  Where a stage looks at all tiles first,
+/// they are kept as far as a quarter of the budget has room for them, and read again where it has not. Memory: at most
+/// Options::budget_bytes, and two tiles at least. Errors: those of the stages, already_exists, budget_too_small, those
+/// of reading and writing.
 Result<TileTraffic> run_tiles(const std::string& in, const std::string& out, std::span<TileStage> stages, bool force,
                               Device device, const Options& options);
 
 /// What `run_tiles` would read and write.
 struct TileForecast {
   TileTraffic traffic;
-  std::uint64_t kept_bytes = 0;   ///< of tiles that are kept between looks
+  std::uint64_t kept_bytes = 0;      ///< of tiles that are kept between looks
   std::vector<std::uint32_t> looks;  ///< of each stage, the least
   Tiles out;                         ///< as far as it is known before anything is looked at
 };

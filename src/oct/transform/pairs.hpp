@@ -23,7 +23,8 @@ struct Pairs {
   std::vector<Pair> found;
   std::uint64_t looked = 0, empty = 0;
 };
-/// `projection`: of the mosaic, whole tiles at least; pixels that are saturated do not count.  Errors: invalid_argument (overlap), cancelled.
+/// `projection`: of the mosaic, whole tiles at least; pixels that are saturated do not count.  Errors: invalid_argument
+/// (overlap), cancelled.
 Result<Pairs> find_pairs(const Image& projection, const TileGrid& grid, const PairOptions& how, const Options& options);
 
 /// A projection with 0, as what was not measured, where it is saturated or not finite.  A pixel that the detector could

@@ -2,7 +2,9 @@
 #include "ops/sample/cpu.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <utility>
 
 #include "core/checked.hpp"
 #include "ops/tuning.hpp"
@@ -99,6 +101,72 @@ bool run_loop(const SampleJob<T, C>& job, const Block& block, T* out, [[maybe_un
   return true;
 }
 
+/// Whether along a row only the last coordinate changes, by one from output to output: turns about the last axis, and
+/// what moves rows against each other.  All outputs of a row then have the same weights.
+template <class T, class C>
+bool slides(const SampleJob<T, C>& job) {
+  if (job.from != From::matrix || job.out_dimensions != job.dimensions || !has_loop(job) || job.order == 0)
+    return false;
+  const std::uint32_t last = job.dimensions - 1;
+  for (std::uint32_t d = 0; d <= last; ++d)
+    if (job.matrix[d * kMaxDimensions + last] != (d == last ? 1 : 0)) return false;
+  return true;
+}
+
+/// Outputs [first, last) of a row: those with all their neighbours, which it makes.  `memory`: twice as many C and 4.
+template <class T, class C>
+std::pair<std::uint64_t, std::uint64_t> slide(const SampleJob<T, C>& job, const Row<T, C>& row, std::uint64_t first,
+                                              std::uint64_t last, C* memory, [[maybe_unused]] Isa isa) {
+  const std::pair<std::uint64_t, std::uint64_t> none{first, first};
+  const std::uint32_t axes = job.dimensions, along = axes - 1;
+  Block at_first;
+  at_first.count = 1;
+  row.find(first, at_first);
+  for (std::uint32_t d = 0; d < along; ++d) {
+    const Within w = within(job, d);
+    if (!(at_first.at[d][0] >= w.low && at_first.at[d][0] < w.high)) return none;
+  }
+  const Within w = within(job, along);
+  const double x = at_first.at[along][0];
+  if (!(w.low < w.high) || !(std::abs(x) < 1e15)) return none;
+  const double skipped = std::max(std::ceil(w.low - x), 0.0), end = std::ceil(w.high - x);
+  const auto length = static_cast<double>(last - first);
+  if (skipped >= std::min(end, length)) return none;
+  const std::uint64_t begin = first + static_cast<std::uint64_t>(skipped);
+  const std::uint64_t count = static_cast<std::uint64_t>(std::min(end, length) - skipped);
+  at_first.at[along][0] = x + skipped;
+  Taps<C, 0> taps[3];
+  for (std::uint32_t d = 0; d < axes; ++d)
+    taps[d].find(job.order, at_first.at[d][0], job.shape[d], job.origin[d], job.stride[d], job.mode);
+  const std::size_t width = static_cast<std::size_t>(job.order) + 1;
+  C* const sums = memory;
+  C* const made = memory + count + width - 1;
+  WeighedRows<T, C> some;
+  bool more = false;
+  const auto add = [&](std::int64_t from, C weight) {
+    some.row[some.count] = job.in + from + taps[along].offset[0];
+    some.weight[some.count++] = weight;
+    if (some.count < 4) return;
+    PENSTOCK_RUN(weigh_rows, some, count + width - 1, more, sums);
+    some.count = 0, more = true;
+  };
+  for (std::size_t k = 0; k < width; ++k) {
+    if (axes == 2) {
+      add(taps[0].offset[k], taps[0].weight[k]);
+      continue;
+    }
+    for (std::size_t i = 0; i < width; ++i)
+      add(taps[0].offset[k] + taps[1].offset[i], taps[0].weight[k] * taps[1].weight[i]);
+  }
+  if (some.count > 0) PENSTOCK_RUN(weigh_rows, some, count + width - 1, more, sums);
+  WeighedRows<C, C> beside;
+  for (std::size_t k = 0; k < width; ++k) beside.row[k] = sums + k, beside.weight[k] = taps[along].weight[k];
+  beside.count = width;
+  PENSTOCK_RUN(weigh_rows, beside, count, false, made);
+  PENSTOCK_RUN(round_out, made, count, job.out + row.number + begin);
+  return {begin, begin + count};
+}
+
 template <class T, class C, class Element>
 void run_one_by_one(const SampleJob<T, C>& job, const Element& element, const Block& block, T* out) {
   for (std::size_t i = 0; i < block.count; ++i) {
@@ -116,16 +184,23 @@ Status run_on_cpu(const SampleJob<T, C>& job, Job& threads, Isa isa) {
   const std::uint64_t width = job.out_extent[job.out_dimensions - 1], rows = job.outputs / width;
   const std::uint64_t part = std::min<std::uint64_t>(width, tuning::kTaskElements), parts = div_up(width, part);
   const std::uint64_t together = std::max<std::uint64_t>(tuning::kTaskElements / part, 1);
-  const bool loop = has_loop(job);
+  const bool loop = has_loop(job), sliding = slides(job);
   Status status;
   const bool fits = with_element(job, [&](const auto& element) {
     status = threads.for_each(div_up(rows * parts, together), true, [&](std::uint64_t task) -> Status {
       Block block;
+      Bytes& memory = threads.worker().scratch.a;
+      if (sliding) PENSTOCK_TRY(memory.resize_discard((2 * part + 4) * sizeof(C)));
       for (std::uint64_t i = task * together; i < std::min((task + 1) * together, rows * parts); ++i) {
         const Row row(job, i / parts);
         const std::uint64_t first = i % parts * part, last = std::min(first + part, width);
-        for (std::uint64_t x = first; x < last; x += kBlock) {
-          block.count = std::min<std::uint64_t>(kBlock, last - x);
+        std::pair<std::uint64_t, std::uint64_t> made{first, first};
+        if constexpr (std::is_floating_point_v<C>)
+          if (sliding) made = slide(job, row, first, last, reinterpret_cast<C*>(memory.data()), isa);
+        for (std::uint64_t x = first; x < last; x += block.count) {
+          if (x == made.first) x = made.second;
+          if (x >= last) break;
+          block.count = std::min<std::uint64_t>(kBlock, (x < made.first ? made.first : last) - x);
           row.find(x, block);
           T* const out = job.out + row.number + x;
           if (!loop || !run_loop(job, block, out, isa)) run_one_by_one(job, element, block, out);

@@ -1,8 +1,8 @@
 // Some outputs of a row, made by one lane of a device.
 //
-// What a row has in common is found once for all of them.  Most coordinates have all their neighbours: those are weighed
-// straight from memory, without a question about borders, and nothing is kept in an array whose index a compiler does
-// not know, which would lie in memory.  The others are left to what makes any output (spline.hpp).
+// What a row has in common is found once for all of them.  Most coordinates have all their neighbours: those are
+// weighed straight from memory, without a question about borders, and nothing is kept in an array whose index a
+// compiler does not know, which would lie in memory.  The others are left to what makes any output (spline.hpp).
 #pragma once
 #include "ops/divide.hpp"
 #include "ops/sample/spline.hpp"
@@ -52,7 +52,7 @@ PENSTOCK_HD void weights_at(C t, C (&weight)[kTaps]) {
 /// Element: NearestElement or SplineElement.
 template <class Element>
 struct SampleLane {
-  static constexpr int kRank = Element::kRank, kTaps = Element::kTaps;
+  static constexpr int kRank = Element::kRank, kTaps = Element::kTaps;  ///< 0: any number
   static constexpr std::uint32_t kOutputs = 4;
   Element element;
   /// Coordinates in [low, high) of every axis have all their neighbours.
@@ -91,9 +91,10 @@ struct SampleLane {
   using T = std::remove_pointer_t<decltype(Job::out)>;
   using C = decltype(Job::constant);
 
-  [[nodiscard]] PENSTOCK_HD int axes() const {
-    return kRank == 0 ? static_cast<int>(element.job.dimensions) : kRank;
-  }
+  /// Of each axis those of its neighbours.
+  using Weights = C[kRank == 0 ? 1 : kRank][kTaps == 0 ? 1 : kTaps];
+
+  [[nodiscard]] PENSTOCK_HD int axes() const { return kRank == 0 ? static_cast<int>(element.job.dimensions) : kRank; }
   /// Of outputs that are no list.
   [[nodiscard]] PENSTOCK_HD int last_axis() const {
     return (kRank == 0 ? static_cast<int>(element.job.out_dimensions) : kRank) - 1;
@@ -151,13 +152,11 @@ struct SampleLane {
   }
 
   /// Called, so that what it needs does not take registers from the others.
-  PENSTOCK_HD_CALLED static T beyond(const Element& element, Point<kRank> point) {
-    return element.any(point.at);
-  }
+  PENSTOCK_HD_CALLED static T beyond(const Element& element, Point<kRank> point) { return element.any(point.at); }
 
   PENSTOCK_HD T weighed(const Point<kRank>& point) const {
     const Job& job = element.job;
-    C weight[kRank][kTaps];
+    Weights weight;
     std::int32_t from = 0;
     PENSTOCK_UNROLL
     for (int d = 0; d < kRank; ++d) {
@@ -174,7 +173,7 @@ struct SampleLane {
 
   /// What lies along the dimensions from kAxis on.
   template <int kAxis>
-  PENSTOCK_HD C sum(const T* at, const C (&weight)[kRank][kTaps]) const {
+  PENSTOCK_HD C sum(const T* at, const Weights& weight) const {
     C made = C(0);
     PENSTOCK_UNROLL
     for (int k = 0; k < kTaps; ++k) {
@@ -189,8 +188,8 @@ struct SampleLane {
   }
 };
 
-/// Calls f with the lanes of a job.  Those of the plane and of space are compiled for themselves, at the orders 0, 1 and
-/// 3; the rest takes any.  False: nothing takes such elements (sampled_type).
+/// Calls f with the lanes of a job.  Those of the plane and of space are compiled for themselves, at the orders 0, 1
+/// and 3; the rest takes any.  False: nothing takes such elements (sampled_type).
 template <class T, class C, class F>
 bool with_lanes(const SampleJob<T, C>& job, const F& f) {
   const std::uint32_t rank = job.from == From::list || job.out_dimensions == job.dimensions ? job.dimensions : 0;

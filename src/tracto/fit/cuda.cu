@@ -12,9 +12,9 @@
 namespace penstock::tracto {
 namespace {
 
-constexpr std::uint32_t kBatch = 4096;          // voxels that a worker has on the device at a time
-constexpr std::uint64_t kMaxWorkers = 4;        // while one fits, others bring signals up and results down
-constexpr std::uint32_t kLargeWarps = 1;        // of a block, where a team's scratch takes most of what a block may have
+constexpr std::uint32_t kBatch = 4096;    // voxels that a worker has on the device at a time
+constexpr std::uint64_t kMaxWorkers = 4;  // while one fits, others bring signals up and results down
+constexpr std::uint32_t kLargeWarps = 1;  // of a block, where a team's scratch takes most of what a block may have
 constexpr std::uint64_t kColumnAlignment = 64;  // bytes
 
 /// Gives each voxel of a batch its room.
@@ -187,14 +187,12 @@ class CudaFitter final : public Fitter {
       PENSTOCK_TRY(workers.back()->begin(*std::move(slab), batch));
     }
     std::atomic<std::uint64_t> next{0};
-    return job.run([&] {
-      return job.for_each(workers.size(), true, [&](std::uint64_t worker) -> Status {
-        for (std::uint64_t i = 0; (i = next.fetch_add(1)) < batches;) {
-          PENSTOCK_TRY(job.check());
-          PENSTOCK_TRY(workers[worker]->fit(i * batch));
-        }
-        return {};
-      });
+    return job.for_each(workers.size(), true, [&](std::uint64_t worker) -> Status {  // no more than the job has
+      for (std::uint64_t i = 0; (i = next.fetch_add(1)) < batches;) {
+        PENSTOCK_TRY(job.check());
+        PENSTOCK_TRY(workers[worker]->fit(i * batch));
+      }
+      return {};
     });
   }
 

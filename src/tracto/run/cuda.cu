@@ -1,11 +1,10 @@
-#include <cuda_fp16.h>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <mutex>
 #include <utility>
 
+#include "device/cuda/half.cuh"
 #include "device/cuda/launch.cuh"
 #include "device/cuda/team_launch.cuh"
 #include "device/pinned_ring.hpp"
@@ -18,7 +17,7 @@ namespace {
 constexpr std::uint32_t kSmallDirections = 384;
 constexpr std::uint64_t kSlotBytes = std::uint64_t{1} << 28;   // of all slots that a tracker has under way
 constexpr std::uint64_t kPieceBytes = std::uint64_t{3} << 20;  // of points that come down at a time
-constexpr std::uint64_t kWholePoints = 12;                      // bytes of them are a multiple of this
+constexpr std::uint64_t kWholePoints = 12;                     // bytes of them are a multiple of this
 
 /// A seed's directions to begin with; none where its place is not tracked.
 template <class Step>
@@ -151,8 +150,8 @@ class DeviceField {
   [[nodiscard]] const std::uint32_t* seed_voxels() const { return seed_voxels_; }
   [[nodiscard]] Memory& memory() const { return *memory_; }
 
-  /// Runs kernels that `start` puts into `stream`, and waits for them.  Those of several trackers run beside each other:
-  /// where the last streamlines of one leave room, those of the next begin.
+  /// Runs kernels that `start` puts into `stream`, and waits for them.  Those of several trackers run beside each
+  /// other: where the last streamlines of one leave room, those of the next begin.
   template <class Start>
   Status run(const Stream& stream, const Start& start) {
     busy(1);
@@ -227,8 +226,9 @@ class CudaTracker final : public Tracker {
     for (std::uint64_t at = 0; at < tasks.size(); at += batch) {
       PENSTOCK_TRY(job.check());
       const auto part = std::span(tasks).subspan(at, std::min<std::uint64_t>(batch, tasks.size() - at));
-      if (points_.size() == pieces.size()) points_.emplace_back();
-      PENSTOCK_TRY(follow_tasks(first, part, points_[pieces.size()], pieces.emplace_back()));
+      Streamlines& piece = pieces.emplace_back();
+      if (points_.size() < pieces.size()) points_.emplace_back();
+      PENSTOCK_TRY(follow_tasks(first, part, points_[pieces.size() - 1], piece));
     }
     return pieces;
   }

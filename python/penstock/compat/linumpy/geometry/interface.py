@@ -64,7 +64,7 @@ def find_tissue_interface(
             slab = nd.uniform_filter(slab, width, axes=(0, 1))
         slab = xp.ascontiguousarray(slab[inside])
         if mask is None:
-            rise = nd.gaussian_filter1d(slab, s_z, axis=-1, order=order)
+            rise = _rise(slab, s_z, order)
         else:
             rise = _masked_rise(xp, slab, xp.asarray(mask[first:last], dtype=bool), s_z, order)
         steepest = np.ceil(_first_largest(xp, rise) + 0.5 * s_z).astype(np.int64)
@@ -73,6 +73,17 @@ def find_tissue_interface(
             steepest = np.minimum(steepest, largest)
         found[first:last] = steepest
     return found
+
+
+def _rise(columns: Any, s_z: float, order: int) -> Any:
+    """The derivative along depth.
+
+    Columns begin at 0, which no derivative sees: where nothing changes it is 0 then, and not what rounding leaves of sums
+    of weights, which differs from processor to processor and has a largest element somewhere.
+    """
+    if order > 0:
+        columns = columns - columns[..., :1]
+    return nd.gaussian_filter1d(columns, s_z, axis=-1, order=order)
 
 
 def _first_largest(xp: Any, values: Any) -> npt.NDArray[np.int64]:
@@ -93,6 +104,6 @@ def _masked_rise(xp: Any, slab: Any, mask: Any, s_z: float, order: int) -> Any:
             continue
         samples = columns[mine][kept[mine]].reshape(-1, count)
         part = xp.zeros((mine.size, depth), np.float32)
-        part[kept[mine]] = nd.gaussian_filter1d(samples, s_z, axis=-1, order=order).ravel()
+        part[kept[mine]] = _rise(samples, s_z, order).ravel()
         rise[mine] = part
     return rise.reshape(slab.shape)

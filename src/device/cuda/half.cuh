@@ -1,0 +1,3 @@
+// 16-bit floats of CUDA: __half.
+#pragma once
+#include <cuda_fp16.h>
