@@ -12,9 +12,9 @@
 namespace penstock::tracto {
 namespace {
 
-constexpr std::uint32_t kBatch = 4096;          // voxels that a worker has on the device at a time
-constexpr std::uint64_t kMaxWorkers = 4;        // while one fits, others bring signals up and results down
-constexpr std::uint32_t kLargeWarps = 1;        // of a block, where a team's scratch takes most of what a block may have
+constexpr std::uint32_t kBatch = 4096;    // voxels that a worker has on the device at a time
+constexpr std::uint64_t kMaxWorkers = 4;  // while one fits, others bring signals up and results down
+constexpr std::uint32_t kLargeWarps = 1;  // of a block, where a team's scratch takes most of what a block may have
 constexpr std::uint64_t kColumnAlignment = 64;  // bytes
 
 /// Gives each voxel of a batch its room.
