@@ -226,8 +226,10 @@ class CudaTracker final : public Tracker {
     for (std::uint64_t at = 0; at < tasks.size(); at += batch) {
       PENSTOCK_TRY(job.check());
       const auto part = std::span(tasks).subspan(at, std::min<std::uint64_t>(batch, tasks.size() - at));
-      if (points_.size() == pieces.size()) points_.emplace_back();
-      PENSTOCK_TRY(follow_tasks(first, part, points_[pieces.size()], pieces.emplace_back()));
+      const std::size_t number = pieces.size();
+      if (points_.size() == number) points_.emplace_back();
+      Streamlines& piece = pieces.emplace_back();
+      PENSTOCK_TRY(follow_tasks(first, part, points_[number], piece));
     }
     return pieces;
   }
