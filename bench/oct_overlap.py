@@ -27,26 +27,14 @@ import numpy as np  # noqa: E402  after the number of threads is set
 import record  # noqa: E402  after the number of threads is set
 import zarr  # noqa: E402  after the number of threads is set
 
-<<<<<<< HEAD
-import penstock as ps  # noqa: E402  after the number of threads is set
-from penstock import oct  # noqa: E402  after the number of threads is set
-
-=======
->>>>>>> octdev
 SPACING_MM = 0.01
 INTERVAL_MM, RANGE_MM = 0.2, 0.1
 OURS = "penstock, from files"
 
 
 def write(path: Path, values: np.ndarray) -> None:
-<<<<<<< HEAD
-    made = ps.create(
-        path / "0", shape=values.shape, dtype="f4", chunks=(100, 100, 100), dimension_names=("z", "y", "x")
-    )
-=======
     group = zarr.open_group(path, mode="w")
     made = group.create_array("0", shape=values.shape, chunks=(100, 100, 100), dtype="f4")
->>>>>>> octdev
     made[...] = values
     axes = [{"name": n, "type": "space", "unit": "millimeter"} for n in "zyx"]
     scale = [{"type": "scale", "scale": [SPACING_MM] * 3}]
