@@ -84,7 +84,7 @@ struct Kept {
 
 struct NoScratch {};
 
-/// Number is float, or __half: rounded to the nearest, as the CPU does.
+/// Number is float, or CudaHalf: rounded to the nearest, as the CPU does.
 template <class Number>
 struct Compact {
   TrackParams params;
@@ -226,9 +226,10 @@ class CudaTracker final : public Tracker {
     for (std::uint64_t at = 0; at < tasks.size(); at += batch) {
       PENSTOCK_TRY(job.check());
       const auto part = std::span(tasks).subspan(at, std::min<std::uint64_t>(batch, tasks.size() - at));
+      const std::size_t number = pieces.size();
+      if (points_.size() == number) points_.emplace_back();
       Streamlines& piece = pieces.emplace_back();
-      if (points_.size() < pieces.size()) points_.emplace_back();
-      PENSTOCK_TRY(follow_tasks(first, part, points_[pieces.size() - 1], piece));
+      PENSTOCK_TRY(follow_tasks(first, part, points_[number], piece));
     }
     return pieces;
   }
@@ -311,7 +312,7 @@ class CudaTracker final : public Tracker {
       const Compact<Number> move{field_.params, kept_device, slots, at, seeds};
       return launch_teams_cuda<NoScratch>(stream_, static_cast<std::uint32_t>(kept.size()), next_, move);
     };
-    PENSTOCK_TRY(field_.point_type == PointType::float16 ? start(reinterpret_cast<__half*>(to))
+    PENSTOCK_TRY(field_.point_type == PointType::float16 ? start(reinterpret_cast<CudaHalf*>(to))
                                                          : start(reinterpret_cast<float*>(to)));
     out.seed_points.resize(kept.size());
     return download(out.seed_points.data(), seeds, kept.size());
