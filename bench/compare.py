@@ -66,6 +66,9 @@ def operators(results: dict[str, dict]) -> list[str]:
     lines = ["", "## Image operators"] if measured else []
     for result in measured:
         lines += ["", *tables.operator_table(result)]
+    for result in results.values():
+        if result["benchmark"] == "ndimage-scaling":
+            lines += ["", *tables.scaling_table(result)]
     return lines
 
 

@@ -1,10 +1,10 @@
 """A Gaussian of an array larger than its budget, tile by tile, beside reading and writing the same array alone.
 
-    ndimage_tiles.py [--gib 24] [--budget 2GiB] [--device auto] [--folder /tmp] [--rounds N]
+    ndimage_tiles.py [--gib 24] [--budget 2GiB] [--shard 256] [--device auto] [--folder /tmp] [--rounds N]
 
 Writes bench/results/ndimage-tiles-*.json: seconds of both (the least of the rounds, in turns), bytes read beside those of the
-array, the most memory of the process beyond what it had before.  The array is smooth uint16, in shards of 256^3 with chunks
-of 64^3, lz4.
+array, the most memory of the process beyond what it had before.  The array is smooth uint16, in shards of SHARD^3 with chunks
+of 64^3, lz4: a tile is whole shards, so a small budget needs small ones.
 """
 
 import argparse
@@ -20,19 +20,19 @@ import record
 import penstock as ps
 import penstock.ndimage as nd
 
-SHARD, CHUNK = 256, 64
+CHUNK = 64
 
 
-def make_source(path: Path, gib: float) -> ps.Array:
+def make_source(path: Path, gib: float, shard: int) -> ps.Array:
     """About `gib` GiB, written a layer of shards at a time."""
-    side = max(round((gib * 2**30 / 2) ** (1 / 3) / SHARD), 1) * SHARD
-    depth = max(round(gib * 2**30 / 2 / side / side / SHARD), 1) * SHARD
+    side = max(round((gib * 2**30 / 2) ** (1 / 3) / shard), 1) * shard
+    depth = max(round(gib * 2**30 / 2 / side / side / shard), 1) * shard
     array = ps.create(
         str(path),
         shape=(depth, side, side),
         dtype="uint16",
         chunks=(CHUNK,) * 3,
-        shards=(SHARD,) * 3,
+        shards=(shard,) * 3,
         codecs=[
             {
                 "name": "blosc",
@@ -40,10 +40,10 @@ def make_source(path: Path, gib: float) -> ps.Array:
             }
         ],
     )
-    layer = np.random.default_rng(5).integers(0, 4096, (SHARD, side, side), np.uint16)
+    layer = np.random.default_rng(5).integers(0, 4096, (shard, side, side), np.uint16)
     layer = nd.gaussian_filter(layer, 1.5)
-    for z in range(0, depth, SHARD):
-        array[z : z + SHARD] = layer
+    for z in range(0, depth, shard):
+        array[z : z + shard] = layer
     return ps.open(str(path))
 
 
@@ -56,13 +56,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--gib", type=float, default=24)
     parser.add_argument("--budget", default="2GiB")
+    parser.add_argument("--shard", type=int, default=256)
     parser.add_argument("--device", default="auto")
     parser.add_argument("--folder")
     parser.add_argument("--rounds", type=int, default=2)
     args = parser.parse_args()
     scratch = Path(tempfile.mkdtemp(dir=args.folder))
     try:
-        source = make_source(scratch / "from.zarr", args.gib)
+        source = make_source(scratch / "from.zarr", args.gib, args.shard)
         seconds: dict[str, list[float]] = {"copy": [], "gaussian": []}
         lazy = {"copy": nd.cast(source, "uint16"), "gaussian": nd.gaussian_filter(source, 2)}
         explained = lazy["gaussian"].explain(device=args.device, budget=args.budget)
@@ -82,6 +83,7 @@ def main() -> None:
         content = {
             "shape": list(source.shape),
             "dtype": "uint16",
+            "shard": args.shard,
             "budget": args.budget,
             "device": args.device,
             "seconds": {name: min(times) for name, times in seconds.items()},

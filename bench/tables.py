@@ -133,6 +133,18 @@ def operator_table(result: dict) -> list[str]:
     return lines
 
 
+def scaling_table(result: dict) -> list[str]:
+    """Milliseconds with one thread and with all."""
+    return [
+        f"Milliseconds for {result['size']}^3 elements with one thread and with {result['cores']}, and the share of "
+        f"{result['cores']} times as fast.",
+        "",
+        "| operator | one | all | share |",
+        "|---|---|---|---|",
+        *(f"| {r['what']} | {r['one_ms']:.1f} | {r['all_ms']:.1f} | {r['share']:.0%} |" for r in result["rows"]),
+    ]
+
+
 def tile_table(result: dict) -> list[str]:
     """A filter by tiles beside reading and writing alone."""
     s, extra = result["seconds"], result["extra_bytes"]
@@ -184,6 +196,7 @@ TABLES = {
     "latency": latency_table,
     "ndimage": operator_table,
     "ndimage-gpu": operator_table,
+    "ndimage-scaling": scaling_table,
     "ndimage-tiles": tile_table,
     "cloud": cloud_table,
     "io": io_table,
