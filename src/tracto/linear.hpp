@@ -93,6 +93,18 @@ PENSTOCK_HD constexpr std::uint32_t packed_size(std::uint32_t n) { return n * (n
 /// Where column j begins, with its element of the diagonal.
 PENSTOCK_HD constexpr std::uint32_t packed_column(std::uint32_t n, std::uint32_t j) { return j * (2 * n - j + 1) / 2; }
 
+struct PackedPlace {
+  std::uint32_t row, column;
+};
+/// Of element `e` of a packed matrix of n columns, at most 91.
+PENSTOCK_HD PackedPlace place_of(std::uint32_t n, std::uint32_t e) {
+  const auto twice = static_cast<float>(2 * n + 1);
+  auto column = static_cast<std::uint32_t>((twice - std::sqrt(twice * twice - 8 * static_cast<float>(e))) * 0.5f);
+  while (column + 1 < n && packed_column(n, column + 1) <= e) ++column;  // the root may be rounded to the one before
+  while (packed_column(n, column) > e) --column;
+  return {e - packed_column(n, column) + column, column};
+}
+
 /// One step of cholesky's: column k, whose diagonal stays, becomes that of L.  false: it is not positive.
 inline bool finish_column(double* column, std::uint32_t rows, double& inverse) {
   if (!(column[0] > 0)) return false;

@@ -86,21 +86,31 @@ PENSTOCK_HD void take_changes(const Team& team, const FitParams& p, const FitBuf
       }
     }
   } else {
-    // Rows i and n - 1 - i have as many elements together as any other two.
-    team.for_each((n + 1) / 2, [&](std::uint32_t pair) {
-      for (std::uint32_t half = 0; half < 2; ++half) {
-        const std::uint32_t i = half == 0 ? pair : n - 1 - pair;
-        if (half == 1 && i == pair) break;
-        for (std::uint32_t j = 0; j <= i; ++j) {
-          double sum = normal[packed_column(n, j) + i - j];
-          for (std::uint32_t c = 0; c < changes; ++c) {
-            const ChangedRow q = changed_row(p, in, scratch.changed[c]);
-            sum += q.of[i] * (q.sign * q.of[j]);
-          }
-          normal[packed_column(n, j) + i - j] = sum;
+    // A lane takes some elements at a time, so that the loads of one wait beside those of the others.
+    constexpr std::uint32_t kAtOnce = 8;
+    const std::uint32_t size = packed_size(n);
+    for (std::uint32_t begin = 0; begin < size; begin += kAtOnce * Team::lanes)
+      team.each_lane([&](std::uint32_t lane) {
+        PackedPlace at[kAtOnce];
+        double sum[kAtOnce];
+        PENSTOCK_UNROLL
+        for (std::uint32_t k = 0; k < kAtOnce; ++k) {
+          const std::uint32_t e = begin + k * Team::lanes + lane;
+          at[k] = place_of(n, e < size ? e : size - 1);
+          sum[k] = e < size ? normal[e] : 0;
         }
-      }
-    });
+        PENSTOCK_NO_UNROLL
+        for (std::uint32_t c = 0; c < changes; ++c) {
+          const ChangedRow q = changed_row(p, in, scratch.changed[c]);
+          PENSTOCK_UNROLL
+          for (std::uint32_t k = 0; k < kAtOnce; ++k) sum[k] += q.of[at[k].row] * (q.sign * q.of[at[k].column]);
+        }
+        PENSTOCK_UNROLL
+        for (std::uint32_t k = 0; k < kAtOnce; ++k) {
+          const std::uint32_t e = begin + k * Team::lanes + lane;
+          if (e < size) normal[e] = sum[k];
+        }
+      });
   }
 }
 

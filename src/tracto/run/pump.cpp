@@ -45,16 +45,19 @@ class Pump {
   /// Until so many threads have finished.
   Status watch(std::size_t threads, const std::function<void()>& tell) {
     std::unique_lock lock(mutex_);
-    for (std::uint64_t told = 0;;) {
-      changed_.wait(lock, [&] { return told != turn_ || finished_ == threads; });
-      if (told == turn_) return std::move(error_);
-      told = turn_;
+    for (;;) {
+      changed_.wait(lock, [&] { return told_ != turn_ || finished_ == threads; });
+      if (told_ == turn_) return std::move(error_);
       tell();
+      told_ = turn_;
+      changed_.notify_all();
     }
   }
-  void stop(Status why) {
+  /// No chunk is begun or taken any more.
+  void end() {
     const std::scoped_lock lock(mutex_);
-    close(0, std::move(why));
+    ended_ = closed_ = true;
+    changed_.notify_all();
   }
 
  private:
@@ -70,7 +73,8 @@ class Pump {
   std::unique_ptr<PointSink> take_in_turn(std::uint64_t number, Status made, std::span<const Streamlines> pieces) {
     std::unique_lock lock(mutex_);
     ended_ = ended_ || !made;  // those before it are still on their way
-    changed_.wait(lock, [&] { return turn_ == number || closed_; });
+    // One more than was told of at most: who cancels by what is told finds nearly all of the rest not yet done.
+    changed_.wait(lock, [&] { return (turn_ == number && number <= told_ + 1) || closed_; });
     if (closed_) return nullptr;
     std::unique_ptr<PointSink> sink;
     if (made)
@@ -103,6 +107,7 @@ class Pump {
   std::condition_variable changed_;
   std::uint64_t next_ = 0;  ///< chunk to be tracked
   std::uint64_t turn_ = 0;  ///< chunk to be taken
+  std::uint64_t told_ = 0;  ///< chunks that `tell` was called after
   std::size_t finished_ = 0;
   Status error_;
   std::uint64_t failed_ = 0;
@@ -116,12 +121,11 @@ Status pump(Job& job, std::span<const std::unique_ptr<Tracker>> trackers, const 
             const std::function<void()>& tell) {
   Pump work(job, seeds, take);
   std::vector<std::jthread> threads;
-  Status started = guarded([&]() -> Status {
+  Status status = guarded([&]() -> Status {
     for (const auto& tracker : trackers) threads.emplace_back([&work, &tracker] { work.track(*tracker); });
-    return {};
+    return work.watch(threads.size(), tell);
   });
-  if (!started) work.stop(std::move(started));
-  Status status = work.watch(threads.size(), tell);
+  work.end();  // also where `tell` threw
   threads.clear();
   return status;
 }
