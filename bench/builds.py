@@ -118,7 +118,7 @@ class Build:
 
     def __init__(self, name: str, site: str):
         self.name = name
-        self.environment = os.environ | {"PYTHONPATH": site}
+        self.environment = os.environ | {"PYTHONPATH": os.pathsep.join([site, os.environ.get("PYTHONPATH", "")])}
         self.process = subprocess.Popen(
             [sys.executable, __file__, "--serve"],
             stdin=subprocess.PIPE,

@@ -129,10 +129,8 @@ def cloud_table(result: dict | None) -> list[str]:
     return lines
 
 
-def geotiff_table(result: dict | None) -> list[str]:
+def geotiff_table(result: dict) -> list[str]:
     """GeoTIFFs: every row that was measured, beside the best peer."""
-    if result is None:
-        return []
     place = f"{result['gpu']}, " if "gpu" in result else ""
     head = f"GB/s of decoded data, GeoTIFF; {place}{result['cores']} cores"
     lines = ["", f"| {head} | penstock | best peer | ratio |", "|---|---|---|---|"]

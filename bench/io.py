@@ -137,6 +137,13 @@ def files(figures: Figures, path: pathlib.Path, nbytes: int) -> None:
 
             to.fill(0)
             figures.measure(f"{COUNT:,} x 64 KiB, warm", name, len(parts) * SMALL, scattered, same_parts)
+            if hasattr(f, "pread_many"):
+                to.fill(0)
+                begin = np.asarray(offsets[: len(parts)])
+                together = lambda f=f, begin=begin: f.pread_many(to, SMALL, begin).get()  # noqa: E731
+                figures.measure(
+                    f"{COUNT:,} x 64 KiB, warm", f"{name}, pread_many", len(parts) * SMALL, together, same_parts
+                )
     arrays(figures, path.with_name("array.zarr"))
     cold(figures, path, nbytes, want, to)
 

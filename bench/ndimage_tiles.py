@@ -33,7 +33,12 @@ def make_source(path: Path, gib: float) -> ps.Array:
         dtype="uint16",
         chunks=(CHUNK,) * 3,
         shards=(SHARD,) * 3,
-        codecs=["blosc:cname=lz4"],
+        codecs=[
+            {
+                "name": "blosc",
+                "configuration": {"cname": "lz4", "clevel": 5, "shuffle": "shuffle", "typesize": 2, "blocksize": 0},
+            }
+        ],
     )
     layer = np.random.default_rng(5).integers(0, 4096, (SHARD, side, side), np.uint16)
     layer = nd.gaussian_filter(layer, 1.5)

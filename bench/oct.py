@@ -121,7 +121,8 @@ def lit_mosaic(path: Path, planes: int, grid: tuple[int, int], side: int) -> np.
             tile = rng.random((planes, side, side), np.float32)
             tile *= 20 * field
             tile += (60 + 40 * rng.random()) * field
-            tile[:, : side // 3, : side // 4 * rng.integers(0, 4)] += 40
+            r, c = rng.integers(0, side - side // 3, 2)  # something bright, elsewhere in each tile
+            tile[:, r : r + side // 3, c : c + side // 3] += 40 * field[r : r + side // 3, c : c + side // 3]
             array[:, i * side : (i + 1) * side, j * side : (j + 1) * side] = tile
     return field
 

@@ -22,9 +22,15 @@ if [ ! -d "$work/tests" ]; then
   git -C "$checkout" archive "$commit" python/kvikio/tests python/kvikio/pyproject.toml | tar -x -C "$work" --strip-components=2
 fi
 rm -rf "$work/shim"
-mkdir -p "$work/shim"
-# Also the processes that the tests start find penstock under KvikIO's name.
-echo 'import penstock.compat.kvikio; penstock.compat.kvikio.install()' > "$work/shim/sitecustomize.py"
+mkdir -p "$work/shim/kvikio"
+# Also the processes that the tests start find penstock under KvikIO's name: this module puts it in its own place.
+cat > "$work/shim/kvikio/__init__.py" <<'PY'
+import importlib, sys
+import penstock.compat.kvikio
+del sys.modules["kvikio"]
+penstock.compat.kvikio.install()
+importlib.import_module("kvikio")
+PY
 "$python" -c 'import importlib.util, sys; sys.exit(importlib.util.find_spec("cupy") is None)' || cat > "$work/shim/cupy.py" <<'PY'
 """Stands in for CuPy where there is none: whatever a test takes from it skips the test."""
 class _Runtime:

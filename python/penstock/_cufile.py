@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from . import _core, _memory, defaults
 from ._io_future import IOFuture, IOFutureStream
@@ -59,6 +60,27 @@ class CuFile:
             device's default stream; it is complete when the future is done.
         """
         return self._start(True, buf, size, file_offset, 0, task_size)
+
+    def pread_many(
+        self, buf: Any, sizes: npt.ArrayLike, file_offsets: npt.ArrayLike, buf_offsets: npt.ArrayLike | None = None
+    ) -> IOFuture:
+        """Starts to read many parts of the file into ``buf``: one request, far quicker than one for each small part.
+
+        sizes: bytes of the parts; a number where all are alike.  file_offsets: bytes of the file at which they begin.
+        buf_offsets: bytes of ``buf`` that they go to; default one behind the other.  What parts that overlap leave
+            there is unspecified.
+        buf, returns, errors, stream: as of ``pread``.
+        """
+        parts = _parts(sizes, file_offsets, buf_offsets)
+        threads, piece = defaults._asked("num_threads"), defaults._asked("task_size")
+        device = _device_memory(buf, True, None)
+        if device is not None:
+            address, nbytes, queue, keep = device
+            return IOFuture(self._core.start_device_many(address, nbytes, parts, threads, piece, queue, keep))
+        try:
+            return IOFuture(self._core.start_host_many(_shown(buf), parts, threads, piece))
+        except BufferError as error:
+            raise ValueError(f"buf, {type(buf).__name__}: {error}") from None
 
     def pwrite(self, buf: Any, size: int | None = None, file_offset: int = 0, task_size: int | None = None) -> IOFuture:
         """Starts to write ``buf``, which must not change before the future is done; as ``pread``.
@@ -195,6 +217,33 @@ class CuFile:
 
     def __repr__(self) -> str:
         return f"<penstock.CuFile {self._core.path}{', closed' if self.closed else ''}>"
+
+
+def _parts(sizes: npt.ArrayLike, file_offsets: npt.ArrayLike, buf_offsets: npt.ArrayLike | None) -> Any:
+    """Rows of (byte of the file, byte of the buffer, bytes)."""
+    offsets = _numbers("file_offsets", file_offsets)
+    if offsets.ndim != 1:
+        raise ValueError(f"file_offsets have one dimension, not {offsets.ndim}")
+    parts = np.empty((offsets.size, 3), np.uint64)
+    parts[:, 0] = offsets
+    parts[:, 2] = _numbers("sizes", sizes)
+    if buf_offsets is not None:
+        parts[:, 1] = _numbers("buf_offsets", buf_offsets)
+    elif offsets.size:
+        parts[0, 1] = 0
+        np.cumsum(parts[:-1, 2], out=parts[1:, 1])
+    return parts
+
+
+def _numbers(name: str, given: npt.ArrayLike) -> npt.NDArray[np.uint64]:
+    numbers = np.asarray(given)
+    if numbers.size == 0:
+        return numbers.astype(np.uint64)
+    if numbers.dtype.kind not in "iu":
+        raise TypeError(f"{name} are whole numbers, not {numbers.dtype}")
+    if numbers.min() < 0:
+        raise ValueError(f"{name} are negative: {numbers.min()}")
+    return numbers.astype(np.uint64)
 
 
 def _shown(buf: Any) -> Any:

@@ -6,7 +6,9 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -88,10 +90,44 @@ std::optional<IoFuture> start_cuda(const PyFile& self, bool reading, nb::handle 
                                    std::uint64_t threads, std::uint64_t piece_bytes) {
   const std::optional<CudaInterface> memory = cuda_interface_of(buffer, reading);
   if (!memory) return std::nullopt;
-  const Stream stream = unwrap(Stream::wrap(unwrap(cuda_device_of(memory->data)), memory->stream));
+  // Where there is one device the driver need not be asked: its answer may take longer than all else here.
+  static const bool is_one =
+      std::ranges::count(devices(), Device::Type::cuda, [](const DeviceInfo& info) { return info.device.type; }) == 1;
+  const Device device = is_one ? Device{Device::Type::cuda, 0} : unwrap(cuda_device_of(memory->data));
+  const Stream stream = unwrap(Stream::wrap(device, memory->stream));
   const std::uint64_t wanted = part_of(memory->bytes, bytes, begin);
   return self.start(reading, memory->data + begin, wanted, offset,
                     options_of(threads, piece_bytes, stream, held(nb::borrow(buffer))));
+}
+
+/// Rows of (byte of the file, byte of the memory, bytes), whose memory has `all` bytes.
+std::vector<FilePart> parts_of(nb::handle rows, std::uint64_t all) {
+  const HeldBuffer buffer = held_buffer(rows, PyBUF_C_CONTIGUOUS);
+  std::vector<FilePart> parts(buffer.bytes / sizeof(FilePart));
+  if (!parts.empty()) std::memcpy(parts.data(), buffer.data, parts.size() * sizeof(FilePart));
+  for (const FilePart& part : parts) (void)part_of(all, part.bytes, part.at);
+  return parts;
+}
+
+IoFuture start_many(const PyFile& self, void* memory, const std::vector<FilePart>& parts, IoOptions options) {
+  release_held();
+  return without_gil(CallGuard::Threads::starts, [&, kept = std::move(options)]() mutable {
+    const IoOptions given = std::move(kept);
+    return self.file.start_read_many(memory, parts, given);
+  });
+}
+
+IoFuture start_host_many(const PyFile& self, nb::handle buffer, nb::handle rows, std::uint64_t threads,
+                         std::uint64_t piece_bytes) {
+  HeldBuffer memory = held_buffer(buffer, PyBUF_ANY_CONTIGUOUS | PyBUF_WRITABLE);
+  return start_many(self, memory.data, parts_of(rows, memory.bytes),
+                    options_of(threads, piece_bytes, Stream(), std::move(memory.keep)));
+}
+
+IoFuture start_device_many(const PyFile& self, std::uintptr_t address, std::uint64_t all, nb::handle rows,
+                           std::uint64_t threads, std::uint64_t piece_bytes, const Stream& stream, nb::object keep) {
+  return start_many(self, reinterpret_cast<std::byte*>(address), parts_of(rows, all),
+                    options_of(threads, piece_bytes, stream, held(std::move(keep))));
 }
 
 /// Waits without the GIL; a signal handler that raises ends the waiting, not the request.
@@ -191,6 +227,10 @@ void bind_file(nb::module_& m) {
            nb::arg("bytes").none(), nb::arg("offset"), nb::arg("begin"), nb::arg("threads"), nb::arg("piece_bytes"),
            nb::arg("stream"), nb::arg("keep"), nb::arg("in_stream"),
            "The same for `all` bytes of device memory at `address`, after the work of `stream` or in its order.")
+      .def("start_host_many", &start_host_many, nb::arg("buffer"), nb::arg("parts"), nb::arg("threads"),
+           nb::arg("piece_bytes"), "Reads `parts`, rows of (byte of the file, byte of the buffer, bytes) as uint64.")
+      .def("start_device_many", &start_device_many, nb::arg("address"), nb::arg("all"), nb::arg("parts"),
+           nb::arg("threads"), nb::arg("piece_bytes"), nb::arg("stream"), nb::arg("keep"))
       .def("start_cuda", &start_cuda, nb::arg("reading"), nb::arg("buffer"), nb::arg("bytes").none(), nb::arg("offset"),
            nb::arg("begin"), nb::arg("threads"), nb::arg("piece_bytes"),
            "The same for what __cuda_array_interface__ shows as C-contiguous memory; None: it does not.")

@@ -19,8 +19,11 @@ using std::chrono::milliseconds;
 constexpr std::uint64_t kEagerBytes = std::uint64_t{1} << 20;
 /// A thread looks so long for more to do before it falls asleep: waking up takes longer than the bus needs for a load.
 constexpr microseconds kSpin{100};
-/// Threads that do so where no request is under way.
-constexpr std::uint64_t kSpinners = 2;
+/// Threads that do so where nothing waits for the bus.
+constexpr std::uint64_t kSpinners = 3;
+/// Most small pieces, and bytes of them, that a thread takes at a time.
+constexpr std::size_t kMaxShare = 16;
+constexpr std::uint64_t kShareBytes = std::uint64_t{512} << 10;
 /// How often is looked whether the stream of a request is done with its work: nothing wakes for that.
 constexpr microseconds kLook{50};
 /// Pinned memory that may be needed again at once is kept for so long.
@@ -41,19 +44,31 @@ void move(const Load& load, Part& part) {
   part.status = guarded([&]() -> Status {
     const bool reading = order.direction == Direction::read;
     PENSTOCK_TRY(order.stop.check(reading ? "read" : "write"));
-    if (!reading) return choice.engine->write(*order.file, choice.offer, part.piece.offset(), load.bytes_of(part), {});
+    if (!reading) return choice.engine->write(*order.file, choice.offer, part.piece.offset, load.bytes_of(part), {});
     const auto got =
-        choice.engine->read(*order.file, choice.offer, part.piece.offset(), part.piece.bytes, load.room_of(part));
+        choice.engine->read(*order.file, choice.offer, part.piece.offset, part.piece.bytes, load.room_of(part));
     if (!got) return got.error();
     return {};
   });
   part.seconds = since(start);
 }
 
-bool is_ready(const Request& request) {
-  if (!request.order().stop.check("the request")) return true;  // its pieces say so
-  const Result<bool> there = request.order().after->done();
-  return !there || *there;  // what is wrong with the device, the copy tells
+/// What is in a request's stream, where that is not done.
+Result<std::optional<Event>> work_before(Device device, void* handle) {
+  return guarded([&]() -> Result<std::optional<Event>> {
+    PENSTOCK_ASSIGN(const bool idle, find_backend(device.type)->idle(device.index, handle));
+    if (idle) return std::optional<Event>();
+    PENSTOCK_ASSIGN(const Stream stream, Stream::wrap(device, handle));
+    PENSTOCK_ASSIGN(Event mark, Event::record(stream));
+    return std::optional(std::move(mark));
+  });
+}
+
+/// Lets the other half of a core work.
+void pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
 }
 
 }  // namespace
@@ -77,17 +92,18 @@ bool DevicePool::start_thread() {
 }
 
 void DevicePool::submit(const std::shared_ptr<Request>& request) {
-  const std::uint64_t most = std::min(request->order().threads, kMaxThreads);
-  const std::uint64_t wanted = std::min(request->pieces(), most);
-  Lock lock(mutex_);
   ++requests_;
-  for (std::uint64_t ready = waiting_ + spinning_; ready < wanted && threads_ < most && start_thread(); ++ready) {
+  {
+    const std::scoped_lock door(door_);
+    arriving_.push_back(request);
   }
-  if (request->order().after)
-    late_.push_back(request);
+  ++version_;
+  if (spinning_ > 0) return;  // who spins has not seen it yet, or sees it before it sleeps
+  Lock lock(mutex_);
+  if (waiting_ > 0)
+    changed_.notify_one();
   else
-    put(request);
-  wake(wanted);
+    start_threads_for(request->order(), 1);
   if (threads_ > 0) return;
   // No thread is to be had: this one does it.
   while (!request->done()) {
@@ -98,6 +114,48 @@ void DevicePool::submit(const std::shared_ptr<Request>& request) {
       lock.lock();
     }
   }
+}
+
+void DevicePool::start_threads_for(const Order& order, std::uint64_t pieces) {
+  const std::uint64_t most = std::min(order.threads, kMaxThreads), wanted = std::min(pieces, most);
+  for (std::uint64_t ready = waiting_ + spinning_; ready < wanted && threads_ < most && start_thread(); ++ready) {
+  }
+}
+
+bool DevicePool::admit(Lock& lock) {
+  thread_local std::vector<std::shared_ptr<Request>> came;
+  thread_local std::vector<Before> streams;
+  {
+    const std::scoped_lock door(door_);
+    if (arriving_.empty()) return false;
+    came.swap(arriving_);
+  }
+  lock.unlock();
+  const auto before = [&](const Order& order) -> Before& {
+    for (Before& one : streams)
+      if (one.device == order.device && one.stream == order.after) return one;
+    return streams.emplace_back(Before{order.device, order.after, work_before(order.device, order.after)});
+  };
+  for (const auto& request : came) (void)before(request->order());
+  lock.lock();
+  std::uint64_t pieces = 0;
+  for (const auto& request : came) {
+    const Result<std::optional<Event>>& mark = before(request->order()).mark;
+    if (!mark) {
+      request->fail(copied(mark.error()));
+      conclude(lock, request);
+    } else if (*mark) {
+      late_.push_back({request, **mark});
+    } else {
+      put(request);
+      pieces += request->pieces();
+      start_threads_for(request->order(), pieces);
+    }
+  }
+  came.clear();
+  streams.clear();
+  wake(pieces > 1 ? pieces - 1 : 0);
+  return true;
 }
 
 void DevicePool::wait_idle() {
@@ -115,7 +173,7 @@ DevicePool::Lane& DevicePool::lane_of(const Order& order) {
 void DevicePool::put(const std::shared_ptr<Request>& request) { lane_of(request->order()).queue.push_back(request); }
 
 void DevicePool::wake(std::uint64_t threads) {
-  version_.fetch_add(1, std::memory_order_release);
+  ++version_;
   if (waiting_ == 0 || threads <= spinning_) return;
   if (threads - spinning_ == 1)
     changed_.notify_one();
@@ -132,7 +190,7 @@ void DevicePool::work() {
 }
 
 bool DevicePool::step(Lock& lock) {
-  if (look_at_late(lock)) return true;
+  if (admit(lock) || look_at_late(lock)) return true;
   const std::size_t first = turn_++;
   for (std::size_t i = 0; i < lanes_.size(); ++i)
     if (step(lock, *lanes_[(first + i) % lanes_.size()])) return true;
@@ -144,17 +202,19 @@ bool DevicePool::step(Lock& lock) {
 bool DevicePool::step(Lock& lock, Lane& lane) {
   if (collect(lock, lane, Wait::no)) return true;
   while (!lane.queue.empty() && !lane.queue.front()->has_more()) lane.queue.pop_front();  // failed meanwhile
-  if (lane.direction == Direction::read) return fill_piece(lock, lane);
+  if (lane.direction == Direction::read) return fill_pieces(lock, lane);
   return store_piece(lock, lane) || fetch_load(lock, lane);
 }
 
 void DevicePool::rest(Lock& lock, std::uint64_t seen) {
-  const auto changed = [&] { return version_.load(std::memory_order_acquire) != seen; };
+  const auto changed = [&] { return version_ != seen; };
   if (changed()) return;
-  if (requests_ > 0 || spinning_ < kSpinners) {
+  const bool soon = std::ranges::any_of(lanes_, [](const auto& lane) { return !lane->queue.empty(); });
+  if (soon || spinning_ < kSpinners) {
     ++spinning_;
     lock.unlock();
-    for (const auto until = Clock::now() + kSpin; !changed() && Clock::now() < until;) std::this_thread::yield();
+    for (const auto until = Clock::now() + kSpin; !changed() && Clock::now() < until; std::this_thread::yield())
+      for (int i = 0; i < 64 && !changed(); ++i) pause();
     lock.lock();
     --spinning_;
     if (changed()) return;
@@ -179,11 +239,18 @@ bool DevicePool::look_at_late(Lock& lock) {
   looking_ = true;
   looked_at_.swap(late_);
   lock.unlock();
-  const auto ready = std::stable_partition(looked_at_.begin(), looked_at_.end(),
-                                           [](const auto& request) { return !is_ready(*request); });
+  const auto is_late = [](const Late& one) {
+    if (!one.request->order().stop.check("the request")) return false;  // its pieces say so
+    const Result<bool> there = one.mark.done();
+    return there && !*there;  // what is wrong with the device, the copy tells
+  };
+  const auto ready = std::stable_partition(looked_at_.begin(), looked_at_.end(), is_late);
   lock.lock();
   const auto count = static_cast<std::uint64_t>(looked_at_.end() - ready);
-  for (auto one = ready; one != looked_at_.end(); ++one) put(*one);
+  for (auto one = ready; one != looked_at_.end(); ++one) {
+    put(one->request);
+    start_threads_for(one->request->order(), one->request->pieces());
+  }
   looked_at_.erase(ready, looked_at_.end());
   looked_at_.swap(late_);
   std::move(looked_at_.begin(), looked_at_.end(), std::back_inserter(late_));  // that came meanwhile
@@ -194,7 +261,7 @@ bool DevicePool::look_at_late(Lock& lock) {
   return count > 0;
 }
 
-bool DevicePool::fill_piece(Lock& lock, Lane& lane) {
+bool DevicePool::fill_pieces(Lock& lock, Lane& lane) {
   // Those in front have as many threads as they may.
   const auto which = std::ranges::find_if(lane.queue, [](const auto& one) { return one->has_room(); });
   const bool is_there = which != lane.queue.end();
@@ -207,28 +274,50 @@ bool DevicePool::fill_piece(Lock& lock, Lane& lane) {
     }
   }
   if (!is_there) return false;
-  const std::shared_ptr<Request> request = *which;
   if (lane.open == nullptr) {
     if (lane.free.empty()) return get_slab(lock, lane);
     lane.open = lane.free.back();
     lane.free.pop_back();
   }
   Load& load = *lane.open;
-  Part& part = load.add(request);
-  request->hold();
-  if (!request->has_more()) lane.queue.erase(which);
-  ++load.moving;
+  const std::size_t first = load.parts.size();
+  claim_some(lane, load);
+  const std::size_t last = load.parts.size();
+  load.moving += last - first;
   if (load.filled >= kEagerBytes && lane.used() == 1) {
     load.closed = true;
     lane.open = nullptr;
   }
+  if (spinning_ == 0 && waiting_ > 0) wake(1);  // somebody is to see what comes next
   lock.unlock();
-  move(load, part);
+  for (std::size_t i = first; i < last; ++i) move(load, load.parts[i]);
   lock.lock();
-  request->let_go();
-  if (!part.status) request->fail(copied(part.status));
-  if (--load.moving == 0 && (load.closed || lane.queue.empty())) send(lock, lane, load);
+  for (std::size_t i = first; i < last; ++i) {
+    const Part& part = load.parts[i];
+    Request& request = *part.piece.request;
+    if (i == first || load.parts[i - 1].piece.request.get() != &request) request.let_go();
+    if (!part.status) request.fail(copied(part.status));
+  }
+  load.moving -= last - first;
+  if (load.moving == 0 && (load.closed || lane.queue.empty())) send(lock, lane, load);
   return true;
+}
+
+/// A piece, or several small ones, of which the other threads are to find some, too.
+void DevicePool::claim_some(Lane& lane, Load& load) {
+  const std::size_t left = lane.queue.size() - 1 + lane.queue.front()->parts_left();
+  const std::size_t most = std::min<std::size_t>(kMaxShare, 1 + left / (2 * std::max<std::uint64_t>(threads_, 1)));
+  std::uint64_t bytes = 0;
+  for (std::size_t count = 0; count < most && bytes < kShareBytes; ++count) {
+    const Request* const mine = count == 0 ? nullptr : load.parts.back().piece.request.get();
+    const auto which = std::ranges::find_if(
+        lane.queue, [&](const auto& one) { return one->has_more() && (one->may_hold() || one.get() == mine); });
+    if (which == lane.queue.end() || !load.takes(**which)) return;
+    const std::shared_ptr<Request> request = *which;
+    if (request.get() != mine) request->hold();
+    bytes += load.add(request).piece.bytes;
+    if (!request->has_more()) lane.queue.erase(which);
+  }
 }
 
 bool DevicePool::fetch_load(Lock& lock, Lane& lane) {
@@ -351,8 +440,7 @@ void DevicePool::finish(Lock& lock, Lane& lane, Load& load) {
       if (part.piece.request) part.piece.request->conclude();
     told.clear();
     lock.lock();
-    requests_ -= over;
-    if (requests_ == 0) idle_.notify_all();
+    if ((requests_ -= over) == 0) idle_.notify_all();
   }
   told.clear();
 }

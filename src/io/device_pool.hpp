@@ -3,7 +3,8 @@
 // A load is a slab with pieces in it.  Reading, all threads fill the pieces of a load together, and it goes over the
 // bus at once; writing, it comes over the bus at once, and all threads write its pieces.  So the bus is handed work
 // once for 8 MiB, while other loads are filled or emptied.  Small requests share loads.  While the bus has nothing to
-// do a load need not be full.
+// do a load need not be full.  Who submits a request leaves it at the door: it calls no driver, and seldom waits for a
+// lock.
 #pragma once
 #include <array>
 #include <atomic>
@@ -52,6 +53,18 @@ class DevicePool {
     [[nodiscard]] bool starves() const { return bare.size() == kLoads && !queue.empty(); }
   };
 
+  /// A request whose stream has work before it, up to the mark.
+  struct Late {
+    std::shared_ptr<Request> request;
+    Event mark;
+  };
+  /// Whether a stream has work, looked at once for all requests that came together.
+  struct Before {
+    Device device;
+    void* stream;
+    Result<std::optional<Event>> mark;
+  };
+
   bool start_thread();
   void work();
   /// Does one thing that is to be done; false: there was nothing.
@@ -59,9 +72,12 @@ class DevicePool {
   bool step(Lock& lock, Lane& lane);
   /// Waits until there may be something to do.
   void rest(Lock& lock, std::uint64_t seen);
+  /// Lets those in that are at the door.
+  bool admit(Lock& lock);
   bool look_at_late(Lock& lock);
 
-  bool fill_piece(Lock& lock, Lane& lane);
+  bool fill_pieces(Lock& lock, Lane& lane);
+  void claim_some(Lane& lane, Load& load);
   bool fetch_load(Lock& lock, Lane& lane);
   bool store_piece(Lock& lock, Lane& lane);
   /// Gives a closed load to the bus.
@@ -78,19 +94,24 @@ class DevicePool {
 
   Lane& lane_of(const Order& order);
   void put(const std::shared_ptr<Request>& request);
+  void start_threads_for(const Order& order, std::uint64_t pieces);
   void conclude(Lock& lock, const std::shared_ptr<Request>& request);
   /// There is something new to do, for so many threads.
   void wake(std::uint64_t threads);
 
-  std::mutex mutex_;
+  std::mutex mutex_;  // guards all but what is said
   std::condition_variable changed_, idle_;
   std::atomic<std::uint64_t> version_{0};  ///< of all that a thread may wait for
   std::vector<std::unique_ptr<Lane>> lanes_;
-  std::vector<std::shared_ptr<Request>> late_, looked_at_;  ///< whose stream still has work before them
+  std::vector<Late> late_, looked_at_;
   std::chrono::steady_clock::time_point next_look_{};
   bool looking_ = false, watching_ = false;
-  std::uint64_t threads_ = 0, waiting_ = 0, spinning_ = 0, requests_ = 0;
+  std::uint64_t threads_ = 0, waiting_ = 0;
   std::size_t turn_ = 0, slabs_ = 0;
+
+  std::atomic<std::uint64_t> spinning_{0}, requests_{0};
+  std::mutex door_;  // guards what follows; who has it takes no other
+  std::vector<std::shared_ptr<Request>> arriving_;
 };
 
 }  // namespace penstock::io

@@ -3,9 +3,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <utility>
 
+#include "core/checked.hpp"
 #include "core/guard.hpp"
 #include "core/settings.hpp"
 #include "device/backend.hpp"
@@ -31,6 +33,7 @@ struct Asked {
   std::uint64_t bytes;
   std::uint64_t offset;
   const IoOptions& options;
+  std::span<const FilePart> parts = {};
 };
 
 /// Where the memory is.
@@ -48,9 +51,13 @@ Status check(const io::OpenFile& file, Direction direction, const Asked& asked) 
     return Error(ErrorCode::permission_denied,
                  file.path + ": opened for " + (reading ? "writing only" : "reading only"));
   const std::uint64_t most = std::numeric_limits<std::int64_t>::max();
-  if (asked.bytes > most || asked.offset > most - asked.bytes || file.append_from > most - asked.bytes - asked.offset)
-    return Error(ErrorCode::out_of_range, file.path + ": " + std::to_string(asked.bytes) + " bytes from byte " +
-                                              std::to_string(asked.offset) + " are past what a file can hold");
+  const auto fits = [&](std::uint64_t bytes, std::uint64_t offset) -> Status {
+    if (bytes <= most && offset <= most - bytes && file.append_from <= most - bytes - offset) return {};
+    return Error(ErrorCode::out_of_range, file.path + ": " + std::to_string(bytes) + " bytes from byte " +
+                                              std::to_string(offset) + " are past what a file can hold");
+  };
+  PENSTOCK_TRY(fits(asked.bytes, asked.offset));
+  for (const FilePart& part : asked.parts) PENSTOCK_TRY(fits(part.bytes, part.offset));
   if (asked.memory == nullptr && asked.bytes > 0)
     return Error(ErrorCode::invalid_argument, file.path + ": no memory was given");
   return {};
@@ -83,20 +90,6 @@ Status cut(Order& order, const IoOptions& options) {
   return {};
 }
 
-/// What is in the stream now, where that is not done.
-Result<std::optional<Event>> work_before(const IoOptions& options, Device device) {
-  Stream stream;
-  if (options.stream) {
-    stream = *options.stream;
-  } else {
-    PENSTOCK_ASSIGN(stream, Stream::wrap(device, nullptr));
-  }
-  PENSTOCK_ASSIGN(const bool idle, find_backend(device.type)->idle(device.index, stream.native()));
-  if (idle) return std::optional<Event>();
-  PENSTOCK_ASSIGN(Event mark, Event::record(stream));
-  return std::optional(std::move(mark));
-}
-
 Result<Order> order_of(const std::shared_ptr<io::OpenFile>& file, Direction direction, const Asked& asked) {
   PENSTOCK_TRY(check(*file, direction, asked));
   Order order;
@@ -108,7 +101,11 @@ Result<Order> order_of(const std::shared_ptr<io::OpenFile>& file, Direction dire
   order.device = device_of(asked);
   order.keep = asked.options.keep;
   order.stop = asked.options.cancel;
-  PENSTOCK_ASSIGN(order.choice, io::choose(*file, direction, order.offset, order.bytes));
+  std::copy_if(asked.parts.begin(), asked.parts.end(), std::back_inserter(order.parts),
+               [](const FilePart& part) { return part.bytes > 0; });
+  order.after = asked.options.stream ? asked.options.stream->native() : nullptr;
+  const FilePart first = order.part_count() > 0 ? order.part(0) : FilePart{};
+  PENSTOCK_ASSIGN(order.choice, io::choose(*file, direction, first.offset, first.bytes));
   PENSTOCK_TRY(cut(order, asked.options));
   return order;
 }
@@ -118,13 +115,7 @@ enum class Wait : std::uint8_t { no, yes };
 std::shared_ptr<Request> start(const std::shared_ptr<io::OpenFile>& file, Direction direction, const Asked& asked,
                                Wait wait) {
   if (!file->begin()) return Request::failed(Error(ErrorCode::closed, file->path + ": the file is closed"));
-  auto order = guarded([&]() -> Result<Order> {
-    PENSTOCK_ASSIGN(Order made, order_of(file, direction, asked));
-    if (made.device.type != Device::Type::cpu) {
-      PENSTOCK_ASSIGN(made.after, work_before(asked.options, made.device));
-    }
-    return made;
-  });
+  auto order = guarded([&] { return order_of(file, direction, asked); });
   if (!order) {
     file->end();
     return Request::failed(std::move(order).error());
@@ -191,6 +182,12 @@ Result<File> File::from_descriptor(int fd, const FileOptions& options) {
 
 IoFuture File::start_read(void* to, std::uint64_t bytes, std::uint64_t offset, const IoOptions& options) const {
   return IoFuture(start(file_, Direction::read, {to, bytes, offset, options}, Wait::no));
+}
+
+IoFuture File::start_read_many(void* to, std::span<const FilePart> parts, const IoOptions& options) const {
+  std::uint64_t bytes = 0;
+  for (const FilePart& part : parts) bytes = saturating_add(bytes, part.bytes);
+  return IoFuture(start(file_, Direction::read, {to, bytes, 0, options, parts}, Wait::no));
 }
 
 IoFuture File::start_write(const void* from, std::uint64_t bytes, std::uint64_t offset,

@@ -28,14 +28,15 @@ Result<std::uint64_t> slab_bytes_of(Device::Type type) {
   return std::clamp(share, std::min(4 * kBlock, ring->capacity_bytes()), kSlabBytes);
 }
 
-/// Where the next piece would lie.  One that goes on where the last one of its request ends goes on here, too: so they
-/// are one copy.
+/// Where the next piece would lie.  Right behind the last one of its request, where the engine can put it there: what
+/// lies so on the device, too, is one copy.
 std::uint64_t Load::place(const Request& request) const {
   const std::uint64_t block = block_of(request.order().choice.offer);
   const std::uint64_t behind = request.next_offset() % block;
   if (!parts.empty() && behind == 0) {
     const Part& last = parts.back();
-    if (last.piece.request.get() == &request) return last.at + last.piece.bytes;
+    const bool goes_on = block == 1 || last.piece.offset + last.piece.bytes == request.next_offset();
+    if (last.piece.request.get() == &request && goes_on) return last.at + last.piece.bytes;
   }
   return up(filled, std::max(block, kLine)) + behind;
 }
@@ -59,26 +60,30 @@ Part& Load::add(const std::shared_ptr<Request>& request) {
 
 ByteSpan Load::room_of(const Part& part) const {
   const Offer& offer = part.piece.request->order().choice.offer;
-  const std::uint64_t begin = part.at - part.piece.offset() % offer.offset_align;
+  const std::uint64_t begin = part.at - part.piece.offset % offer.offset_align;
   return {slab.data() + begin, up(part.at + part.piece.bytes, block_of(offer)) - begin};
 }
 
 std::span<const Copy> Load::copies(Direction direction, std::span<Copy> room) const {
   std::size_t count = 0;
+  const Request* whose =
+      nullptr;  // neighbours of another request may be other memory of the device: no copy spans both
   for (const Part& part : parts) {
     if (!part.status) continue;
     std::byte* const here = slab.data() + part.at;
-    std::byte* const device = part.piece.memory();
+    std::byte* const device = part.piece.memory;
     const bool up = direction == Direction::read;
     const Copy copy{up ? device : here, up ? here : device, part.piece.bytes};
     Copy* const last = count > 0 ? &room[count - 1] : nullptr;
     const auto follows = [](const void* what, const void* begin, std::uint64_t bytes) {
       return static_cast<const std::byte*>(begin) + bytes == what;
     };
-    if (last != nullptr && follows(copy.to, last->to, last->bytes) && follows(copy.from, last->from, last->bytes))
+    if (whose == part.piece.request.get() && follows(copy.to, last->to, last->bytes) &&
+        follows(copy.from, last->from, last->bytes))
       last->bytes += copy.bytes;
     else
       room[count++] = copy;
+    whose = part.piece.request.get();
   }
   return room.first(count);
 }

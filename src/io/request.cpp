@@ -9,9 +9,6 @@
 
 namespace penstock::io {
 
-std::uint64_t Piece::offset() const { return request->order().offset + at; }
-std::byte* Piece::memory() const { return request->order().memory + at; }
-
 Request::Request(Order order) : order_(std::move(order)), process_(::getpid()) {}
 
 std::shared_ptr<Request> Request::failed(Error error) {
@@ -22,19 +19,27 @@ std::shared_ptr<Request> Request::failed(Error error) {
 }
 
 std::uint64_t Request::pieces() const {
-  if (order_.in_one_piece()) return 1;
-  const std::uint64_t first = order_.offset / order_.piece_bytes;
-  return (order_.offset + std::max<std::uint64_t>(order_.bytes, 1) - 1) / order_.piece_bytes - first + 1;
+  if (order_.part_count() != 1) return order_.part_count();
+  const FilePart all = order_.part(0);
+  if (all.bytes <= order_.piece_bytes) return 1;
+  return (all.offset + all.bytes - 1) / order_.piece_bytes - all.offset / order_.piece_bytes + 1;
 }
 
+/// What fits into a piece is one, wherever it lies in the file.
 std::uint64_t Request::next_bytes() const {
-  if (order_.in_one_piece()) return order_.bytes;
-  return std::min(order_.piece_bytes - next_offset() % order_.piece_bytes, order_.bytes - next_);
+  const FilePart part = order_.part(part_);
+  if (part.bytes <= order_.piece_bytes) return part.bytes;
+  return std::min(order_.piece_bytes - next_offset() % order_.piece_bytes, part.bytes - next_);
 }
 
 Piece Request::claim(const std::shared_ptr<Request>& self) {
-  Piece piece{self, next_, next_bytes()};
+  const FilePart part = order_.part(part_);
+  Piece piece{self, order_.memory + part.at + next_, part.offset + next_, next_bytes()};
   next_ += piece.bytes;
+  if (next_ == part.bytes) {
+    ++part_;
+    next_ = 0;
+  }
   ++active_;
   ++claimed_;
   return piece;

@@ -17,10 +17,9 @@ namespace penstock::io {
 /// A part of a request that one thread moves.
 struct Piece {
   std::shared_ptr<Request> request;
-  std::uint64_t at = 0;  ///< in the request
+  std::byte* memory = nullptr;
+  std::uint64_t offset = 0;  ///< in the file
   std::uint64_t bytes = 0;
-  [[nodiscard]] std::uint64_t offset() const;
-  [[nodiscard]] std::byte* memory() const;
 };
 
 /// What a request is; does not change while it runs.
@@ -30,15 +29,16 @@ struct Order {
   std::byte* memory = nullptr;
   std::uint64_t bytes = 0;
   std::uint64_t offset = 0;
+  std::vector<FilePart> parts;  ///< none is empty; no parts: `bytes` from `offset` on
   Device device;
-  std::optional<Event> after;  ///< on a device: what comes before
+  void* after = nullptr;  ///< on a device: the stream whose work comes before
   std::shared_ptr<const void> keep;
   CancelToken stop;
   Choice choice;
   std::uint64_t piece_bytes = 0;
   std::uint64_t threads = 1;  ///< that are at it at a time
-  /// What fits into a piece is one, wherever it lies in the file.
-  [[nodiscard]] bool in_one_piece() const { return bytes <= piece_bytes; }
+  [[nodiscard]] std::size_t part_count() const { return parts.empty() ? (bytes > 0 ? 1 : 0) : parts.size(); }
+  [[nodiscard]] FilePart part(std::size_t i) const { return parts.empty() ? FilePart{offset, 0, bytes} : parts[i]; }
 };
 
 class Request {
@@ -56,10 +56,11 @@ class Request {
 
   /// The next piece; not called once has_more is false.  After a piece has failed there is none.  The caller sees to it
   /// that one thread at a time calls these (Pool: its mutex).
-  [[nodiscard]] bool has_more() const { return next_ < order_.bytes && !error_; }
+  [[nodiscard]] bool has_more() const { return part_ < order_.part_count() && !error_; }
+  [[nodiscard]] std::size_t parts_left() const { return order_.part_count() - part_; }
   /// How large it is, and where in the file it begins.
   [[nodiscard]] std::uint64_t next_bytes() const;
-  [[nodiscard]] std::uint64_t next_offset() const { return order_.offset + next_; }
+  [[nodiscard]] std::uint64_t next_offset() const { return order_.part(part_).offset + next_; }
   Piece claim(const std::shared_ptr<Request>& self);
   /// Whether another thread may be at a piece now.
   [[nodiscard]] bool may_hold() const { return held_ < order_.threads; }
@@ -90,7 +91,8 @@ class Request {
 
   Order order_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  std::uint64_t next_ = 0, active_ = 0, held_ = 0, claimed_ = 0;
+  std::size_t part_ = 0;
+  std::uint64_t next_ = 0, active_ = 0, held_ = 0, claimed_ = 0;  // `next_`: in the part
   double seconds_ = 0;
   std::optional<Error> error_;
   double wall_seconds_ = 0;

@@ -39,16 +39,16 @@ Result<ByteSpan> Worker::bounce(std::uint64_t bytes) {
 Status Worker::move_bytes(const Piece& piece) {
   const auto& [engine, offer, why] = piece.request->order().choice;
   OpenFile& file = *piece.request->order().file;
-  const ByteSpan memory(piece.memory(), piece.bytes);
-  const bool is_aligned = piece.offset() % offer.offset_align == 0 && piece.bytes % offer.offset_align == 0 &&
+  const ByteSpan memory(piece.memory, piece.bytes);
+  const bool is_aligned = piece.offset % offer.offset_align == 0 && piece.bytes % offer.offset_align == 0 &&
                           reinterpret_cast<std::uintptr_t>(memory.data()) % offer.memory_align == 0;
   const bool reading = piece.request->order().direction == Direction::read;
   ByteSpan room = memory;
   if (!is_aligned) {
     PENSTOCK_ASSIGN(room, bounce(piece.bytes));
   }
-  if (!reading) return engine->write(file, offer, piece.offset(), memory, room);
-  PENSTOCK_ASSIGN(const ByteView got, engine->read(file, offer, piece.offset(), piece.bytes, room));
+  if (!reading) return engine->write(file, offer, piece.offset, memory, room);
+  PENSTOCK_ASSIGN(const ByteView got, engine->read(file, offer, piece.offset, piece.bytes, room));
   if (got.data() != memory.data()) std::memcpy(memory.data(), got.data(), got.size());
   return {};
 }

@@ -63,7 +63,8 @@ PENSTOCK_HD void team_times_both(const Team& team, const Two<const T*>& matrix, 
     team.for_each(2 * rows, [=](std::uint32_t i) {
       const bool second = i >= rows;
       const std::uint32_t row = second ? i - rows : i;
-      const T *const column = (second ? matrix.second : matrix.first) + row, *const factor = second ? x.second : x.first;
+      const T *const column = (second ? matrix.second : matrix.first) + row, *const factor =
+                                                                                 second ? x.second : x.first;
       T sum = 0;
       for (std::uint32_t j = 0; j < columns; ++j) sum += column[j * stride] * factor[j];
       (second ? out.second : out.first)[row] = sum;

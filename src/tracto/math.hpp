@@ -80,8 +80,7 @@ PENSTOCK_HD SinCos sin_cos(float angle) {
   const std::int32_t quarter = floor_int(angle * 0.636619772f + 0.5f);
   const auto q = static_cast<float>(quarter);
   const float r = angle - q * 1.5703125f - q * 4.83751297e-4f - q * 7.54978995e-8f, s = r * r;
-  const float sine =
-      r * (1 - s * (1.0f / 6) * (1 - s * (1.0f / 20) * (1 - s * (1.0f / 42) * (1 - s * (1.0f / 72)))));
+  const float sine = r * (1 - s * (1.0f / 6) * (1 - s * (1.0f / 20) * (1 - s * (1.0f / 42) * (1 - s * (1.0f / 72)))));
   const float inner = 1 - s * (1.0f / 30) * (1 - s * (1.0f / 56) * (1 - s * (1.0f / 90)));
   const float cosine = 1 - s * 0.5f * (1 - s * (1.0f / 12) * inner);
   switch (quarter & 3) {

@@ -108,6 +108,16 @@ Handle& mark_of(void* event) { return *static_cast<Handle*>(event); }
 std::mutex memory_mutex;
 std::map<const std::byte*, std::size_t> memory;
 
+/// Whether it begins in an allocation and ends outside.
+bool spans_two(const void* begin, std::uint64_t bytes) {
+  const std::scoped_lock lock(memory_mutex);
+  const auto* at = static_cast<const std::byte*>(begin);
+  const auto after = memory.upper_bound(at);
+  if (after == memory.begin()) return false;
+  const auto& [data, size] = *std::prev(after);
+  return at < data + size && at + bytes > data + size;
+}
+
 class FakeCuda final : public Backend {
  public:
   [[nodiscard]] Device::Type type() const override { return Device::Type::cuda; }
@@ -160,6 +170,8 @@ class FakeCuda final : public Backend {
   }
   Status copy_async(void* to, const void* from, std::uint64_t bytes, int, void* stream) override {
     PENSTOCK_TRY(may_fail("copy_async"));
+    if (spans_two(to, bytes) || spans_two(from, bytes))
+      return Error(ErrorCode::device_error, "copy_async: invalid argument");
     ++copy_count;
     queue_of(stream).put([=] {
       std::this_thread::sleep_for(std::chrono::microseconds(copy_us));
@@ -182,13 +194,13 @@ class FakeCuda final : public Backend {
 
 }  // namespace
 
-DeviceMemory::DeviceMemory(std::size_t bytes) : bytes_(bytes) {
+DeviceMemory::DeviceMemory(std::size_t bytes, std::size_t neighbours) : bytes_(bytes), neighbours_(neighbours) {
   const std::scoped_lock lock(memory_mutex);
-  memory[bytes_.data()] = bytes_.size();
+  for (std::size_t i = 0; i < neighbours; ++i) memory[bytes_.data() + i * (bytes / neighbours)] = bytes / neighbours;
 }
 DeviceMemory::~DeviceMemory() {
   const std::scoped_lock lock(memory_mutex);
-  memory.erase(bytes_.data());
+  for (std::size_t i = 0; i < neighbours_; ++i) memory.erase(bytes_.data() + i * (bytes_.size() / neighbours_));
 }
 
 void slow_copies(std::chrono::microseconds each) { copy_us = each.count(); }

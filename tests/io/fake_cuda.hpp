@@ -14,7 +14,8 @@ namespace penstock::test {
 /// Memory "of the device" while it lives.
 class DeviceMemory {
  public:
-  explicit DeviceMemory(std::size_t bytes);
+  /// As so many neighbours of the same size, each allocated by itself: no copy may span two of them.
+  explicit DeviceMemory(std::size_t bytes, std::size_t neighbours = 1);
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
   ~DeviceMemory();
@@ -23,6 +24,7 @@ class DeviceMemory {
 
  private:
   std::vector<std::byte> bytes_;
+  std::size_t neighbours_;
 };
 
 /// What each copy takes from now on.

@@ -129,6 +129,42 @@ TEST_F(DeviceFile, ALargeRequestIsFewCopies) {
   }
 }
 
+TEST_F(DeviceFile, NoCopySpansTwoAllocations) {
+  constexpr std::uint64_t kCount = 50, kEach = 4096;
+  DeviceMemory memory(kCount * kEach, kCount);
+  std::vector<IoFuture> futures;
+  for (std::uint64_t i = 0; i < kCount; ++i)
+    futures.push_back(file_->start_read(memory.data() + i * kEach, kEach, i * kEach));
+  for (const IoFuture& future : futures) ASSERT_TRUE(future.get()) << future.get().error().message();
+  EXPECT_EQ(memory.bytes(), first(kCount * kEach));
+}
+
+TEST_F(DeviceFile, ManyPartsInOneRequest) {
+  for (const IoEngine engine : engines())
+    for (const std::uint64_t each : {100, 4096, 70'000}) {
+      std::vector<FilePart> parts;
+      Block want;
+      for (std::uint64_t i = 0; i < 100; ++i) {
+        parts.push_back({i * 7919, want.size(), i % 10 == 3 ? 0 : each + i});
+        const Block some = part(all_, parts.back().offset, parts.back().bytes);
+        want.insert(want.end(), some.begin(), some.end());
+      }
+      DeviceMemory memory(want.size());
+      slow_copies(500us);
+      const int before = copies();
+      ASSERT_TRUE(by(engine).start_read_many(memory.data(), parts, with(0, 3)).get());
+      EXPECT_EQ(memory.bytes(), want);
+      if (engine == IoEngine::buffered) {
+        EXPECT_LT(copies() - before, 12) << "neighbours in memory are one copy";
+      }
+      Block host(want.size());
+      ASSERT_TRUE(by(engine).start_read_many(host.data(), parts).get());
+      EXPECT_EQ(host, want);
+      parts.push_back({kBytes - 1, 0, 2});
+      EXPECT_EQ(by(engine).start_read_many(memory.data(), parts).get().error().code(), ErrorCode::io_error);
+    }
+}
+
 TEST_F(DeviceFile, ARequestWhoseStreamIsBusyHoldsNobodyUp) {
   const Stream busy = Stream::create(kDevice).value(), other = Stream::create(kDevice).value();
   std::atomic<bool> go{false};

@@ -1,21 +1,23 @@
-// Volumes that tests write and read back.
+// Small volumes of a formula, written and read whole.
 #pragma once
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "oct/file/volume.hpp"
 
 namespace penstock::oct_test {
 
-/// Of plane, row, column.
 using Value = std::function<double(std::uint64_t, std::uint64_t, std::uint64_t)>;
 
-inline void write_volume(const std::string& path, const Shape& shape, const Shape& chunks, const Value& value) {
+inline void write_volume(const std::string& path, const Shape& shape, const Shape& chunks, const Value& value,
+                         std::uint64_t sharding_factor = 1) {
   oct::VolumeSpec spec;
   spec.shape = shape;
   spec.chunks = chunks;
+  spec.sharding_factor = sharding_factor;
   spec.spacing_mm = {0.01, 0.01, 0.01};
   auto made = oct::NewVolume::create(path, spec, false);
   ASSERT_TRUE(made) << made.error().message();

@@ -87,6 +87,27 @@ def test_thousands_of_small_requests(path: pathlib.Path) -> None:
     np.testing.assert_array_equal(to.numpy(), want)
 
 
+def test_many_parts_in_one_request(path: pathlib.Path) -> None:
+    offsets = np.random.default_rng(0).integers(0, VALUES.size - 70_000, 300)
+    sizes = np.random.default_rng(1).integers(0, 70_000, 300)
+    want = np.concatenate([VALUES[o : o + n] for o, n in zip(offsets, sizes, strict=True)])
+    for reads in ("buffered", "auto"):
+        with penstock.CuFile(path, reads=reads) as f:
+            got = cupy.zeros(want.size, cupy.uint8)
+            assert f.pread_many(got, sizes, offsets).get() == want.size
+            assert (got == cupy.asarray(want)).all()
+
+
+def test_neighbours_that_are_memory_of_their_own(path: pathlib.Path) -> None:
+    each = 2 << 20  # CuPy's pool takes so much from the driver by itself: no copy may span two of them
+    parts = [cupy.zeros(each, cupy.uint8) for _ in range(16)]
+    with penstock.CuFile(path, reads="buffered") as f:
+        for future in [f.pread(part, file_offset=1000 * i) for i, part in enumerate(parts)]:
+            assert future.get() == each
+    for i, part in enumerate(parts):
+        assert (part == cupy.asarray(VALUES[1000 * i : 1000 * i + each])).all()
+
+
 def test_memory_that_nobody_has_any_more(path: pathlib.Path) -> None:
     with CuFile(path) as f:
         for _ in range(50):

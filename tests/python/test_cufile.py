@@ -162,6 +162,28 @@ def test_a_request_holds_its_buffer_and_file(path: pathlib.Path) -> None:
         CuFile(path).pread(np.empty(VALUES.size // 10, np.uint8))
 
 
+def test_many_parts_in_one_request(path: pathlib.Path) -> None:
+    offsets = np.random.default_rng(0).integers(0, VALUES.size - 1000, 500)
+    sizes = np.random.default_rng(1).integers(0, 1000, 500)
+    with CuFile(path) as f:
+        buf = np.zeros(int(sizes.sum()), np.uint8)
+        assert f.pread_many(buf, sizes, offsets).get() == buf.size
+        want = np.concatenate([VALUES[o : o + n] for o, n in zip(offsets, sizes, strict=True)])
+        np.testing.assert_array_equal(buf, want)
+        spread = np.zeros(100 * 20, np.uint8)
+        assert f.pread_many(spread, 10, list(range(100)), [20 * i for i in range(100)]).get() == 1000
+        np.testing.assert_array_equal(spread.reshape(100, 20)[:, :10], [VALUES[i : i + 10] for i in range(100)])
+        assert not spread.reshape(100, 20)[:, 10:].any()
+        assert f.pread_many(buf, [], []).get() == 0
+        for wrong in ((10, [0], [buf.size - 9]), (buf.size + 1, [0]), (-1, [0]), (1, [-1]), (1, [[0]])):
+            with pytest.raises(ValueError, match=r"more than the buffer|negative|dimension"):
+                f.pread_many(buf, *wrong)
+        with pytest.raises(TypeError, match="whole numbers"):
+            f.pread_many(buf, 1.5, [0])
+        with pytest.raises(OSError, match="ends at byte"):
+            f.pread_many(buf, 10, [0, VALUES.size - 9, 5]).get()
+
+
 def test_futures_in_all_their_forms(path: pathlib.Path) -> None:
     with CuFile(path) as f:
         bufs = [np.empty(1000, np.uint8) for _ in range(3000)]

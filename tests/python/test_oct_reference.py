@@ -150,6 +150,7 @@ def test_normalised_planes(tmp_path: Path, tissue: np.ndarray) -> None:
     sums = np.cumsum(counts * middle)
     between = below * above * (sums[:-1] / below - (sums[-1] - sums[:-1]) / above) ** 2
     dark = (smooth < middle[between.argmax()]) & (mean > 0)
+    volume = volume.astype("f8")
     low = np.array([np.median(p[dark]) for p in volume])
     high = np.maximum([np.percentile(p, 99.9) for p in volume], low)
     span = np.maximum(high - low, 0.1 * (high - low).max())

@@ -138,8 +138,7 @@ TEST(Defect10And12, ManyPeaksOfTheLargestSphereAreSortedAndBounded) {
     if (method != TrackMethod::prob) continue;
     StepScratch<> scratch;
     for (std::uint32_t i = 0; i < 1024; ++i) scratch.amplitude[i] = unit_float(draw({}, i, 0).word[0]);
-    const Peaks peaks = find_peaks(HostTeam<32>(), field.params, field.buffers(), scratch.amplitude,
-                                   reinterpret_cast<float*>(scratch.weight));
+    const Peaks peaks = find_peaks(HostTeam<32>(), field.params, field.buffers(), scratch.amplitude, scratch.weight);
     ASSERT_EQ(peaks.count, kMaxPeaks);
     for (std::uint32_t i = 1; i < peaks.count; ++i)
       EXPECT_GE(scratch.amplitude[peaks.direction[i - 1]], scratch.amplitude[peaks.direction[i]]);

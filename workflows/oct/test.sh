@@ -2,6 +2,7 @@
 # The workflow gives, byte for byte, the volume of one call, and a second run with -resume has nothing to do; its wiring alone is
 # tried by stubs; with `sbatch` here, tasks are also handed to Slurm.
 # workflows/oct/test.sh PENSTOCK [NAME...]: the command to test; of the parts below only those named.
+# shellcheck disable=SC2016  # what another shell runs is expanded there
 set -eu
 here=$(cd "$(dirname "$0")/../.." && pwd)
 penstock=$(realpath "$1")

@@ -88,7 +88,7 @@ def affine_transform(
     _check_order(order)
     if output_shape is None and _run._is_memory(output):
         output_shape = output.shape
-    values = np.asarray(matrix, dtype=np.float64)
+    values = np.asarray(_run.numpy_of(matrix), dtype=np.float64)
     rank = len(input.shape) if hasattr(input, "shape") else np.ndim(input)
     if values.ndim not in (1, 2) or values.shape[0] < 1:
         raise RuntimeError("no proper affine matrix provided")

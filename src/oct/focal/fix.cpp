@@ -128,8 +128,8 @@ class FixFocus final : public TileStep {
 Result<std::unique_ptr<TileStep>> focal_tiles(const StepCall& call) {
   const InterfaceMapOptions how{box_width(call), call.number("sigma_z"), call.flag("use_log"), false, false};
   PENSTOCK_TRY(how.check());
-  return std::unique_ptr<TileStep>(std::make_unique<FixFocus>(how, call.number("smoothness"), call.flag("compat"),
-                                                              call.count("n_levels")));
+  return std::unique_ptr<TileStep>(
+      std::make_unique<FixFocus>(how, call.number("smoothness"), call.flag("compat"), call.count("n_levels")));
 }
 
 }  // namespace

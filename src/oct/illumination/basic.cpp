@@ -167,23 +167,25 @@ class Solver {
   /// By powers of the images times themselves, from the mean image on, which is nearly what is looked for.
   Status measure_largest(const Planes& planes) {
     largest_.assign(planes_, 0);
+    std::vector<bool> settled(planes_);  // each by itself: what a plane gives does not hang on its neighbours
     for (int power = 0; power < kMaxPowers; ++power) {
       PENSTOCK_TRY(work_.job->check());
       PENSTOCK_TRY(run_lanes(Project{planes, images_, wanted_.at(), parts_.at()}, work_));
       PENSTOCK_TRY(total(planes));
       PENSTOCK_ASSIGN(const std::vector<double> u, totals_.get(planes_ * tiles_, work_));
       std::vector<float> unit(u.size());
-      bool same = power > 1;
       for (std::uint64_t p = 0; p < planes_; ++p) {
         double square = 0;
         for (std::uint64_t n = 0; n < tiles_; ++n) square += u[p * tiles_ + n] * u[p * tiles_ + n];
         const double length = std::sqrt(square), value = std::sqrt(length);
-        same = same && std::abs(value - largest_[p]) <= kTiny * value;
-        largest_[p] = value;
+        if (!settled[p]) {
+          settled[p] = power > 1 && std::abs(value - largest_[p]) <= kTiny * value;
+          largest_[p] = value;
+        }
         for (std::uint64_t n = 0; n < tiles_ && length > 0; ++n)
           unit[p * tiles_ + n] = static_cast<float>(u[p * tiles_ + n] / length);
       }
-      if (same) break;
+      if (std::ranges::all_of(settled, [](bool s) { return s; })) break;
       PENSTOCK_TRY(numbers_.set(unit, work_));
       PENSTOCK_TRY(run_lanes(Combine{planes, images_, numbers_.at(), wanted_.at()}, work_));
     }

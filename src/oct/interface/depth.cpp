@@ -111,6 +111,10 @@ Result<std::vector<std::uint8_t>> bright_columns(const std::vector<float>& proje
   std::vector<std::uint8_t> bright(projection.size());
   for (std::size_t i = 0; i < projection.size(); ++i)
     bright[i] = static_cast<double>(projection[i]) > threshold ? 1 : 0;
+  // Where all columns are alike, as in a slice of agarose only, none is above.
+  if (std::ranges::find(bright, std::uint8_t{1}) == bright.end())
+    for (std::size_t i = 0; i < projection.size(); ++i)
+      bright[i] = static_cast<double>(projection[i]) >= threshold ? 1 : 0;
   return bright;
 }
 
@@ -134,7 +138,7 @@ Result<Interface> find_interface(const Volume& slice, const InterfaceOptions& ho
   PENSTOCK_ASSIGN(const BudgetPlan plan, plan_budget(options, (around + 1) * row_bytes));
   const std::uint64_t rows = std::max<std::uint64_t>(plan.budget_bytes / 2 / row_bytes, around + 1) - around;
   std::vector<double> rise(slice.shape[0]);
-  const auto all_bands = [&](const Tools& tools) -> Status {
+  const auto all_rows = [&](const Tools& tools) -> Status {
     for (std::uint64_t first = 0; first < slice.shape[1]; first += rows) {
       PENSTOCK_TRY(options.stop().check("oct crop-below-interface"));
       const std::uint64_t count = std::min(rows, slice.shape[1] - first);
@@ -143,7 +147,7 @@ Result<Interface> find_interface(const Volume& slice, const InterfaceOptions& ho
     }
     return {};
   };
-  PENSTOCK_TRY(with_tools(device, "oct crop-below-interface", options, all_bands));
+  PENSTOCK_TRY(with_tools(device, "oct crop-below-interface", options, all_rows));
   return RiseSearch::steepest(rise);
 }
 

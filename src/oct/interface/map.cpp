@@ -63,7 +63,7 @@ Result<std::vector<double>> map_of_slice(const Masked& in, const InterfaceMapOpt
   PENSTOCK_ASSIGN(const BudgetPlan plan, plan_budget(options, (2 * halo + 1) * row_bytes));
   const std::uint64_t fit = std::max<std::uint64_t>(plan.budget_bytes / 2 / row_bytes, 2 * halo + 1) - 2 * halo;
   std::vector<double> map;
-  const auto all_bands = [&](const Tools& tools) -> Status {
+  const auto all_rows = [&](const Tools& tools) -> Status {
     for (std::uint64_t first = 0; first < rows; first += fit) {
       PENSTOCK_TRY(options.stop().check("oct tissue-interface"));
       PENSTOCK_ASSIGN(const std::vector<double> band, map_of_rows(in, how, first, std::min(fit, rows - first), tools));
@@ -71,7 +71,7 @@ Result<std::vector<double>> map_of_slice(const Masked& in, const InterfaceMapOpt
     }
     return {};
   };
-  PENSTOCK_TRY(with_tools(device, "oct tissue-interface", options, all_bands));
+  PENSTOCK_TRY(with_tools(device, "oct tissue-interface", options, all_rows));
   return map;
 }
 

@@ -49,9 +49,9 @@ struct Subject {
   double focal = 0;  ///< planes that the corners of each tile lie deeper than its middle
   std::vector<SubjectSlice> slices;
   std::vector<std::string> traps = {};  ///< what is odd about it (traps.hpp)
-  bool empty_tile = false;         ///< one tile of each slice holds nothing but zeros
-  bool no_numbers = false;         ///< an A-line of one tile of each slice is NaN
-  bool saturated = false;          ///< a voxel of one tile of each slice is as bright as can be
+  bool empty_tile = false;              ///< one tile of each slice holds nothing but zeros
+  bool no_numbers = false;              ///< an A-line of one tile of each slice is NaN
+  bool saturated = false;               ///< a voxel of one tile of each slice is as bright as can be
 
   static Subject make(const SubjectSize& size, std::uint64_t seed);
 

@@ -147,7 +147,8 @@ std::unique_ptr<Operator> make_box(const ArrayInfo& input, const std::vector<Fil
   for (std::size_t k = 0; k < 3; ++k) axes.filter[k].axis = last + k - 2;  // before the first axis: a large number
   for (const Filter& f : filters) axes.filter[f.axis + 2 - last] = f;
   std::uint64_t plane = 1;  // places in it are counted in 32 bits
-  for (std::size_t d = last < 1 ? 0 : last - 1; d < input.shape.size(); ++d) plane = saturating_mul(plane, input.shape[d]);
+  for (std::size_t d = last < 1 ? 0 : last - 1; d < input.shape.size(); ++d)
+    plane = saturating_mul(plane, input.shape[d]);
   if (plane > INT32_MAX) return nullptr;
   return std::make_unique<BoxOperator>(input, std::move(axes), filters[0].operation == Operation::minimum, last);
 }

@@ -61,7 +61,8 @@ struct BoxColumn {
       }
     }
     const T* const in = job.in + outer * job.in_extent[0] * job.in_plane();
-    T* out = job.out + (outer * job.out_extent[0] + first) * job.out_plane() + (y * job.out_extent[2] + x) * job.inner + inner;
+    T* out = job.out + (outer * job.out_extent[0] + first) * job.out_plane() + (y * job.out_extent[2] + x) * job.inner +
+             inner;
     const std::uint64_t left = job.out_extent[0] - first, count = left < kDepth ? left : kDepth;
     const std::uint32_t taps = job.taps[0];
     T before = T(0), last = T(0);  // of the planes that went before

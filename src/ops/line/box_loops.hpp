@@ -72,7 +72,8 @@ void run_box(const BoxJob<T>& job, const Run& run, const BoxPiece& piece, T* mem
       if (at < 0)
         std::fill_n(here + y * row, row, job.constant);
       else
-        best_row<kLeast>(job, run, in + static_cast<std::size_t>(at) * job.in_plane(), piece.y + y, wide, here + y * row);
+        best_row<kLeast>(job, run, in + static_cast<std::size_t>(at) * job.in_plane(), piece.y + y, wide,
+                         here + y * row);
     }
     if (z + 1 < piece.first + taps) continue;
     const T* const second = taps > 1 ? plane(z - 1) : here;

@@ -46,8 +46,8 @@ class ExtendOperator final : public Operator {
     Region region = box;
     for (std::size_t d = 0; d < box.size(); ++d) {
       const std::int64_t first = first_of(box, d);
-      region[d] = border_range(first, first + static_cast<std::int64_t>(box[d].count) - 1, input().shape[d],
-                               each_[d].border);
+      region[d] =
+          border_range(first, first + static_cast<std::int64_t>(box[d].count) - 1, input().shape[d], each_[d].border);
     }
     return region;
   }
@@ -96,7 +96,8 @@ class ExtendOperator final : public Operator {
     }
     const std::uint64_t rows = job.rows(), together = std::max<std::uint64_t>(tuning::kTaskElements / job.width(), 1);
     return work.job->for_each(div_up(rows, together), true, [&](std::uint64_t task) -> Status {
-      for (std::uint64_t row = task * together; row < std::min((task + 1) * together, rows); ++row) extend_row(job, row);
+      for (std::uint64_t row = task * together; row < std::min((task + 1) * together, rows); ++row)
+        extend_row(job, row);
       return {};
     });
   }

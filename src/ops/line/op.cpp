@@ -40,7 +40,8 @@ Status run_job(LineJob<T, C> job, const Prepared& prepared, const Workspace& wor
   point_at(prepared.table.data(), weights.data());
   if (!work.on_device()) return run_on_cpu(job, *work.job, best_isa());
   // In one copy: it takes as long as a small array's filter.
-  const std::size_t weight_bytes = weights.size() * sizeof(Weight), rows_bytes = prepared.table.size() * sizeof(std::int32_t);
+  const std::size_t weight_bytes = weights.size() * sizeof(Weight),
+                    rows_bytes = prepared.table.size() * sizeof(std::int32_t);
   std::vector<std::byte> both(weight_bytes + rows_bytes);
   std::memcpy(both.data(), weights.data(), weight_bytes);
   std::memcpy(both.data() + weight_bytes, prepared.table.data(), rows_bytes);

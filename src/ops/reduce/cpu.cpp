@@ -126,9 +126,7 @@ Status reduce_box(const ReduceJob<Op>& job, Job& threads) {
 
 Status add_on_cpu(const BoxPass& box, Job& threads) {
   Status status;
-  with_pass(box.pass, box.dtype, [&]<class Op>(TypeTag<Op>) {
-    status = reduce_box(job_of<Op>(box), threads);
-  });
+  with_pass(box.pass, box.dtype, [&]<class Op>(TypeTag<Op>) { status = reduce_box(job_of<Op>(box), threads); });
   return status;
 }
 

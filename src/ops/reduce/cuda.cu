@@ -8,11 +8,12 @@ namespace {
 constexpr std::uint32_t kWarps = 8;  // of a block
 
 template <class Op>
-__global__ void __launch_bounds__(kWarps * CudaTeam::lanes)
+__global__ void __launch_bounds__(kWarps* CudaTeam::lanes)
     reduce_kernel(const __grid_constant__ ReduceJob<Op> job, std::uint64_t tiles) {
   __shared__ typename Op::Held shared[kWarps][CudaTeam::lanes];
   const std::uint32_t warp = threadIdx.x / CudaTeam::lanes;
-  for (std::uint64_t tile = std::uint64_t{blockIdx.x} * kWarps + warp; tile < tiles; tile += std::uint64_t{gridDim.x} * kWarps)
+  for (std::uint64_t tile = std::uint64_t{blockIdx.x} * kWarps + warp; tile < tiles;
+       tile += std::uint64_t{gridDim.x} * kWarps)
     reduce_tile(CudaTeam{}, job, tile, shared[warp]);
 }
 
@@ -33,8 +34,7 @@ Status add_on_cuda(const BoxPass& box, const Stream& stream) {
   Status status;
   with_pass(box.pass, box.dtype, [&]<class Op>(TypeTag<Op>) {
     const ReduceJob<Op> job = job_of<Op>(box);
-    static_cast<void>(status =
-                          box.parts_together ? launch_tiles(stream, job) : launch_cuda(stream, job.lanes(), job));
+    static_cast<void>(status = box.parts_together ? launch_tiles(stream, job) : launch_cuda(stream, job.lanes(), job));
   });
   return status;
 }

@@ -135,7 +135,8 @@ struct Accumulators {
   }
 };
 
-/// `held` with the elements first, first + step, first + 2 step ... of an output, several of which are under way at once.
+/// `held` with the elements first, first + step, first + 2 step ... of an output, several of which are under way at
+/// once.
 template <class Op>
 PENSTOCK_HD typename Op::Held accumulate(const BoxShape& shape, const typename Op::In* in, std::uint64_t first,
                                          std::uint64_t step, typename Op::Held held, double mean) {
@@ -179,8 +180,8 @@ template <class Op>
 using Join = std::conditional_t<std::is_same_v<Op, Least<typename Op::In>> || std::is_same_v<Op, Most<typename Op::In>>,
                                 Op, Sum<typename Op::Held>>;
 
-/// A box and the accumulators that it goes into.  Where neighbouring outputs are neighbours in memory each lane makes an
-/// accumulator; where the elements of an output are, each team does (reduce_tile).
+/// A box and the accumulators that it goes into.  Where neighbouring outputs are neighbours in memory each lane makes
+/// an accumulator; where the elements of an output are, each team does (reduce_tile).
 template <class Op>
 struct ReduceJob {
   BoxShape shape;

@@ -147,7 +147,8 @@ Result<bool> Reducer::next_pass(const Workspace& work) {
 /// All accumulators hold nothing.
 Status Reducer::begin(const Workspace& work) {
   first_ = false;
-  return clear({now_, input_.dtype, {}, nullptr, held_.data(), targets_, parts_, parts_together_, nullptr, false}, work);
+  return clear({now_, input_.dtype, {}, nullptr, held_.data(), targets_, parts_, parts_together_, nullptr, false},
+               work);
 }
 
 /// Dimensions of the box; neighbours of a kind that follow each other in memory become one.
@@ -190,16 +191,11 @@ BoxShape Reducer::shape_of_box(const Region& box) const {
 }
 
 Status Reducer::add(const Tile& box, const Workspace& work) {
-  BoxPass pass{now_,
-               input_.dtype,
-               shape_of_box(box.box),
-               box.view.data,
-               held_.data(),
-               targets_,
-               parts_,
-               parts_together_,
-               now_ == Pass::squares ? reinterpret_cast<const double*>(means_.data()) : nullptr,
-               false};
+  BoxPass pass{
+      now_,          input_.dtype,    shape_of_box(box.box),
+      box.view.data, held_.data(),    targets_,
+      parts_,        parts_together_, now_ == Pass::squares ? reinterpret_cast<const double*>(means_.data()) : nullptr,
+      false};
   if (pass.shape.outputs == 0 || pass.shape.count == 0) return {};
   // A first box that has all outputs makes their accumulators; before others they must hold something.
   if (first_ && pass.shape.outputs == targets_)

@@ -105,7 +105,8 @@ bool run_loop(const SampleJob<T, C>& job, const Block& block, T* out, [[maybe_un
 /// what moves rows against each other.  All outputs of a row then have the same weights.
 template <class T, class C>
 bool slides(const SampleJob<T, C>& job) {
-  if (job.from != From::matrix || job.out_dimensions != job.dimensions || !has_loop(job) || job.order == 0) return false;
+  if (job.from != From::matrix || job.out_dimensions != job.dimensions || !has_loop(job) || job.order == 0)
+    return false;
   const std::uint32_t last = job.dimensions - 1;
   for (std::uint32_t d = 0; d <= last; ++d)
     if (job.matrix[d * kMaxDimensions + last] != (d == last ? 1 : 0)) return false;

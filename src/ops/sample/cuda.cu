@@ -7,7 +7,8 @@ namespace penstock::sample {
 template <class T, class C>
 Status run_on_cuda(const SampleJob<T, C>& job, const Stream& stream) {
   Status status;
-  if (!with_lanes(job, [&](const auto& lanes) { static_cast<void>(status = launch_cuda(stream, lanes.lanes(), lanes)); }))
+  if (!with_lanes(job,
+                  [&](const auto& lanes) { static_cast<void>(status = launch_cuda(stream, lanes.lanes(), lanes)); }))
     return unfit();
   return status;
 }

@@ -54,7 +54,8 @@ std::int64_t add_coefficients(Chain& chain, int order, std::string_view mode, do
   const Border border = mode == "nearest" ? Border::nearest : Border::constant;
   const std::size_t rank = chain.output().shape.size();
   if (padded)
-    chain.add(line::make_extend(chain.output(), std::vector(rank, line::Extension{kMargin, kMargin, border}), constant));
+    chain.add(
+        line::make_extend(chain.output(), std::vector(rank, line::Extension{kMargin, kMargin, border}), constant));
   for (std::size_t d = 0; d < rank; ++d)
     if (chain.output().shape[d] > 1) chain.add(line::make_spline(chain.output(), d, order, line::spline_border(mode)));
   return padded ? kMargin : 0;

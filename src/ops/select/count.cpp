@@ -63,17 +63,18 @@ Status count_in_tables(std::uint64_t n, std::uint32_t size, std::uint32_t turns,
 template <class T, class Table>
 Status count_each(const T* in, std::uint64_t n, const Table& table, std::uint64_t* counts, Job& job) {
   const std::uint32_t size = table.size(), turns = size <= (1u << kHostDigitBits) ? kTurns : 1;
-  return count_in_tables(n, size, turns, counts, job, [&](const Share& share, std::uint32_t* own, std::uint32_t tables) {
-    const Table local = table;  // a copy lies in registers, while counters might change what is behind a reference
-    const auto add = [&](T value, std::uint32_t turn) {
-      const std::uint32_t at = local.index(value);
-      if (at < size) ++own[std::uint64_t{turn} * size + at];
-    };
-    std::uint64_t i = share.first;
-    for (; tables == kTurns && i + kTurns <= share.last; i += kTurns)
-      for (std::uint32_t turn = 0; turn < kTurns; ++turn) add(in[i + turn], turn);
-    for (; i < share.last; ++i) add(in[i], 0);
-  });
+  return count_in_tables(
+      n, size, turns, counts, job, [&](const Share& share, std::uint32_t* own, std::uint32_t tables) {
+        const Table local = table;  // a copy lies in registers, while counters might change what is behind a reference
+        const auto add = [&](T value, std::uint32_t turn) {
+          const std::uint32_t at = local.index(value);
+          if (at < size) ++own[std::uint64_t{turn} * size + at];
+        };
+        std::uint64_t i = share.first;
+        for (; tables == kTurns && i + kTurns <= share.last; i += kTurns)
+          for (std::uint32_t turn = 0; turn < kTurns; ++turn) add(in[i + turn], turn);
+        for (; i < share.last; ++i) add(in[i], 0);
+      });
 }
 
 /// Of elements of 16 bits and more, which 16 bits the key begins with.
@@ -81,25 +82,26 @@ template <class T>
 Status count_beginnings(const T* in, std::uint64_t n, std::uint64_t* counts, Job& job) {
   constexpr std::uint32_t kSize = 1u << 16, kShift = 8 * sizeof(T) - 16;
   [[maybe_unused]] const Isa isa = best_isa();
-  return count_in_tables(n, kSize, kTurns, counts, job, [&](const Share& share, std::uint32_t* own, std::uint32_t tables) {
-    std::uint32_t* const turn[kTurns] = {own, own + (tables > 1 ? kSize : 0), own + (tables > 2 ? 2 * kSize : 0),
-                                         own + (tables > 3 ? 3 * kSize : 0)};
-    Key<T> keys[kTogether];
-    std::uint16_t digits[kTogether];
-    for (std::uint64_t at = share.first; at < share.last; at += kTogether) {
-      const std::size_t here = std::min<std::uint64_t>(kTogether, share.last - at);
-      PENSTOCK_RUN(keys_of(in + at, here, keys));
-      PENSTOCK_RUN(digits_of(keys, here, kShift, digits));
-      std::size_t i = 0;
-      for (; i + kTurns <= here; i += kTurns)
-        for (std::uint32_t t = 0; t < kTurns; ++t) ++turn[t][digits[i + t]];
-      for (; i < here; ++i) ++own[digits[i]];
-    }
-  });
+  return count_in_tables(
+      n, kSize, kTurns, counts, job, [&](const Share& share, std::uint32_t* own, std::uint32_t tables) {
+        std::uint32_t* const turn[kTurns] = {own, own + (tables > 1 ? kSize : 0), own + (tables > 2 ? 2 * kSize : 0),
+                                             own + (tables > 3 ? 3 * kSize : 0)};
+        Key<T> keys[kTogether];
+        std::uint16_t digits[kTogether];
+        for (std::uint64_t at = share.first; at < share.last; at += kTogether) {
+          const std::size_t here = std::min<std::uint64_t>(kTogether, share.last - at);
+          PENSTOCK_RUN(keys_of(in + at, here, keys));
+          PENSTOCK_RUN(digits_of(keys, here, kShift, digits));
+          std::size_t i = 0;
+          for (; i + kTurns <= here; i += kTurns)
+            for (std::uint32_t t = 0; t < kTurns; ++t) ++turn[t][digits[i + t]];
+          for (; i < here; ++i) ++own[digits[i]];
+        }
+      });
 }
 
-/// Of elements that begin as one of few others, which digit comes next.  Most begin otherwise: those that do not are put
-/// together first, without a branch that could be guessed wrong.
+/// Of elements that begin as one of few others, which digit comes next.  Most begin otherwise: those that do not are
+/// put together first, without a branch that could be guessed wrong.
 template <class T>
 Status count_after(const T* in, std::uint64_t n, const DigitTable& table, std::uint64_t* counts, Job& job) {
   [[maybe_unused]] const Isa isa = best_isa();
@@ -120,7 +122,8 @@ Status count_after(const T* in, std::uint64_t n, const DigitTable& table, std::u
       }
       for (std::size_t i = 0; i < kept; ++i) {
         const auto begins = static_cast<Key<T>>(keys[i] >> (shift + bits));
-        const auto p = static_cast<std::uint32_t>(std::find(beginnings, beginnings + table.prefixes, begins) - beginnings);
+        const auto p =
+            static_cast<std::uint32_t>(std::find(beginnings, beginnings + table.prefixes, begins) - beginnings);
         ++own[(p << bits) + static_cast<std::uint32_t>((keys[i] >> shift) & ((Key<T>{1} << bits) - 1))];
       }
     }

@@ -48,7 +48,8 @@ Status count_on_cuda(const DType& dtype, const void* elements, std::uint64_t cou
   PENSTOCK_TRY(guard.status());
   const std::size_t bytes = table.size() * sizeof(std::uint32_t);
   const auto native = static_cast<cudaStream_t>(stream.native());
-  PENSTOCK_TRY(cuda_status(cudaMemsetAsync(counts, 0, table.size() * sizeof(std::uint64_t), native), "clearing counts"));
+  PENSTOCK_TRY(
+      cuda_status(cudaMemsetAsync(counts, 0, table.size() * sizeof(std::uint64_t), native), "clearing counts"));
   Status status;
   with_type(dtype, [&]<class T>(TypeTag<T>) {
     const auto* in = static_cast<const T*>(elements);

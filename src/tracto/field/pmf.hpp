@@ -125,7 +125,8 @@ struct alignas(8) FourAmplitudes {
   std::uint16_t of[4];
 };
 PENSTOCK_HD FourAmplitudes load4(const CornerRow& row, std::uint32_t four) {
-  return load_aligned<FourAmplitudes>(reinterpret_cast<const FourAmplitudes*>(row.pmf) + four);  // rows begin on 128 bytes
+  return load_aligned<FourAmplitudes>(reinterpret_cast<const FourAmplitudes*>(row.pmf) +
+                                      four);  // rows begin on 128 bytes
 }
 struct EightParts {
   float of[8];
@@ -138,7 +139,8 @@ PENSTOCK_HD float blend(std::uint16_t a, std::uint16_t b, std::uint16_t c, std::
          part.of[6] * static_cast<float>(g) + part.of[7] * static_cast<float>(h);
 }
 
-/// The directions as a multiple of what vectors hold, for loops of the host: `stride` and a team's room are multiples too.
+/// The directions as a multiple of what vectors hold, for loops of the host: `stride` and a team's room are multiples
+/// too.
 inline std::uint32_t host_directions(const TrackParams& t) { return (t.directions + 15) / 16 * 16; }
 
 /// The amplitudes at a point inside, into `out` (shared by the team).  They are not negative, so that their bits as

@@ -200,8 +200,7 @@ class TrxWriter final : public TractogramWriter {
     members.emplace("header.json", member);
     for (const auto& spool : members_) {
       if (std::fflush(spool->file) != 0) return errno_error(errno, path_ + ": the temporary file of " + spool->name);
-      PENSTOCK_ASSIGN(member,
-                      zip_->append_file(spool->name, fileno(spool->file), spool->bytes, check, spool->crc32));
+      PENSTOCK_ASSIGN(member, zip_->append_file(spool->name, fileno(spool->file), spool->bytes, check, spool->crc32));
       members.emplace(spool->name, member);
     }
     return zip_->finish(members, replaced_.get(), Durable::none);

@@ -12,9 +12,11 @@
 namespace penstock::tracto {
 namespace {
 
-constexpr std::uint32_t kBatch = 4096;          // voxels that a worker has on the device at a time
-constexpr std::uint64_t kMaxWorkers = 4;        // while one fits, others bring signals up and results down
-constexpr std::uint32_t kLargeWarps = 1;        // of a block, where a team's scratch takes most of what a block may have
+constexpr std::uint64_t kMaxBatch = 4096;  // voxels that a worker has on the device at a time
+// Of a batch, whatever is fitted: what one fit has pinned the next one takes again.
+constexpr std::uint64_t kSlabBytes = std::uint64_t{2} << 20;
+constexpr std::uint64_t kMaxWorkers = 6;  // while one fits, others bring signals up and results down
+constexpr std::uint32_t kLargeWarps = 1;  // of a block, where a team's scratch takes most of what a block may have
 constexpr std::uint64_t kColumnAlignment = 64;  // bytes
 
 /// Gives each voxel of a batch its room.
@@ -170,12 +172,12 @@ class CudaFitter final : public Fitter {
     PENSTOCK_ASSIGN(const FitBuffers in, upload_tables(tables, shared));
     PENSTOCK_TRY(shared.stream().synchronize());
     const std::uint64_t each = Layout(tables.params, work, 1).bytes;
-    const std::uint64_t room = ring_->capacity_bytes() / kMaxWorkers;
-    const std::uint64_t batch = std::clamp<std::uint64_t>(room / std::max<std::uint64_t>(each, 1), 1, kBatch);
+    const std::uint64_t room = std::min(ring_->capacity_bytes() / kMaxWorkers, kSlabBytes);
+    const std::uint64_t batch = std::clamp<std::uint64_t>(room / each, 1, kMaxBatch);
     const std::uint64_t batches = div_up(work.voxels.size(), batch);
     std::vector<std::unique_ptr<Worker>> workers;
     for (std::uint64_t i = 0; i < std::min({batches, kMaxWorkers, job.worker_count()}); ++i) {
-      const std::uint64_t bytes = Layout(tables.params, work, batch).bytes;
+      const std::uint64_t bytes = std::max(Layout(tables.params, work, batch).bytes, room);
       std::optional<Slab> slab;  // only the first is waited for: others may hold what this would wait for
       if (i == 0) {
         PENSTOCK_ASSIGN(slab, ring_->acquire(bytes, job.stop()));

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "core/checked.hpp"
 #include "device/team.hpp"
 #include "tracto/clones.hpp"
 #include "tracto/run/chunk.hpp"
@@ -8,6 +9,12 @@
 
 namespace penstock::tracto {
 namespace {
+
+/// Seeds of one task: of the bootstrap one takes milliseconds, of parallel transport tens of them.
+std::uint64_t block_seeds(TrackMethod method) {
+  if (method == TrackMethod::ptt) return 1;
+  return method == TrackMethod::boot ? 4 : 32;
+}
 
 constexpr std::size_t kPiecePoints = 1 << 15;  // that are handed out at a time
 
@@ -51,19 +58,21 @@ class CpuTracker final : public Tracker {
   CpuTracker(const HostField& field, std::shared_ptr<std::mutex> turn) : field_(field), turn_(std::move(turn)) {}
 
   Result<std::vector<Streamlines>> chunk(Job& job, std::uint64_t first, std::uint64_t count) override {
-    std::vector<Streamlines> parts(count);
+    const std::uint64_t each = block_seeds(field_.method), blocks = div_up(count, each);
+    std::vector<Streamlines> parts(blocks);
     const std::scoped_lock lock(*turn_);
     PENSTOCK_TRY(job.run([&] {
-      return job.for_each(count, true, [&](std::uint64_t i) -> Status {  // a seed may take 50 ms
-        static thread_local Streamlines made;                             // grows once
+      return job.for_each(blocks, true, [&](std::uint64_t block) -> Status {
+        static thread_local Streamlines made;  // grows once
         static thread_local std::vector<Vec3> slot;
         made.clear();
         slot.resize(field_.params.max_points);
         with_step(field_.method, [&]<class Step>(Step) {
           typename Step::template ScratchOf<kMaxAmplitudes> scratch;
-          track_one<Step>(field_, first + i, scratch, slot, made);
+          for (std::uint64_t i = block * each; i < std::min(count, (block + 1) * each); ++i)
+            track_one<Step>(field_, first + i, scratch, slot, made);
         });
-        parts[i] = made;  // as large as it must be
+        parts[block] = made;  // as large as it must be
         return {};
       });
     }));

@@ -1,11 +1,10 @@
-#include <cuda_fp16.h>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <mutex>
 #include <utility>
 
+#include "device/cuda/half.cuh"
 #include "device/cuda/launch.cuh"
 #include "device/cuda/team_launch.cuh"
 #include "device/pinned_ring.hpp"
@@ -18,7 +17,7 @@ namespace {
 constexpr std::uint32_t kSmallDirections = 384;
 constexpr std::uint64_t kSlotBytes = std::uint64_t{1} << 28;   // of all slots that a tracker has under way
 constexpr std::uint64_t kPieceBytes = std::uint64_t{3} << 20;  // of points that come down at a time
-constexpr std::uint64_t kWholePoints = 12;                      // bytes of them are a multiple of this
+constexpr std::uint64_t kWholePoints = 12;                     // bytes of them are a multiple of this
 
 /// A seed's directions to begin with; none where its place is not tracked.
 template <class Step>
@@ -85,7 +84,7 @@ struct Kept {
 
 struct NoScratch {};
 
-/// Number is float, or __half: rounded to the nearest, as the CPU does.
+/// Number is float, or CudaHalf: rounded to the nearest, as the CPU does.
 template <class Number>
 struct Compact {
   TrackParams params;
@@ -151,8 +150,8 @@ class DeviceField {
   [[nodiscard]] const std::uint32_t* seed_voxels() const { return seed_voxels_; }
   [[nodiscard]] Memory& memory() const { return *memory_; }
 
-  /// Runs kernels that `start` puts into `stream`, and waits for them.  Those of several trackers run beside each other:
-  /// where the last streamlines of one leave room, those of the next begin.
+  /// Runs kernels that `start` puts into `stream`, and waits for them.  Those of several trackers run beside each
+  /// other: where the last streamlines of one leave room, those of the next begin.
   template <class Start>
   Status run(const Stream& stream, const Start& start) {
     busy(1);
@@ -227,8 +226,10 @@ class CudaTracker final : public Tracker {
     for (std::uint64_t at = 0; at < tasks.size(); at += batch) {
       PENSTOCK_TRY(job.check());
       const auto part = std::span(tasks).subspan(at, std::min<std::uint64_t>(batch, tasks.size() - at));
-      if (points_.size() == pieces.size()) points_.emplace_back();
-      PENSTOCK_TRY(follow_tasks(first, part, points_[pieces.size()], pieces.emplace_back()));
+      const std::size_t number = pieces.size();
+      if (points_.size() == number) points_.emplace_back();
+      Streamlines& piece = pieces.emplace_back();
+      PENSTOCK_TRY(follow_tasks(first, part, points_[number], piece));
     }
     return pieces;
   }
@@ -311,7 +312,7 @@ class CudaTracker final : public Tracker {
       const Compact<Number> move{field_.params, kept_device, slots, at, seeds};
       return launch_teams_cuda<NoScratch>(stream_, static_cast<std::uint32_t>(kept.size()), next_, move);
     };
-    PENSTOCK_TRY(field_.point_type == PointType::float16 ? start(reinterpret_cast<__half*>(to))
+    PENSTOCK_TRY(field_.point_type == PointType::float16 ? start(reinterpret_cast<CudaHalf*>(to))
                                                          : start(reinterpret_cast<float*>(to)));
     out.seed_points.resize(kept.size());
     return download(out.seed_points.data(), seeds, kept.size());

@@ -56,14 +56,13 @@ PENSTOCK_HD Followed follow(const Team& team, const TrackParams& t, const TrackB
   typename Step::Heading heading = {};
   if (!Step::begin(team, t, in, scratch, key, seed, direction, heading)) return out;
   PENSTOCK_NO_UNROLL  // the loop's body is long
-  for (std::uint32_t half = 0; half < 2; ++half) {
+      for (std::uint32_t half = 0; half < 2; ++half) {
     key.half = half;
     EndReason reason = EndReason::no_direction;
     const std::uint32_t n =
         follow_half<Step>(team, t, in, scratch, key, seed, corners, half == 0 ? heading : Step::turned(heading),
-                          t.max_points - out.forward, reason, [&](std::uint32_t i, const Vec3& p) {
-                            put(half == 0 ? 1 + i : t.max_points - 1 - i, p);
-                          });
+                          t.max_points - out.forward, reason,
+                          [&](std::uint32_t i, const Vec3& p) { put(half == 0 ? 1 + i : t.max_points - 1 - i, p); });
     (half == 0 ? out.forward : out.backward) += n;
     out.reason[1 - half] = static_cast<std::uint8_t>(reason);
   }

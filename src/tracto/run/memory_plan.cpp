@@ -13,6 +13,8 @@ namespace {
 
 constexpr std::uint64_t kProbes = 8, kProbeSeeds = 32;  // tracked to see how long streamlines are
 constexpr std::uint64_t kProbeShare = 8;                // of all seeds at most this part
+constexpr std::uint64_t kPieceBytes =
+    sizeof(Streamlines) + std::uint64_t{5} * 16;  // with what malloc adds to its memory
 constexpr std::uint64_t kWriterBytes = std::uint64_t{1} << 20;
 
 /// What the process holds now.
@@ -27,7 +29,7 @@ std::uint64_t process_bytes() {
 std::uint64_t bytes_of(const std::vector<Streamlines>& pieces, bool points) {
   std::uint64_t bytes = 0;
   for (const Streamlines& s : pieces)
-    bytes += (points ? s.points.size() * sizeof(Vec3) : 0) + s.lengths.size() * kStreamlineBytes;
+    bytes += kPieceBytes + (points ? s.points.size() * sizeof(Vec3) : 0) + s.lengths.size() * kStreamlineBytes;
   return bytes;
 }
 
@@ -58,7 +60,7 @@ Result<TrackPlan> plan_memory(Job& job, const Session& session) {
   TrackPlan plan;
   plan.seeds = session.seeds;
   PENSTOCK_ASSIGN(const double each, bytes_of_seed(job, session));
-  ::malloc_trim(0);                                          // what the fit has given back
+  ::malloc_trim(0);                                      // what the fit has given back
   const std::uint64_t chunks = session.trackers.size();  // being tracked or written
   const std::uint64_t budget = session.plan.budget_bytes, held = process_bytes();
   const std::uint64_t room = std::max(budget > held ? budget - held : 0, budget / 4);

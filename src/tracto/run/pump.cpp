@@ -112,8 +112,8 @@ class Pump {
 
 }  // namespace
 
-Status pump(Job& job, std::span<const std::unique_ptr<Tracker>> trackers, const SeedRange& seeds,
-            const TakeChunk& take, const std::function<void()>& tell) {
+Status pump(Job& job, std::span<const std::unique_ptr<Tracker>> trackers, const SeedRange& seeds, const TakeChunk& take,
+            const std::function<void()>& tell) {
   Pump work(job, seeds, take);
   std::vector<std::jthread> threads;
   Status started = guarded([&]() -> Status {

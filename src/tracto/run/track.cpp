@@ -38,7 +38,7 @@ Result<TrackSummary> run(const std::string& dwi, const std::string& out, const T
   PENSTOCK_TRY(track_all(job, *session, options, *file));
   finish_summary(*session, lap.seconds(), session->summary);
   TrackSummary& summary = session->summary;
-  PENSTOCK_TRY(file->finish([&] { return summary.cancelled ? Status() : job.check(); }));
+  PENSTOCK_TRY(file->finish([&] { return how.keep_partial ? Status() : job.check(); }));
   summary.report.stages.push_back({"write", "file, " + std::string(file->format()),
                                    std::string(point_type_name(how.dtype)) +
                                        ", in the order of seeds; a chunk while the next is tracked, here the rest",

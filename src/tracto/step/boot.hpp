@@ -99,7 +99,7 @@ struct BootStep : DirectionStep {
     });
     if (opdt) {
       team_times_both<Team, float>(team, {m.first, m.second}, b.sh_stride, b.coefficients, b.weighted, {factor, value},
-                      {coefficient, scratch.projected});
+                                   {coefficient, scratch.projected});
       team.for_each(b.coefficients, [&](std::uint32_t j) { coefficient[j] -= scratch.projected[j]; });
     } else {
       team_times(team, m.first, b.sh_stride, b.coefficients, b.weighted, factor, coefficient);

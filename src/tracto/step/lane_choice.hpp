@@ -1,4 +1,5 @@
-// A direction drawn by the amplitudes within a cone, on a device: all numbers stay with the lanes, none in shared memory.
+// A direction drawn by the amplitudes within a cone, on a device: all numbers stay with the lanes, none in shared
+// memory.
 #pragma once
 #include "tracto/linear.hpp"
 #include "tracto/step/amplitudes.hpp"
@@ -35,10 +36,8 @@ struct LaneChoice {
       const Amplitudes& mine = team.at(amplitudes, lane);
       std::uint32_t bits = 0;
       PENSTOCK_UNROLL
-      for (std::uint32_t g = 0; g < kGroups; ++g)
-        PENSTOCK_UNROLL
-        for (std::uint32_t k = 0; k < 4; ++k)
-          bits = float_bits(mine.of[g][k]) > bits ? float_bits(mine.of[g][k]) : bits;
+      for (std::uint32_t g = 0; g < kGroups; ++g) PENSTOCK_UNROLL
+      for (std::uint32_t k = 0; k < 4; ++k) bits = float_bits(mine.of[g][k]) > bits ? float_bits(mine.of[g][k]) : bits;
       return bits;
     });
     const float largest = bits_float(team.largest(most));
@@ -109,8 +108,7 @@ struct LaneChoice {
     std::uint32_t total = 0;
     PENSTOCK_UNROLL
     for (std::uint32_t g = 0; g < kGroups; ++g) {
-      auto sum = team.inclusive_sum(
-          team.map([&](std::uint32_t lane) { return sum_of(team.at(weights, lane), g); }));
+      auto sum = team.inclusive_sum(team.map([&](std::uint32_t lane) { return sum_of(team.at(weights, lane), g); }));
       team.each_lane([&](std::uint32_t lane) { team.at(up_to, lane).of[g] = total + team.at(sum, lane); });
       total += team.broadcast(sum, Team::lanes - 1);
     }

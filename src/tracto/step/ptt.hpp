@@ -129,7 +129,8 @@ struct PttStep {
         scratch.tried[i] = pick(t, in, scratch.up_to, total, draw(key, step, first + i));
       });
       add_probes(team, t, in, scratch, point, heading.frame, here, scratch.tried, tries);
-      auto good = team.map([&](std::uint32_t lane) { return lane < tries && support_of(t, scratch.support[lane]) > 0; });
+      auto good =
+          team.map([&](std::uint32_t lane) { return lane < tries && support_of(t, scratch.support[lane]) > 0; });
       const std::uint32_t chosen = team.first(good);
       if (chosen == Team::lanes) continue;
       const float length = t.step_voxel[0] / t.probe.voxel_per_mm[0];
@@ -179,9 +180,8 @@ struct PttStep {
   PENSTOCK_HD static std::uint32_t weigh(const Team& team, const TrackParams& t, const TrackBuffers& in,
                                          Scratch& scratch, const Vec3& point, const Frame& frame, float here) {
     const float k = t.probe.max_curvature;
-    team.for_each(kDiscPoints, [&](std::uint32_t i) {
-      scratch.disc[i] = curve_of(k * in.disc[i], k * in.disc[kDiscPoints + i]);
-    });
+    team.for_each(kDiscPoints,
+                  [&](std::uint32_t i) { scratch.disc[i] = curve_of(k * in.disc[i], k * in.disc[kDiscPoints + i]); });
     add_probes(team, t, in, scratch, point, frame, here, scratch.disc, kDiscPoints);
     team.for_each(kDiscPoints, [&](std::uint32_t i) { scratch.support[i] = support_of(t, scratch.support[i]); });
     auto weight = team.map([&](std::uint32_t lane) {
