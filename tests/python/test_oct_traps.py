@@ -85,14 +85,17 @@ def test_a_missing_slice_is_refused_until_it_may_be_missing(tmp_path: pathlib.Pa
         assert score[name] <= MARKS[name], (name, score[name])
 
 
-def test_a_voxel_that_is_no_number_stays_one(tmp_path: pathlib.Path) -> None:
-    """NaN in, NaN at that place of the slice, and nowhere else."""
+def test_what_is_no_number_is_nothing_after_illumination(tmp_path: pathlib.Path) -> None:
+    """The mosaic is what the microscope wrote; from there on an A-line of NaN is 0."""
     reconstructed(tmp_path, "nan")
     for k in range(4):
-        x = ps.open(tmp_path / f"out/slice_z{k:02}_stitch.ome.zarr/0")[...]
-        holes = np.isnan(x).any(axis=0)
-        assert 1 <= holes.sum() <= 2, k
-    assert not np.isnan(ps.open(tmp_path / "out/3d_volume.ome.zarr/0")[...]).all()
+        mosaic = ps.open(tmp_path / f"out/mosaic_grid_z{k:02}.ome.zarr/0")[...]
+        holes = np.isnan(mosaic)
+        assert holes.sum() == 60 and holes.any(axis=0).sum() == 1
+        fixed = ps.open(tmp_path / f"out/mosaic_grid_z{k:02}_illum.ome.zarr/0")[...]
+        assert np.isfinite(fixed).all() and (fixed[holes] == 0).all()
+        assert (fixed[~holes] > 0).all()
+    assert np.isfinite(ps.open(tmp_path / "out/3d_volume.ome.zarr/0")[...]).all()
 
 
 def test_resampling_keeps_the_last_row_of_tiles_of_22_pixels(tmp_path: pathlib.Path) -> None:

@@ -139,8 +139,9 @@ class Report {
     if (stitched_.empty()) return {};
     page_.heading("Slices and seams");
     page_.text(
-        "Average intensity projections (AIP) of the stitched slices. Seam contrast: the mean step across the edges of "
-        "tiles over that in the pixels beside them; 1 where no seam shows.");
+        "Average intensity projections (AIP) of the stitched slices. Seam contrast: how far they jump across the edges "
+        "of "
+        "tiles over how far they do between them; about 1 where no seam shows.");
     std::vector<std::vector<std::string>> rows = {{"slice", "rows", "columns", "mean intensity", "seam contrast"}};
     page_.begin_row();
     for (const auto& [id, path] : stitched_) {

@@ -7,9 +7,9 @@
 
 namespace penstock::oct {
 
-/// The mean step across the edges of tiles over that in the pixels beside them, each averaged along its edge: 1 where
-/// no seam shows.  `projection`: of a slice whose tiles lie at `layout`; 0 is where nothing is.  nullopt: no edge lies
-/// inside.
+/// How far a projection jumps across the edges of tiles over how far it does between them, each jump averaged along its
+/// edge and counted from how the image goes on beside it: about 1 where no seam shows.  `projection`: of a slice whose
+/// tiles lie at `layout`; 0 is where nothing is.  nullopt: no edge lies inside.
 std::optional<double> seam_contrast(const Image& projection, const TileLayout& layout, std::uint64_t tile_rows,
                                     std::uint64_t tile_cols);
 
