@@ -15,6 +15,7 @@ from pathlib import Path
 
 import headline
 import tables
+import tables_oct_steps
 import tables_track
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -38,7 +39,9 @@ def benchmarks(rows: list, results: dict[str, dict]) -> str:
     ]
     text = between_marks((ROOT / "docs/benchmarks.md").read_text(), drawn)
     tracking = [line for r in results.values() for line in tables_track.pages(r)]
-    return between_marks(text, tracking, ", tracking")
+    text = between_marks(text, tracking, ", tracking")
+    steps = [line for r in results.values() for line in tables_oct_steps.pages(r)]
+    return between_marks(text, steps, ", oct steps")
 
 
 def pages(results: dict[str, dict]) -> dict[Path, str]:

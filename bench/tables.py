@@ -2,6 +2,7 @@
 
 import statistics
 
+import tables_oct_steps
 import tables_track
 
 
@@ -175,6 +176,7 @@ TABLES = {
     "track": time_table,
     "track-peers": tables_track.beside_peers,
     "track-rates": tables_track.rates,
+    "oct-overlap": tables_oct_steps.overlap,
     "fuzz": input_table,
     "durable": durable_table,
     "latency": latency_table,

@@ -7,10 +7,10 @@
 #include "oct/stitch/kernel.hpp"
 #include "oct/tiles/kernel.hpp"
 
-#define PENSTOCK_OCT_JOBS(M)                                                                        \
-  PENSTOCK_OCT_ALIGN_JOBS(M)                                                                        \
-  PENSTOCK_OCT_BASIC_JOBS(M)                                                                        \
-  PENSTOCK_OCT_INTERFACE_JOBS(M)                                                                    \
-  PENSTOCK_OCT_STACK_JOBS(M)                                                                        \
-  PENSTOCK_OCT_STITCH_JOBS(M)                                                                       \
+#define PENSTOCK_OCT_JOBS(M)     \
+  PENSTOCK_OCT_ALIGN_JOBS(M)     \
+  PENSTOCK_OCT_BASIC_JOBS(M)     \
+  PENSTOCK_OCT_INTERFACE_JOBS(M) \
+  PENSTOCK_OCT_STACK_JOBS(M)     \
+  PENSTOCK_OCT_STITCH_JOBS(M)    \
   PENSTOCK_OCT_TILE_JOBS(M)

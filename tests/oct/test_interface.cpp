@@ -96,8 +96,8 @@ TEST(Interface, MaskOfAnotherShapeIsRefused) {
   const Folder folder;
   write_volume(folder / "s.ome.zarr", {kDepth, kRows, kCols}, {kDepth, 4, 4}, image);
   write_volume(folder / "mask.ome.zarr", {kDepth, kRows, kCols - 1}, {kDepth, 4, 4}, image);
-  const auto made = run("tissue-interface", {folder / "s.ome.zarr", folder / "map.npy"},
-                        {{"mask", folder / "mask.ome.zarr"}});
+  const auto made =
+      run("tissue-interface", {folder / "s.ome.zarr", folder / "map.npy"}, {{"mask", folder / "mask.ome.zarr"}});
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().code(), ErrorCode::invalid_metadata);
   EXPECT_NE(made.error().message().find("mask.ome.zarr"), std::string::npos) << made.error().message();
@@ -113,7 +113,8 @@ TEST(Interface, CropKeepsWhatItIsToldTo) {
     options["depth_um"] = "150";
     const auto made = run("crop-below-interface", {folder / "s.ome.zarr", folder / "c.ome.zarr"}, options, true);
     EXPECT_TRUE(made) << made.error().message();
-    return std::pair(oct::metric(made->metrics, "interface_plane").value().get<int>(), open_made(folder / "c.ome.zarr"));
+    return std::pair(oct::metric(made->metrics, "interface_plane").value().get<int>(),
+                     open_made(folder / "c.ome.zarr"));
   };
   for (const char* option : {"compat", "use_log", "pad_after"}) {
     const auto [plane, kept] = crop({{option, "true"}});
@@ -131,16 +132,17 @@ TEST(Interface, CropKeepsWhatItIsToldTo) {
 
 TEST(Interface, IntensitiesThatAreNoNumbersAreLeftOut) {
   const Folder folder;
-  write_volume(folder / "s.ome.zarr", {40, 30, 30}, {40, 16, 16}, [](std::uint64_t z, std::uint64_t r, std::uint64_t c) {
-    if (r < 3 && c < 3) return std::nan("");
-    return z < 12 ? 2.0 : 80.0;
-  });
+  write_volume(folder / "s.ome.zarr", {40, 30, 30}, {40, 16, 16},
+               [](std::uint64_t z, std::uint64_t r, std::uint64_t c) {
+                 if (r < 3 && c < 3) return std::nan("");
+                 return z < 12 ? 2.0 : 80.0;
+               });
   const auto made = run("crop-below-interface", {folder / "s.ome.zarr", folder / "c.ome.zarr"},
                         {{"depth_um", "150"}, {"sigma_xy", "1"}});
   ASSERT_TRUE(made) << made.error().message();
   EXPECT_EQ(oct::metric(made->metrics, "interface_plane").value(), 12);
-  const auto refused = run("crop-below-interface", {folder / "s.ome.zarr", folder / "d.ome.zarr"},
-                           {{"percentile_max", "99"}});
+  const auto refused =
+      run("crop-below-interface", {folder / "s.ome.zarr", folder / "d.ome.zarr"}, {{"percentile_max", "99"}});
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().message().find("no numbers"), std::string::npos) << refused.error().message();
   EXPECT_FALSE(std::filesystem::exists(folder / "d.ome.zarr/zarr.json"));
@@ -154,8 +156,9 @@ TEST(Interface, IntensitiesThatAreNoNumbersAreLeftOut) {
 TEST(Interface, TissueFromTheFirstPlaneOnIsKept) {
   const Folder folder;
   // No water above: intensity only falls, and the steepest rise is that of the mirrored end.
-  write_volume(folder / "s.ome.zarr", {40, 30, 30}, {40, 16, 16},
-               [](std::uint64_t z, std::uint64_t, std::uint64_t) { return 90 * std::exp(-static_cast<double>(z) / 20); });
+  write_volume(folder / "s.ome.zarr", {40, 30, 30}, {40, 16, 16}, [](std::uint64_t z, std::uint64_t, std::uint64_t) {
+    return 90 * std::exp(-static_cast<double>(z) / 20);
+  });
   const auto made = run("crop-below-interface", {folder / "s.ome.zarr", folder / "c.ome.zarr"}, {{"depth_um", "300"}});
   ASSERT_TRUE(made) << made.error().message();
   EXPECT_EQ(oct::metric(made->metrics, "interface_plane").value(), 0);

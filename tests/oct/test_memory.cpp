@@ -38,7 +38,8 @@ float value_at(std::uint64_t z, std::uint64_t r, std::uint64_t c) {
   const double top = 12 + 4 * (u * u + v * v);
   const double tissue = c < kCols / 4 ? 20 : 60;
   const double grain = static_cast<double>((z * 31 + r * 17 + c * 7) % 13);
-  return static_cast<float>(static_cast<double>(z) < top ? 2 + grain / 20 : tissue - static_cast<double>(z) / 4 + grain);
+  return static_cast<float>(static_cast<double>(z) < top ? 2 + grain / 20
+                                                         : tissue - static_cast<double>(z) / 4 + grain);
 }
 
 /// Written a row of tiles at a time; the text of a child process.
@@ -51,8 +52,7 @@ std::string make(const std::string& path, const Shape& chunks) {
   if (!made) return made.error().message();
   std::vector<float> band(kDepth * 64 * kCols);
   for (std::uint64_t first = 0; first < kRows; first += 64) {
-    for (std::size_t i = 0; i < band.size(); ++i)
-      band[i] = value_at(i / kCols / 64, first + i / kCols % 64, i % kCols);
+    for (std::size_t i = 0; i < band.size(); ++i) band[i] = value_at(i / kCols / 64, first + i / kCols % 64, i % kCols);
     if (auto s = oct::write_block(made->array(), {{0, kDepth, 1}, {first, 64, 1}, {0, kCols, 1}}, band, {}); !s)
       return s.error().message();
   }

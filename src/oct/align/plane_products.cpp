@@ -44,8 +44,7 @@ Status ProductAdder::begin(const Workspace& work) {
 
 std::uint64_t ProductAdder::scratch_bytes(std::uint64_t pixels) const {
   const std::uint64_t n = sums_.planes, packed = 2 * 4 * n * pixels;
-  return packed +
-         (on_device_ ? 4 * align::kProductShares * n * (n + 2) : 4 * div_up(pixels, kShare) * n * (n + 4));
+  return packed + (on_device_ ? 4 * align::kProductShares * n * (n + 2) : 4 * div_up(pixels, kShare) * n * (n + 4));
 }
 
 Status ProductAdder::add(const TensorView& box, const Workspace& work) {

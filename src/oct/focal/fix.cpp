@@ -109,7 +109,8 @@ class FixFocus final : public TileStep {
     done.metrics.add("tiles", used_, "tiles", "tiles that the map was made of");
     done.metrics.add("map_min", least, "planes", "least of the map, whose mean is 0");
     done.metrics.add("map_max", most, "planes", "largest of the map");
-    done.text = fmt::format("{}: focus from {:.2f} to {:.2f} planes of {} tiles, in {}\n", path, least, most, used_, file);
+    done.text =
+        fmt::format("{}: focus from {:.2f} to {:.2f} planes of {} tiles, in {}\n", path, least, most, used_, file);
     return {};
   }
 
@@ -127,8 +128,8 @@ class FixFocus final : public TileStep {
 Result<std::unique_ptr<TileStep>> focal_tiles(const StepCall& call) {
   const InterfaceMapOptions how{box_width(call), call.number("sigma_z"), call.flag("use_log"), false, false};
   PENSTOCK_TRY(how.check());
-  return std::unique_ptr<TileStep>(std::make_unique<FixFocus>(how, call.number("smoothness"), call.flag("compat"),
-                                                              call.count("n_levels")));
+  return std::unique_ptr<TileStep>(
+      std::make_unique<FixFocus>(how, call.number("smoothness"), call.flag("compat"), call.count("n_levels")));
 }
 
 }  // namespace

@@ -31,9 +31,7 @@ Result<StepDone> run(const StepCall& call) {
   spec.levels = how.levels;
   PENSTOCK_ASSIGN(NewVolume out, NewVolume::create(call.path(1), spec, call.force));
   Pass pass{"oct crop-below-interface", {there, slice.shape[1], slice.shape[2]}, out.objects()};
-  pass.needs = [&](const Region& tile) {
-    return Region{{first + tile[0].start, tile[0].count, 1}, tile[1], tile[2]};
-  };
+  pass.needs = [&](const Region& tile) { return Region{{first + tile[0].start, tile[0].count, 1}, tile[1], tile[2]}; };
   pass.make = [](const Tile& in, const Tile& made, const Workspace&) { return copy_elements(in.view, made.view); };
   PENSTOCK_ASSIGN(const Source source, source_of(slice, call.path(0), call.device, call.options));
   PENSTOCK_TRY(make_volume(source, pass, out, call.path(1), call.device, call.options));

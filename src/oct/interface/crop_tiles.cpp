@@ -81,7 +81,8 @@ class CropTiles final : public TileStep {
     if (crop_.planes == crop_.there) return kept;  // its planes follow each other in memory
     PENSTOCK_ASSIGN(Tensor padded,
                     Tensor::empty(DType::float32(), made_.tile(), tools.work.stream, tools.options.memory));
-    PENSTOCK_TRY(run_work(tiles::Fill{static_cast<float*>(padded.view().data), 0}, crop_.planes * pixels(), tools.work));
+    PENSTOCK_TRY(
+        run_work(tiles::Fill{static_cast<float*>(padded.view().data), 0}, crop_.planes * pixels(), tools.work));
     PENSTOCK_ASSIGN(const TensorView to, padded.view().slice({slice(0, crop_.there)}));
     PENSTOCK_TRY(copy_elements(kept.view(), to));
     return padded;
@@ -103,8 +104,9 @@ class CropTiles final : public TileStep {
     for (std::uint64_t r = 0; r < grid.tile_rows; ++r)
       std::copy_n(bright_.begin() + static_cast<std::ptrdiff_t>(begin + r * width), grid.tile_cols,
                   bright.begin() + static_cast<std::ptrdiff_t>(r * grid.tile_cols));
-    PENSTOCK_ASSIGN(const Tensor padded, Tensor::empty(DType::float32(), {pad + in_.depth, grid.tile_rows, grid.tile_cols},
-                                                       tools.work.stream, tools.options.memory));
+    PENSTOCK_ASSIGN(const Tensor padded,
+                    Tensor::empty(DType::float32(), {pad + in_.depth, grid.tile_rows, grid.tile_cols},
+                                  tools.work.stream, tools.options.memory));
     PENSTOCK_ASSIGN(const TensorView inner, padded.view().slice({Slice{static_cast<std::int64_t>(pad), {}, {}}}));
     PENSTOCK_TRY(copy_elements(elements.view(), inner));
     return search_.rise(padded, bright, tools);
@@ -115,8 +117,8 @@ class CropTiles final : public TileStep {
   RiseSearch search_;
   TilePercentiles percentile_;
   Projection projection_;
-  std::vector<std::uint8_t> bright_;         // columns of the mosaic; empty: not known yet
-  std::vector<std::vector<double>> rises_;   // of each tile
+  std::vector<std::uint8_t> bright_;        // columns of the mosaic; empty: not known yet
+  std::vector<std::vector<double>> rises_;  // of each tile
   std::uint32_t look_ = 0;
   bool found_ = false;
   Crop crop_;

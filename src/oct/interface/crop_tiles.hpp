@@ -11,10 +11,10 @@ namespace penstock::oct {
 struct CropOptions {
   InterfaceOptions search;
   double depth_um = 300;
-  bool pad_after = false;     ///< add planes of 0 where fewer are there
-  bool keep_above = false;    ///< the planes above the interface too
-  std::uint64_t levels = 1;   ///< of the pyramid
-  bool whole_plane = false;   ///< the plane of the steepest rise, not the nearest to its fraction
+  bool pad_after = false;    ///< add planes of 0 where fewer are there
+  bool keep_above = false;   ///< the planes above the interface too
+  std::uint64_t levels = 1;  ///< of the pyramid
+  bool whole_plane = false;  ///< the plane of the steepest rise, not the nearest to its fraction
 };
 CropOptions crop_options(const StepCall& call);
 

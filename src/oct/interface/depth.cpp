@@ -62,8 +62,8 @@ Result<RiseSearch> RiseSearch::make(const InterfaceOptions& how, std::uint64_t d
   search.logarithm_ = how.logarithm;
   search.pad_ = static_cast<std::uint64_t>(std::nearbyint(4 * how.sigma_z));
   search.halo_ = static_cast<std::uint64_t>(4 * how.sigma_xy + 0.5);
-  search.calls_ = {{"gaussian_filter", fmt::format(R"({{"sigma":[{},{},{}],"order":[1,0,0]}})", how.sigma_z,
-                                                   how.sigma_xy, how.sigma_xy)}};
+  search.calls_ = {{"gaussian_filter",
+                    fmt::format(R"({{"sigma":[{},{},{}],"order":[1,0,0]}})", how.sigma_z, how.sigma_xy, how.sigma_xy)}};
   return search;
 }
 

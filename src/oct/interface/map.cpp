@@ -8,9 +8,9 @@
 #include <optional>
 
 #include "exec/budget.hpp"
-#include "oct/file/volume.hpp"
 #include "oct/file/npy.hpp"
 #include "oct/file/small_file.hpp"
+#include "oct/file/volume.hpp"
 #include "oct/interface/kernel.hpp"
 #include "penstock/ops.hpp"
 
@@ -27,8 +27,8 @@ InterfaceMapOptions options_of(const StepCall& call) {
 /// The steps of the mask are those of the slice.
 Status check_mask(const Volume& mask, const Volume& slice) {
   if (mask.shape == slice.shape) return {};
-  return Error(ErrorCode::invalid_metadata, fmt::format("it has shape {}, the slice {}", to_string(mask.shape),
-                                                        to_string(slice.shape)));
+  return Error(ErrorCode::invalid_metadata,
+               fmt::format("it has shape {}, the slice {}", to_string(mask.shape), to_string(slice.shape)));
 }
 
 /// A slice, and the mask of what counts in it.

@@ -41,9 +41,7 @@ class RangeSearch {
   Status search(Device device, const Options& options) {
     all_.begin(planes_, {0, percentile_}, false);
     agaroses_.begin(planes_, {50}, true);
-    Pass pass{kWhat,
-              {planes_, slice_.shape[1], slice_.shape[2]},
-              {planes_, slice_.chunks[1], slice_.chunks[2]}};
+    Pass pass{kWhat, {planes_, slice_.shape[1], slice_.shape[2]}, {planes_, slice_.chunks[1], slice_.chunks[2]}};
     pass.needs = [this](const Region& tile) { return Region{{first_, planes_, 1}, tile[1], tile[2]}; };
     pass.scratch_bytes = [this](const Region& tile) { return (4 * planes_ + 1) * tile[1].count * tile[2].count; };
     pass.make = [&](const Tile& in, const Tile& out, const Workspace& work) {
@@ -72,11 +70,12 @@ class RangeSearch {
     PENSTOCK_ASSIGN(const TensorView packed, packed_here(in, held, tools.work));
     std::vector<std::uint8_t> here;
     for (std::uint64_t r = 0; r < box[1].count; ++r) {
-      const auto row = agarose_.begin() +
-                       static_cast<std::ptrdiff_t>((box[1].start + r) * slice_.shape[2] + box[2].start);
+      const auto row =
+          agarose_.begin() + static_cast<std::ptrdiff_t>((box[1].start + r) * slice_.shape[2] + box[2].start);
       here.insert(here.end(), row, row + static_cast<std::ptrdiff_t>(box[2].count));
     }
-    PENSTOCK_ASSIGN(const Numbers<std::uint8_t> mask, Numbers<std::uint8_t>::make(std::span(std::as_const(here)), tools.work));
+    PENSTOCK_ASSIGN(const Numbers<std::uint8_t> mask,
+                    Numbers<std::uint8_t>::make(std::span(std::as_const(here)), tools.work));
     const auto* const values = static_cast<const float*>(packed.data);
     PENSTOCK_TRY(all_.add(values, planes_, here.size(), nullptr, tools));
     PENSTOCK_TRY(agaroses_.add(values, planes_, here.size(), mask.at(), tools));
@@ -110,11 +109,11 @@ Status scale_planes(const StepCall& call, const Source& source, const std::vecto
     Tensor held;
     PENSTOCK_ASSIGN(const TensorView packed, packed_here(in.view, held, work));
     const std::uint64_t first = made.box[0].start, planes = made.box[0].count;
-    PENSTOCK_TRY(run_lanes(tiles::ScalePlanes{static_cast<const float*>(packed.data), low.at() + first,
-                                              high.at() + first, span.at() + first, planes,
-                                              made.box[1].count * made.box[2].count,
-                                              static_cast<float*>(made.view.data)},
-                           work, kShortTask));
+    PENSTOCK_TRY(
+        run_lanes(tiles::ScalePlanes{static_cast<const float*>(packed.data), low.at() + first, high.at() + first,
+                                     span.at() + first, planes, made.box[1].count * made.box[2].count,
+                                     static_cast<float*>(made.view.data)},
+                  work, kShortTask));
     return work.stream.synchronize();  // before a copy goes away
   };
   return make_volume(source, pass, out, call.path(1), call.device, call.options);
@@ -133,7 +132,8 @@ Result<StepDone> run(const StepCall& call) {
   PENSTOCK_ASSIGN(NewVolume out, NewVolume::create(call.path(1), spec, call.force));
   PENSTOCK_ASSIGN_IN(std::vector<float> projection, average_projection(slice, call.device, call.options), call.path(0));
   PENSTOCK_ASSIGN_IN(const std::vector<std::uint8_t> agarose,
-                     agarose_columns(projection, slice.shape[1], slice.shape[2], how.sigma, call.options), call.path(0));
+                     agarose_columns(projection, slice.shape[1], slice.shape[2], how.sigma, call.options),
+                     call.path(0));
   PENSTOCK_ASSIGN(const Source source, source_of(slice, call.path(0), call.device, call.options));
   PENSTOCK_ASSIGN(const Options rest, without_held(call.options, agarose.size(), kWhat));
   RangeSearch search(slice, source, agarose, how.percentile_max);

@@ -118,8 +118,8 @@ Status stack_all(const StepCall& call, const Stack& s, NewVolume& out) {
   Pass pass{"oct stack", {s.planes, source.shape[1], source.shape[2]}, {s.planes, kChunk, kChunk}};
   pass.needs = [&](const Region& tile) { return Region{{0, source.shape[0], 1}, tile[1], tile[2]}; };
   pass.make = [&](const Tile& in, const Tile& made, const Workspace& work) {
-    const stack::StackSlices stack{const_box(in.view), static_cast<float*>(made.view.data), slices.at(), s.slices.size(),
-                                   weights.at()};
+    const stack::StackSlices stack{const_box(in.view), static_cast<float*>(made.view.data), slices.at(),
+                                   s.slices.size(), weights.at()};
     return run_work(stack, s.planes * stack.in.columns(), work);
   };
   return make_volume(source, pass, out, call.path(1), call.device, call.options);

@@ -68,5 +68,4 @@ struct DivideByCovers {
 
 }  // namespace penstock::oct::stitch
 
-#define PENSTOCK_OCT_STITCH_JOBS(M) \
-  M(stitch::ColumnHolds) M(stitch::AnyOf) M(stitch::LayTile) M(stitch::DivideByCovers)
+#define PENSTOCK_OCT_STITCH_JOBS(M) M(stitch::ColumnHolds) M(stitch::AnyOf) M(stitch::LayTile) M(stitch::DivideByCovers)

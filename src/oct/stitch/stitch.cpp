@@ -63,12 +63,12 @@ struct Stitcher {
       PENSTOCK_TRY(run_work(stitch::AnyOf{holds.at(), grid.tile_cols, of_rows}, grid.tile_rows, work));
       PENSTOCK_TRY(run_work(stitch::AnyOf{of_rows, grid.tile_rows, any}, 1, work));
       const stitch::LayTile lay{tile,
-                        any,
-                        part,
-                        static_cast<std::int64_t>(layout.rows[k]) - static_cast<std::int64_t>(out.box[1].start),
-                        static_cast<std::int64_t>(layout.cols[k]) - static_cast<std::int64_t>(out.box[2].start),
-                        covers.at(),
-                        replaces};
+                                any,
+                                part,
+                                static_cast<std::int64_t>(layout.rows[k]) - static_cast<std::int64_t>(out.box[1].start),
+                                static_cast<std::int64_t>(layout.cols[k]) - static_cast<std::int64_t>(out.box[2].start),
+                                covers.at(),
+                                replaces};
       PENSTOCK_TRY(run_work(lay, tile.elements(), work));
     }
     if (replaces) return {};

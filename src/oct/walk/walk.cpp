@@ -103,12 +103,16 @@ Result<TensorView> packed_here(const TensorView& view, Tensor& held, const Works
 }
 
 ConstBox const_box(const TensorView& view) {
-  return {static_cast<const float*>(view.data), view.shape[0],           view.shape[1], view.shape[2],
-          view.strides_bytes[0] / 4,            view.strides_bytes[1] / 4};
+  return {static_cast<const float*>(view.data),
+          view.shape[0],
+          view.shape[1],
+          view.shape[2],
+          view.strides_bytes[0] / 4,
+          view.strides_bytes[1] / 4};
 }
 Box mutable_box(const TensorView& view) {
-  return {static_cast<float*>(view.data), view.shape[0],           view.shape[1], view.shape[2],
-          view.strides_bytes[0] / 4,      view.strides_bytes[1] / 4};
+  return {static_cast<float*>(view.data), view.shape[0], view.shape[1], view.shape[2], view.strides_bytes[0] / 4,
+          view.strides_bytes[1] / 4};
 }
 
 }  // namespace penstock::oct
