@@ -110,9 +110,6 @@ TEST(Memory, OfStepsIsTheBudget) {
   ASSERT_EQ(in_child([&] { return make(mosaic, {kDepth, 64, 64}); }), "");
   for (const std::string& slice : {one, two}) ASSERT_EQ(in_child([&] { return make(slice, {32, 100, 100}); }), "");
   folder.write("t.npy", oct::npy_text(Shape{2, 2}, std::vector<double>{51.2, 0, 0, 51.2}));
-  folder.write("shifts.csv", "fixed_id,moving_id,x_shift_mm,y_shift_mm\n0,1,0.0234,-0.0456\n");
-  const OctCall common{"common-space", {slices, folder / "moved"}, {{"shifts", folder / "shifts.csv"}}, {}, false};
-  ASSERT_EQ(in_child([&] { return within_budget(common); }), "");
   expect_within_budget(
       folder, {
                   {"resample-mosaic", {mosaic}, {{"resolution_um", "15"}}},
