@@ -16,6 +16,7 @@ from pathlib import Path
 import headline
 import tables
 import tables_oct
+import tables_oct_steps
 import tables_track
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -43,7 +44,9 @@ def benchmarks(rows: list, results: dict[str, dict]) -> str:
     tracking = [line for r in results.values() for line in tables_track.pages(r)]
     text = between_marks(text, tracking, ", tracking")
     scores = [line for r in results.values() for line in tables_oct.pages(r)]
-    return between_marks(text, scores, ", oct")
+    text = between_marks(text, scores, ", oct")
+    steps = [line for r in results.values() for line in tables_oct_steps.pages(r)]
+    return between_marks(text, steps, ", oct steps")
 
 
 def pages(results: dict[str, dict]) -> dict[Path, str]:

@@ -23,9 +23,9 @@ from pathlib import Path
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[name] = "1"
 
-import numpy as np  # noqa: E402  after the number of threads is set
-import record  # noqa: E402  after the number of threads is set
-import zarr  # noqa: E402  after the number of threads is set
+import numpy as np  # noqa: E402
+import record  # noqa: E402
+import zarr  # noqa: E402
 
 SPACING_MM = 0.01
 INTERVAL_MM, RANGE_MM = 0.2, 0.1

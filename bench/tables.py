@@ -3,6 +3,7 @@
 import statistics
 
 import tables_oct
+import tables_oct_steps
 import tables_track
 
 
@@ -191,6 +192,7 @@ TABLES = {
     "linumpy-read": tables_oct.readings,
     "oct-score": tables_oct.score,
     "oct-score-gpu": tables_oct.score,
+    "oct-overlap": tables_oct_steps.overlap,
     "fuzz": input_table,
     "durable": durable_table,
     "latency": latency_table,

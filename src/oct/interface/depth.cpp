@@ -147,7 +147,9 @@ Result<Interface> find_interface(const Volume& slice, const InterfaceOptions& ho
     }
     return {};
   };
-  PENSTOCK_TRY(with_tools(device, "oct crop-below-interface", options, all_rows));
+  Options inner = options;  // a band takes half of the budget, reading or filtering it the other
+  inner.budget_bytes = std::max<std::uint64_t>(plan.budget_bytes / 2, 1);
+  PENSTOCK_TRY(with_tools(device, "oct crop-below-interface", inner, all_rows));
   return RiseSearch::steepest(rise);
 }
 

@@ -71,7 +71,9 @@ Result<std::vector<double>> map_of_slice(const Masked& in, const InterfaceMapOpt
     }
     return {};
   };
-  PENSTOCK_TRY(with_tools(device, "oct tissue-interface", options, all_rows));
+  Options inner = options;  // a band takes half of the budget, reading or filtering it the other
+  inner.budget_bytes = std::max<std::uint64_t>(plan.budget_bytes / 2, 1);
+  PENSTOCK_TRY(with_tools(device, "oct tissue-interface", inner, all_rows));
   return map;
 }
 
