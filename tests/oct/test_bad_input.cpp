@@ -109,7 +109,7 @@ TEST(BadInput, InterfacesAtTheEndsAreSaid) {
     const auto falling =
         run("crop-below-interface", {folder / "falling.ome.zarr", folder / ("h" + tiles + ".ome.zarr")},
             {{"depth_um", "100"}, {"tiles", tiles}});
-    ASSERT_TRUE(falling) << high.error().message();
+    ASSERT_TRUE(falling) << falling.error().message();
     EXPECT_NE(falling->metrics.find("at the last plane"), std::string::npos) << falling->metrics;
   }
 }
