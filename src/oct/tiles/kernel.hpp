@@ -203,7 +203,8 @@ struct Fill {
 
 }  // namespace penstock::oct::tiles
 
-#define PENSTOCK_OCT_TILE_JOBS(M)                                                                        \
-  M(tiles::ColumnMeans)                                                                                  \
-  M(tiles::Divide) M(tiles::MoveColumns) M(tiles::PlaneSums) M(tiles::ScalePlanes) M(tiles::CountDigits) \
-      M(tiles::OnlyFinite) M(tiles::Fill)
+#define PENSTOCK_OCT_TILE_JOBS(M)                                                                            \
+  M(tiles::ColumnMeans)                                                                                      \
+  M(tiles::Divide)                                                                                           \
+  M(tiles::MoveColumns) M(tiles::PlaneSums) M(tiles::ScalePlanes) M(tiles::CountDigits) M(tiles::OnlyFinite) \
+      M(tiles::Fill)
