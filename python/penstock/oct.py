@@ -64,7 +64,7 @@ def run(
     deadline: Deadline | None = None,
     **options: float | str | bool | PathLike | None,
 ) -> Done:
-    """Runs a step by its name.
+    """Runs a step by its name; ``run("run", "steps.toml")`` runs the steps of a file.
 
     paths: what it reads and writes, in the order of its arguments. device: where operators run: "cpu", "cuda",
     "cuda:1" or "auto". force: what exists is replaced. options: those of the step; None: the default.
@@ -114,4 +114,4 @@ def __getattr__(name: str) -> Callable[..., Done]:
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, *steps()])
+    return sorted({*__all__, *steps()})

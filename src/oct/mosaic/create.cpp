@@ -118,7 +118,7 @@ Result<GalvoShift> slice_galvo_shift(const SliceTiles& s) {
   const std::uint64_t count = std::min(kSamples, last - first);
   std::vector<GalvoShift> single;
   std::vector<double> profile(s.info.lines());
-  std::vector<float> lines;
+  std::vector<std::vector<float>> lines;  // of each tile that counts
   for (std::uint64_t k = 0; k < count; ++k) {
     const RawTile& tile = s.tiles[first + k * (last - first) / count];
     PENSTOCK_ASSIGN(const RawSamples samples, read_samples(*s.store, tile, s.info));
@@ -127,16 +127,22 @@ Result<GalvoShift> slice_galvo_shift(const SliceTiles& s) {
     single.push_back(find_galvo_shift(p.profile, p.lines, s.info.n_extra));
     for (std::size_t x = 0; x < profile.size(); ++x)
       profile[x] += p.profile[x] / p.mean;  // bright ones do not count more
-    lines.insert(lines.end(), p.lines.begin(), p.lines.end());
+    lines.push_back(p.lines);
   }
   if (single.empty()) return GalvoShift{};
-  GalvoShift all = find_galvo_shift(profile, lines, s.info.n_extra);
+  GalvoShift all = find_galvo_shift(profile, {}, s.info.n_extra);
+  // Tiles that say something else count once, by their number, not by their B-scans too.
   const std::uint64_t near = std::max<std::uint64_t>(s.info.n_extra / 4, 5);
-  const auto agree = std::ranges::count_if(single, [&](const GalvoShift& g) {
-    const std::uint64_t d = g.shift > all.shift ? g.shift - all.shift : all.shift - g.shift;
-    return std::min(d, s.info.lines() - d) <= near;
-  });
-  all.confidence *= std::sqrt(static_cast<double>(agree) / static_cast<double>(single.size()));
+  std::vector<float> agreeing;
+  double agree = 0;
+  for (std::size_t i = 0; i < single.size(); ++i) {
+    const std::uint64_t a = single[i].shift, b = all.shift, d = a > b ? a - b : b - a;
+    if (std::min(d, s.info.lines() - d) > near) continue;
+    agree += 1;
+    agreeing.insert(agreeing.end(), lines[i].begin(), lines[i].end());
+  }
+  all.confidence = find_galvo_shift(profile, agreeing, s.info.n_extra).confidence *
+                   std::sqrt(agree / static_cast<double>(single.size()));
   return all;
 }
 
