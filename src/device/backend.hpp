@@ -27,6 +27,8 @@ class Backend {
   [[nodiscard]] virtual std::vector<DeviceInfo> devices() const = 0;
   /// Why there is none; empty when there is one.
   [[nodiscard]] virtual std::string unavailable_reason() const = 0;
+  /// All memory of a device, used or not; UINT64_MAX where that cannot be said.
+  [[nodiscard]] virtual std::uint64_t memory_bytes(int) { return UINT64_MAX; }
 
   /// Device that `memory` is on.  Errors: invalid_argument (not memory of such a device).
   [[nodiscard]] virtual Result<int> index_of(const void* memory) = 0;

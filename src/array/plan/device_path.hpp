@@ -30,6 +30,8 @@ struct WaveLimits {
   std::uint64_t groups = 1;        ///< of a wave
   std::uint64_t group_chunks = 1;  ///< most
 };
+/// What waves on a device may take of a budget: no more than a part of all its memory.
+std::uint64_t wave_budget(Device device, std::uint64_t budget_bytes);
 /// The largest waves that fit into `device_bytes`.
 WaveLimits wave_limits(const CodecChain& chain, const DeviceChain& device, std::uint64_t device_bytes);
 /// Device memory that the smallest waves need: two, of one chunk each.

@@ -94,7 +94,7 @@ Status plan_device(ReadPlan& plan, const Options& options) {
     plan.decode.decode = DevicePath::Decode::on_cpu;
     return {};
   }
-  plan.waves = wave_limits(chain, *plan.decode.chain, plan.allowed.budget_bytes);
+  plan.waves = wave_limits(chain, *plan.decode.chain, wave_budget(plan.device, plan.allowed.budget_bytes));
   return {};
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <mutex>
@@ -93,6 +94,20 @@ class CudaBackend final : public Backend {
   [[nodiscard]] Device::Type type() const override { return Device::Type::cuda; }
   [[nodiscard]] int count() const override { return probed().count; }
   [[nodiscard]] std::string unavailable_reason() const override { return probed().reason; }
+
+  [[nodiscard]] std::uint64_t memory_bytes(int index) override {
+    static std::array<std::atomic<std::uint64_t>, 64> known;  // asked for once: each read wants it
+    const auto slot = static_cast<std::size_t>(index);
+    if (slot < known.size() && known[slot] != 0) return known[slot];
+    const DeviceGuard guard(index);
+    std::size_t free_bytes = 0, total = 0;
+    if (!guard.status() || cudaMemGetInfo(&free_bytes, &total) != cudaSuccess) {
+      (void)cudaGetLastError();
+      return UINT64_MAX;
+    }
+    if (slot < known.size()) known[slot] = total;
+    return total;
+  }
 
   [[nodiscard]] std::vector<DeviceInfo> devices() const override {
     std::vector<DeviceInfo> all;

@@ -340,11 +340,17 @@ struct Combine {
 
 }  // namespace penstock::oct::basic
 
-#define PENSTOCK_OCT_BASIC_JOBS(M)                                                                           \
-  M(basic::Shrink)                                                                                           \
-  M(basic::Update)                                                                                           \
-  M(basic::Total)                                                                                            \
-  M(basic::Brightness)                                                                                       \
-  M(basic::FieldSums)                                                                                        \
-  M(basic::Threshold) M(basic::Scatter) M(basic::Gather) M(basic::Adopt) M(basic::Reweight) M(basic::Change) \
-      M(basic::Project) M(basic::Combine)
+#define PENSTOCK_OCT_BASIC_JOBS(M) \
+  M(basic::Shrink)                 \
+  M(basic::Update)                 \
+  M(basic::Total)                  \
+  M(basic::Brightness)             \
+  M(basic::FieldSums)              \
+  M(basic::Threshold)              \
+  M(basic::Scatter)                \
+  M(basic::Gather)                 \
+  M(basic::Adopt)                  \
+  M(basic::Reweight)               \
+  M(basic::Change)                 \
+  M(basic::Project)                \
+  M(basic::Combine)
