@@ -37,7 +37,7 @@ struct Named {
   std::map<std::string, std::string> options;
 };
 const std::vector<Named> kSteps = {{"resample-mosaic", {{"resolution_um", "11"}}},
-                                   {"fix-focal-curvature", {{"width", "3"}}},
+                                   {"fix-focal-curvature", {{"sigma_xy", "3"}}},
                                    {"fix-illumination", {{"method", "basic"}, {"fit", "slice"}, {"max_samples", "30"}}},
                                    {"crop-below-interface", {{"depth_um", "300"}, {"tiles", "true"}}},
                                    {"normalize", {{"tiles", "true"}, {"n_levels", "2"}}}};

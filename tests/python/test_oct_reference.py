@@ -60,7 +60,7 @@ def interface(volume: np.ndarray, width: int, sigma: float, log: bool, mask: np.
 @pytest.mark.parametrize("log", [True, False])
 def test_interface_is_the_same_in_nearly_all_columns(tmp_path: Path, tissue: np.ndarray, log: bool) -> None:
     path = image(tmp_path / "s.ome.zarr", tissue, (40, 20, 20))
-    steps.tissue_interface(path, tmp_path / "map.npy", width=5, sigma_z=2, no_log=not log, compat=True)
+    steps.tissue_interface(path, tmp_path / "map.npy", sigma_xy=5, sigma_z=2, no_log=not log, compat=True)
     made, expected = np.load(tmp_path / "map.npy"), interface(tissue, 5, 2, log)
     assert (made == expected).mean() >= 0.999
     assert np.abs(made - expected).max() <= 1
@@ -73,10 +73,10 @@ def test_interface_in_a_mask(tmp_path: Path, tissue: np.ndarray) -> None:
     mask[:, 50:, 40:] = 0  # nothing
     path = image(tmp_path / "s.ome.zarr", tissue, (40, 20, 20))
     inside = image(tmp_path / "m.ome.zarr", mask, (40, 60, 48))
-    steps.tissue_interface(path, tmp_path / "map.npy", mask=inside, width=3, compat=True)
+    steps.tissue_interface(path, tmp_path / "map.npy", mask=inside, sigma_xy=3, compat=True)
     made, expected = np.load(tmp_path / "map.npy"), interface(tissue, 3, 2, True, mask)
     assert (made == expected).mean() >= 0.999
-    steps.tissue_interface(path, tmp_path / "exact.npy", mask=inside, width=3)
+    steps.tissue_interface(path, tmp_path / "exact.npy", mask=inside, sigma_xy=3)
     near = np.load(tmp_path / "exact.npy")[:30, :10]
     assert np.abs(near + 1 - expected[:30, :10]).max() <= 1  # ceil(plane + 1)
     other = image(tmp_path / "other.ome.zarr", mask[:, 1:], (40, 20, 20))
