@@ -163,4 +163,3 @@ TEST(BadInput, AFullDiskLeavesNothingThatOpensAndTheNextRunGoesOn) {
     EXPECT_TRUE(std::filesystem::exists(out + "/zarr.json")) << step;
   });
 }
-
