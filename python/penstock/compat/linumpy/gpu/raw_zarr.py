@@ -6,7 +6,7 @@ import json
 import os
 import pathlib
 import sys
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -41,7 +41,7 @@ def read_raw_zarr(path: PathLike, device: str = "cuda") -> Any:
     Many chunks are on their way at once, through pinned memory.
     """
     check_raw_zarr(path)
-    return ps.open(path).read(device=device)
+    return cast("ps.Array", ps.open(path)).read(device=device)
 
 
 def _document(path: pathlib.Path) -> dict[str, Any]:
