@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import json
 import pathlib
 import re
 import shutil
 import struct
 import subprocess
 import sys
+import zipfile
 import zlib
 
 import nibabel as nib
@@ -211,3 +213,25 @@ def test_the_guide_names_every_option_of_the_command() -> None:
     text = GUIDE.read_text()
     for option in sorted(options - {"--help", "--json", "--output", "--budget"}):
         assert f"{option}" in text, option
+
+
+@pytest.mark.parametrize("member", ["../dps/a.float32", "dps/../../a.float32", "/dps/a.float32"])
+def test_members_of_a_trx_stay_inside_it(member: str, tmp_path: pathlib.Path) -> None:
+    header = {"VOXEL_TO_RASMM": np.eye(4).tolist(), "DIMENSIONS": [5, 5, 5], "NB_STREAMLINES": 1, "NB_VERTICES": 2}
+    parts = {
+        "header.json": json.dumps(header),
+        "positions.3.float32": np.array([[1, 2, 3], [1.5, 2, 3]], np.float32).tobytes(),
+        "offsets.uint64": np.array([0, 2], np.uint64).tobytes(),
+    }
+    inside, outside = tmp_path / "in.trx", tmp_path / "out.trx"
+    for path, more in ((inside, {}), (outside, {member: b"\0\0\0\0"})):
+        with zipfile.ZipFile(path, "w") as file:
+            for name, content in (parts | more).items():
+                file.writestr(name, content)
+    run = [str(COMMAND), "tracks"]
+    assert subprocess.run([*run, "info", str(inside)], capture_output=True, check=False).returncode == 0
+    made = tmp_path / "made.trk"
+    told = subprocess.run([*run, "convert", str(outside), "-o", str(made)], capture_output=True, text=True, check=False)
+    assert told.returncode == 65, told
+    assert "out.trx" in told.stderr and "a.float32" in told.stderr
+    assert not made.exists()
