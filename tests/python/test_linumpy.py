@@ -484,3 +484,18 @@ def test_install_is_refused_when_it_is_too_late(tmp_path: pathlib.Path) -> None:
         [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 1 and "linumpy.gpu: imported already" in done.stderr
+
+
+@pytest.mark.parametrize("order", ["linumpy kvikio", "kvikio linumpy"])
+def test_both_stand_in_at_once(order: str) -> None:
+    program = "\n".join(
+        [
+            "import importlib, penstock.compat.kvikio, penstock.compat.linumpy",
+            *(f"penstock.compat.{name}.install()" for name in order.split()),
+            "import kvikio, linumpy.gpu.zarr",
+            "assert kvikio.__file__ == penstock.compat.kvikio.__file__, kvikio.__file__",
+            "assert 'penstock' in linumpy.gpu.zarr.__file__, linumpy.gpu.zarr.__file__",
+        ]
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

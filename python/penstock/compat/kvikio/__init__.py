@@ -79,7 +79,7 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-class _Finder(importlib.abc.MetaPathFinder):
+class _KvikioFinder(importlib.abc.MetaPathFinder):
     """Finds ``kvikio`` in this folder."""
 
     def find_spec(
@@ -103,5 +103,5 @@ def install() -> None:
     loaded = sys.modules.get("kvikio")
     if loaded is not None and not hasattr(loaded, "install"):
         raise ImportError("kvikio has been imported already: call penstock.compat.kvikio.install() before")
-    if not any(type(finder).__name__ == _Finder.__name__ for finder in sys.meta_path):
-        sys.meta_path.insert(0, _Finder())
+    if not any(type(finder).__name__ == _KvikioFinder.__name__ for finder in sys.meta_path):
+        sys.meta_path.insert(0, _KvikioFinder())
