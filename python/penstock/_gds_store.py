@@ -44,11 +44,20 @@ class GDSStore(LocalStore):
     def __repr__(self) -> str:
         return f"{type(self).__name__}('{self}')"
 
+    async def _ready(self) -> None:
+        """Open; one of several tasks that come first at once opens it."""
+        if self._is_open:
+            return
+        try:
+            await self._open()
+        except ValueError:
+            if not self._is_open:
+                raise
+
     async def get(self, key: str, prototype: BufferPrototype | None = None, byte_range: Any = None) -> Buffer | None:
         if prototype is None:
             prototype = default_buffer_prototype()
-        if not self._is_open:
-            await self._open()
+        await self._ready()
         assert isinstance(key, str)
         try:
             file = CuFile(f"{self.root}/{key}")  # a Path would take as long as to open the file
@@ -67,8 +76,7 @@ class GDSStore(LocalStore):
             await self._put(key, value, exclusive=True)
 
     async def _put(self, key: str, value: Buffer, *, exclusive: bool) -> None:
-        if not self._is_open:
-            await self._open()
+        await self._ready()
         self._check_writable()
         assert isinstance(key, str)
         if not isinstance(value, Buffer):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import pathlib
 from typing import Any
 
@@ -35,3 +36,10 @@ class TestGDSStore(StoreTests[GDSStore, Buffer]):
 
     def test_store_supports_listing(self, store: GDSStore) -> None:
         assert store.supports_listing
+
+    async def test_tasks_that_come_first_at_once_all_find_it_open(self, tmp_path: pathlib.Path) -> None:
+        store = GDSStore(tmp_path / "new")
+        await asyncio.gather(*(store.set(f"k{i}", Buffer.from_bytes(b"v")) for i in range(8)))
+        other = GDSStore(tmp_path / "new")
+        got = await asyncio.gather(*(other.get(f"k{i}") for i in range(8)))
+        assert [value is not None and value.to_bytes() for value in got] == [b"v"] * 8
