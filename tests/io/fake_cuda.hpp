@@ -20,6 +20,7 @@ class DeviceMemory {
   DeviceMemory& operator=(const DeviceMemory&) = delete;
   ~DeviceMemory();
   [[nodiscard]] std::byte* data() { return bytes_.data(); }
+  /// To be written into, not replaced: the device knows where they lie.
   [[nodiscard]] std::vector<std::byte>& bytes() { return bytes_; }
 
  private:

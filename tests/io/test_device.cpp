@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -205,7 +206,7 @@ TEST_F(DeviceFile, ACancelledRequestDoesNotWaitForItsStream) {
 TEST_F(DeviceFile, BothDirectionsAtOnce) {
   constexpr int kRounds = 40;
   DeviceMemory in(kBytes * 4), out(kBytes * 4);
-  out.bytes() = pattern(kBytes * 4, 3);
+  std::ranges::copy(pattern(kBytes * 4, 3), out.bytes().begin());
   const File to = by(IoEngine::buffered, "b", "w+");
   for (int i = 0; i < kRounds; ++i) {
     std::vector<IoFuture> futures;
@@ -254,7 +255,7 @@ TEST_F(DeviceFile, EveryCallOfTheDeviceMayFail) {
   for (const bool reading : {true, false})
     for (int skip = 0;; ++skip) {
       DeviceMemory memory(kBytes);
-      memory.bytes() = all_;
+      std::ranges::copy(all_, memory.bytes().begin());
       fail_device_call(skip);
       const IoFuture future = reading ? file_->start_read(memory.data(), kBytes, 0, with(1 << 20, 2))
                                       : file_->start_write(memory.data(), kBytes, 0, with(1 << 20, 2));
@@ -391,7 +392,7 @@ TEST_F(DeviceFile, ARequestInAStreamThatFailsSaysSoAndTheStreamGoesOn) {
   EXPECT_TRUE(came);
   for (const bool reading : {true, false})
     for (int skip = 0;; ++skip) {
-      memory.bytes() = all_;
+      std::ranges::copy(all_, memory.bytes().begin());
       fail_device_call(skip);
       const IoFuture future = reading ? file_->enqueue_read(memory.data(), kBytes, 0, stream)
                                       : file_->enqueue_write(memory.data(), kBytes, 0, stream);
@@ -412,7 +413,7 @@ TEST_F(DeviceFile, ARequestInAStreamThatFailsSaysSoAndTheStreamGoesOn) {
 TEST_F(DeviceFile, ClosingAndWaitForIoWaitForRequestsInStreams) {
   const Stream stream = Stream::create(kDevice).value();
   auto memory = std::make_shared<DeviceMemory>(kBytes);
-  memory->bytes() = pattern(kBytes, 5);
+  std::ranges::copy(pattern(kBytes, 5), memory->bytes().begin());
   const std::weak_ptr<DeviceMemory> watched = memory;
   put_work(stream, [] { std::this_thread::sleep_for(30ms); });
   IoOptions options;
