@@ -192,20 +192,18 @@ Status fit_amplitudes(Job& job, Fitter& fitter, const Volume& v, const ModelPlan
 
 }  // namespace
 
-Status describe_directions(const TrackOptions& how, HostField& field) {
-  PENSTOCK_ASSIGN(const Sphere sphere, repulsion_sphere(how.sphere));
+void describe_directions(const TrackOptions& how, const Sphere& sphere, HostField& field) {
   describe_sphere(sphere, field);
   field.params.cos_separation = cos_deg(how.separation_deg);
   field.params.relative_peak = static_cast<float>(how.relative_peak);
   field.params.max_peaks = how.max_peaks;
-  return {};
 }
 
 Status make_field(Job& job, Fitter& fitter, const DwiData& dwi, const ModelPlan& plan, FitTables tables,
                   const TrackOptions& how, std::vector<float> stop, HostField& field) {
   const Volume& v = dwi.volume;
-  PENSTOCK_TRY(describe_directions(how, field));
-  PENSTOCK_ASSIGN(const Sphere sphere, repulsion_sphere(how.sphere));
+  PENSTOCK_ASSIGN(const Sphere sphere, repulsion_sphere(how.sphere, &job));
+  describe_directions(how, sphere, field);
   set_params(v, how, field);
   std::vector<bool> above(v.voxels());
   for (std::size_t i = 0; i < above.size(); ++i) above[i] = stop[i] > field.params.stop_below;

@@ -13,7 +13,6 @@ Status make_field(Job& job, Fitter& fitter, const DwiData& dwi, const ModelPlan&
                   const TrackOptions& how, std::vector<float> stop, HostField& field);
 
 /// The directions of the half sphere, and what is taken for a peak of amplitudes along them.
-/// Errors: invalid_argument (how.sphere).
-Status describe_directions(const TrackOptions& how, HostField& field);
+void describe_directions(const TrackOptions& how, const Sphere& sphere, HostField& field);
 
 }  // namespace penstock::tracto

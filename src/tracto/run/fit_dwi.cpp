@@ -39,35 +39,69 @@ Result<TensorMaps> tensor_maps(Job& job, Fitter& fitter, const DwiData& dwi, Ten
   return maps;
 }
 
-/// What is fitted to the voxels of a model, by voxel.
+constexpr std::uint64_t kBlockVoxels = std::uint64_t{1} << 17;  // whose amplitudes are in memory at a time
+
+/// Maps of a model's coefficients, component by component.
 struct HarmonicMaps {
-  std::vector<std::uint32_t> voxels;
   std::uint64_t coefficients = 0;
-  std::vector<float> sh;  ///< (voxels, coefficients)
-  HostField field;        ///< its directions and amplitudes
+  std::vector<float> sh, peaks;
+  double fit_seconds = 0;
 };
 
-Status fit_harmonics(Job& job, Fitter& fitter, const Volume& v, const ModelPlan& plan, FitTables tables,
-                     const TrackOptions& how, HarmonicMaps& maps) {
-  TrackOptions peaks = how;
-  peaks.max_peaks = kMapPeaks;
-  PENSTOCK_TRY(describe_directions(peaks, maps.field));
-  PENSTOCK_ASSIGN(const Sphere sphere, repulsion_sphere(how.sphere));
+/// What is fitted to some voxels, a row for each, into the maps of `all`.
+Status put_coefficients(Job& job, std::span<const float> rows, std::span<const std::uint32_t> voxels, std::uint64_t all,
+                        HarmonicMaps& maps) {
+  return job.run([&] {
+    return job.for_each(maps.coefficients, true, [&](std::uint64_t c) -> Status {
+      for (std::size_t r = 0; r < voxels.size(); ++r) maps.sh[c * all + voxels[r]] = rows[r * maps.coefficients + c];
+      return {};
+    });
+  });
+}
+
+Result<HarmonicMaps> fit_harmonics(Job& job, Fitter& fitter, const Volume& v, const ModelPlan& plan, FitTables tables,
+                                   const TrackOptions& how, std::span<const std::uint32_t> voxels) {
+  HarmonicMaps maps;
+  Lap lap;
+  PENSTOCK_ASSIGN(const Sphere sphere, repulsion_sphere(how.sphere, &job));
+  HostField field;
+  describe_directions(how, sphere, field);
+  field.params.max_peaks = kMapPeaks;
   const Eigen::MatrixXd sampling = sh_matrix(sphere.vertices, plan.order);
   tables.sampling.assign(sampling.data(), sampling.data() + sampling.size());
-  tables.params.directions = maps.field.params.directions;
-  tables.params.stride = maps.field.params.stride;
+  tables.params.directions = field.params.directions;
+  tables.params.stride = field.params.stride;
   maps.coefficients = sh_count(plan.order);
-  maps.sh.resize(maps.voxels.size() * maps.coefficients);
-  maps.field.pmf.resize(maps.voxels.size() * maps.field.params.stride);
-  maps.field.scale.resize(maps.voxels.size());
+  maps.fit_seconds = lap.seconds();
+  maps.sh.resize(v.voxels() * maps.coefficients);
+  maps.peaks.resize(v.voxels() * 3 * kMapPeaks);
+  const std::uint64_t most = std::min<std::uint64_t>(kBlockVoxels, voxels.size());
+  std::vector<float> sh(most * maps.coefficients);
+  field.pmf.resize(most * field.params.stride);
+  field.scale.resize(most);
   FitWork work;
   work.signals = v.data;
-  work.voxels = maps.voxels;
-  work.sh = maps.sh.data();
-  work.pmf = maps.field.pmf.data();
-  work.scale = maps.field.scale.data();
-  return fitter.run(job, tables, work);
+  work.sh = sh.data();
+  work.pmf = field.pmf.data();
+  work.scale = field.scale.data();
+  for (std::uint64_t at = 0; at < voxels.size(); at += kBlockVoxels) {
+    work.voxels = voxels.subspan(at, std::min(kBlockVoxels, voxels.size() - at));
+    lap.seconds();
+    PENSTOCK_TRY(fitter.run(job, tables, work));
+    maps.fit_seconds += lap.seconds();
+    PENSTOCK_TRY(put_coefficients(job, sh, work.voxels, v.voxels(), maps));
+    PENSTOCK_TRY(put_peaks(job, field, work.voxels, v.voxels(), maps.peaks));
+  }
+  return maps;
+}
+
+Status write_response(Store& store, const FibreResponse& response) {
+  Json json = Json::object();
+  json["evals"] = response.evals;
+  json["s0"] = response.s0;
+  json["voxels"] = response.voxels;
+  const std::string text = dump_json(json, 2) + "\n";
+  return store.set("response.json", as_bytes(text));
 }
 
 Status write_sh(Job& job, Fitter& fitter, Store& store, const DwiData& dwi, DwiModel model, const TrackOptions& how,
@@ -80,32 +114,21 @@ Status write_sh(Job& job, Fitter& fitter, Store& store, const DwiData& dwi, DwiM
   }
   PENSTOCK_ASSIGN(const ModelPlan plan, plan_model(dwi.gradients, how, model));
   PENSTOCK_ASSIGN(FitTables tables, model_tables(dwi.gradients, plan, response, how));
-  HarmonicMaps maps;
+  std::vector<std::uint32_t> voxels;
   for (std::uint64_t i = 0; i < v.voxels(); ++i)
-    if (fa[i] > static_cast<float>(how.stop_below)) maps.voxels.push_back(static_cast<std::uint32_t>(i));
-  Lap lap;
-  PENSTOCK_TRY(fit_harmonics(job, fitter, v, plan, std::move(tables), how, maps));
-  summary.fit_seconds = lap.seconds();
-  const std::uint64_t n = v.voxels(), coefficients = maps.coefficients;
-  std::vector<float> sh(n * coefficients);
-  for (std::size_t r = 0; r < maps.voxels.size(); ++r)
-    for (std::uint64_t c = 0; c < coefficients; ++c) sh[c * n + maps.voxels[r]] = maps.sh[r * coefficients + c];
-  PENSTOCK_ASSIGN(const std::vector<float> peaks, peak_map(job, maps.field, maps.voxels, n));
-  PENSTOCK_TRY(write_map(store, "peaks", v.dims, 3 * std::uint64_t{kMapPeaks}, v.world_from_voxel, peaks));
+    if (fa[i] > static_cast<float>(how.stop_below)) voxels.push_back(static_cast<std::uint32_t>(i));
+  PENSTOCK_ASSIGN(const HarmonicMaps maps, fit_harmonics(job, fitter, v, plan, std::move(tables), how, voxels));
+  PENSTOCK_TRY(write_map(store, "peaks", v.dims, 3 * std::uint64_t{kMapPeaks}, v.world_from_voxel, maps.peaks));
   PENSTOCK_TRY(write_map(store, "fa", v.dims, 1, v.world_from_voxel, fa));
-  PENSTOCK_TRY(write_map(store, "sh", v.dims, coefficients, v.world_from_voxel, sh));
+  PENSTOCK_TRY(write_map(store, "sh", v.dims, maps.coefficients, v.world_from_voxel, maps.sh));
   if (model == DwiModel::csd) {
-    Json json = Json::object();
-    json["evals"] = response.evals;
-    json["s0"] = response.s0;
-    json["voxels"] = response.voxels;
-    const std::string text = dump_json(json, 2) + "\n";
-    PENSTOCK_TRY(store.set("response.json", as_bytes(text)));
+    PENSTOCK_TRY(write_response(store, response));
     std::copy(response.evals.begin(), response.evals.end(), summary.response_evals);
     summary.response_s0 = response.s0;
     summary.response_voxels = response.voxels;
   }
-  summary.fitted_voxels = maps.voxels.size();
+  summary.fit_seconds = maps.fit_seconds;
+  summary.fitted_voxels = voxels.size();
   summary.report.note = fmt::format("{}; order {}", plan.reason, plan.order);
   return {};
 }

@@ -23,12 +23,11 @@ Status each_voxel(Job& job, std::uint64_t n, const std::function<void(std::uint6
 
 }  // namespace
 
-Result<std::vector<float>> peak_map(Job& job, const HostField& field, std::span<const std::uint32_t> voxels,
-                                    std::uint64_t all) {
+Status put_peaks(Job& job, const HostField& field, std::span<const std::uint32_t> voxels, std::uint64_t all,
+                 std::span<float> out) {
   const TrackParams& t = field.params;
   const TrackBuffers in = field.buffers();
-  std::vector<float> out(std::uint64_t{3} * kMapPeaks * all);
-  PENSTOCK_TRY(each_voxel(job, voxels.size(), [&](std::uint64_t r) {
+  return each_voxel(job, voxels.size(), [&](std::uint64_t r) {
     std::vector<float> amplitude(t.directions);
     std::vector<std::uint32_t> list(t.directions);
     for (std::uint32_t i = 0; i < t.directions; ++i)
@@ -39,8 +38,7 @@ Result<std::vector<float>> peak_map(Job& job, const HostField& field, std::span<
       const float xyz[3] = {v.x, v.y, v.z};
       for (std::uint64_t d = 0; d < 3; ++d) out[(3 * p + d) * all + voxels[r]] = xyz[d];
     }
-  }));
-  return out;
+  });
 }
 
 Status field_of_peaks(Job& job, const Volume& image, HostField& field) {

@@ -9,10 +9,10 @@ namespace penstock::tracto {
 
 inline constexpr std::uint32_t kMapPeaks = 5;  ///< of a voxel
 
-/// The peaks of field.pmf, whose rows are `voxels` of `all`: (3 kMapPeaks, all), one component after the other, in the
-/// axes of the voxels.
-Result<std::vector<float>> peak_map(Job& job, const HostField& field, std::span<const std::uint32_t> voxels,
-                                    std::uint64_t all);
+/// The peaks of field.pmf, whose rows are `voxels` of `all`, into `out` (3 kMapPeaks, all), zeros before: one component
+/// after the other, in the axes of the voxels.
+Status put_peaks(Job& job, const HostField& field, std::span<const std::uint32_t> voxels, std::uint64_t all,
+                 std::span<float> out);
 
 /// The amplitudes of field.seed_list's voxels from their peaks in `image` (3 numbers for each): that of a peak in the
 /// direction which is nearest to it, 0 in all others.

@@ -7,6 +7,10 @@
 #include <numeric>
 #include <set>
 
+#include "core/checked.hpp"
+#include "exec/job.hpp"
+#include "tracto/clones.hpp"
+
 namespace penstock::tracto {
 namespace {
 
@@ -22,10 +26,55 @@ Direction normalized(const Direction& a) {
 }
 Direction negated(const Direction& a) { return {-a[0], -a[1], -a[2]}; }
 
+/// Calls take(first, end) for blocks of directions below `count`, on the job's threads where there is one.
+template <class Take>
+Status each_block(std::size_t count, Job* job, const Take& take) {
+  if (job == nullptr) return take(std::size_t{0}, count);
+  constexpr std::size_t kBlock = 32;
+  return job->run([&] {
+    return job->for_each(div_up(count, kBlock), true,
+                         [&](std::uint64_t i) { return take(i * kBlock, std::min(count, (i + 1) * kBlock)); });
+  });
+}
+
+/// Coordinates one behind the other, for vectors.
+struct Coordinates {
+  explicit Coordinates(std::size_t count) : x(count), y(count), z(count) {}
+  std::vector<double> x, y, z;
+};
+
 /// 1 / |a - b|^3 of unit vectors with this scalar product.
-double repulsion(double product) {
-  const double r2 = std::max(2 - 2 * product, 1e-12);
+inline double repulsion(double product) {
+  const double squared = 2 - 2 * product, r2 = squared > 1e-12 ? squared : 1e-12;  // of std::max come no vectors
   return 1 / (r2 * std::sqrt(r2));
+}
+
+/// Adds to the force on each of n points that of point `from`, which is none of them.  Of the force along the sphere
+/// only the part along the other point is left: it pushes away from that point, and towards it as from its antipode.
+inline void push_from(const Direction& from, std::size_t n, const double* __restrict x, const double* __restrict y,
+                      const double* __restrict z, double* __restrict fx, double* __restrict fy, double* __restrict fz) {
+  const double px = from[0], py = from[1], pz = from[2];
+  for (std::size_t i = 0; i < n; ++i) {
+    const double product = x[i] * px + y[i] * py + z[i] * pz;
+    const double push = repulsion(-product) - repulsion(product);
+    fx[i] += push * (px - product * x[i]);
+    fy[i] += push * (py - product * y[i]);
+    fz[i] += push * (pz - product * z[i]);
+  }
+}
+
+/// The forces on points [first, end), added from point 0 on.
+PENSTOCK_CLONES void sum_forces(const Coordinates& p, std::size_t first, std::size_t end, Coordinates& force) {
+  for (std::vector<double>* f : {&force.x, &force.y, &force.z}) std::fill(f->data() + first, f->data() + end, 0.0);
+  const auto push = [&](std::size_t k, std::size_t at, std::size_t to) {
+    if (at < to)
+      push_from({p.x[k], p.y[k], p.z[k]}, to - at, &p.x[at], &p.y[at], &p.z[at], &force.x[at], &force.y[at],
+                &force.z[at]);
+  };
+  for (std::size_t k = 0; k < p.x.size(); ++k) {
+    push(k, first, std::min(k, end));
+    push(k, std::max(k + 1, first), end);
+  }
 }
 
 /// A golden spiral over the half sphere, turned by multiplication.
@@ -79,49 +128,49 @@ std::set<std::size_t> hull_neighbours(const std::vector<Direction>& all, std::si
 
 }  // namespace
 
-Result<Sphere> with_neighbours(std::vector<Direction> vertices) {
+Result<Sphere> with_neighbours(std::vector<Direction> vertices, Job* job) {
   const std::size_t count = vertices.size();
   const std::vector<Direction> all = both_halves(vertices);
   Sphere sphere;
   sphere.neighbours.resize(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    std::set<std::size_t> unique;
-    for (const std::size_t other : hull_neighbours(all, i)) unique.insert(other % count);
-    unique.erase(i);
-    if (unique.size() > kMaxNeighbours)
-      return Error(ErrorCode::invalid_argument,
-                   fmt::format("direction {} has {} neighbours, more than {}", i, unique.size(), kMaxNeighbours));
-    for (const std::size_t other : unique) sphere.neighbours[i].push_back(static_cast<std::uint16_t>(other));
-  }
+  PENSTOCK_TRY(each_block(count, job, [&](std::size_t first, std::size_t end) -> Status {
+    for (std::size_t i = first; i < end; ++i) {
+      std::set<std::size_t> unique;
+      for (const std::size_t other : hull_neighbours(all, i)) unique.insert(other % count);
+      unique.erase(i);
+      if (unique.size() > kMaxNeighbours)
+        return Error(ErrorCode::invalid_argument,
+                     fmt::format("direction {} has {} neighbours, more than {}", i, unique.size(), kMaxNeighbours));
+      for (const std::size_t other : unique) sphere.neighbours[i].push_back(static_cast<std::uint16_t>(other));
+    }
+    return {};
+  }));
   sphere.vertices = std::move(vertices);
   return sphere;
 }
 
-Result<Sphere> repulsion_sphere(std::uint32_t count) {
+Result<Sphere> repulsion_sphere(std::uint32_t count, Job* job) {
   if (count < 16 || count > kMaxDirections)
     return Error(ErrorCode::invalid_argument,
                  fmt::format("{} directions: must be from 16 to {}", count, kMaxDirections));
   std::vector<Direction> points = spiral(count);
+  Coordinates at(count), force(count);
   const double step = 0.4 / (static_cast<double>(count) * std::sqrt(static_cast<double>(count)));
   for (int round = 0; round < kRelaxations; ++round) {
-    // Of the force along the sphere only the part along the other point is left: it pushes away from that point, and
-    // towards it as from its antipode.
-    std::vector<Direction> force(count, Direction{0, 0, 0});
-    for (std::size_t i = 0; i < count; ++i)
-      for (std::size_t k = i + 1; k < count; ++k) {
-        const double product = dot(points[i], points[k]);
-        const double push = repulsion(-product) - repulsion(product);
-        for (std::size_t d = 0; d < 3; ++d) {
-          force[i][d] += push * (points[k][d] - product * points[i][d]);
-          force[k][d] += push * (points[i][d] - product * points[k][d]);
-        }
-      }
     for (std::size_t i = 0; i < count; ++i) {
-      for (std::size_t d = 0; d < 3; ++d) points[i][d] += step * force[i][d];
-      points[i] = normalized(points[i]);
+      at.x[i] = points[i][0];
+      at.y[i] = points[i][1];
+      at.z[i] = points[i][2];
     }
+    PENSTOCK_TRY(each_block(count, job, [&](std::size_t first, std::size_t end) -> Status {
+      sum_forces(at, first, end, force);
+      return {};
+    }));
+    for (std::size_t i = 0; i < count; ++i)
+      points[i] = normalized(
+          {points[i][0] + step * force.x[i], points[i][1] + step * force.y[i], points[i][2] + step * force.z[i]});
   }
-  return with_neighbours(std::move(points));
+  return with_neighbours(std::move(points), job);
 }
 
 std::vector<Direction> geodesic_directions(std::uint32_t parts) {
