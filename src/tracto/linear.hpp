@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdint>
 #include <type_traits>
+#include <vector>
 
 #include "device/portable.hpp"
 #include "device/team.hpp"
@@ -38,11 +39,25 @@ PENSTOCK_HD void team_times(const Team& team, const T* matrix, std::uint32_t str
       for (std::uint32_t i = 0; i < rows; ++i) out[i] += column[i] * factor;
     }
   } else {
-    team.for_each(rows, [=](std::uint32_t i) {
-      T sum = 0;
-      for (std::uint32_t j = 0; j < columns; ++j) sum += matrix[j * stride + i] * x[j];
-      out[i] = sum;
-    });
+    constexpr std::uint32_t kRows = 6;  // of a lane at a time: their loads wait beside each other
+    for (std::uint32_t begin = 0; begin < rows; begin += kRows * Team::lanes)
+      team.each_lane([=](std::uint32_t lane) {
+        T sum[kRows] = {};
+        for (std::uint32_t j = 0; j < columns; ++j) {
+          const T factor = x[j];
+          const T* const column = matrix + j * stride;
+          PENSTOCK_UNROLL
+          for (std::uint32_t k = 0; k < kRows; ++k) {
+            const std::uint32_t i = begin + k * Team::lanes + lane;
+            if (i < rows) sum[k] += column[i] * factor;
+          }
+        }
+        PENSTOCK_UNROLL
+        for (std::uint32_t k = 0; k < kRows; ++k) {
+          const std::uint32_t i = begin + k * Team::lanes + lane;
+          if (i < rows) out[i] = sum[k];
+        }
+      });
   }
 }
 
@@ -93,16 +108,18 @@ PENSTOCK_HD constexpr std::uint32_t packed_size(std::uint32_t n) { return n * (n
 /// Where column j begins, with its element of the diagonal.
 PENSTOCK_HD constexpr std::uint32_t packed_column(std::uint32_t n, std::uint32_t j) { return j * (2 * n - j + 1) / 2; }
 
+/// How many rows and columns from the last an element of a packed matrix is.  Counted from its last element on, these
+/// are the same whatever the size: element t is in column c, with c (c + 1) / 2 <= t, and in row t - c (c + 1) / 2.
 struct PackedPlace {
-  std::uint32_t row, column;
+  std::uint8_t row, column;
 };
-/// Of element `e` of a packed matrix of n columns, at most 91.
-PENSTOCK_HD PackedPlace place_of(std::uint32_t n, std::uint32_t e) {
-  const auto twice = static_cast<float>(2 * n + 1);
-  auto column = static_cast<std::uint32_t>((twice - std::sqrt(twice * twice - 8 * static_cast<float>(e))) * 0.5f);
-  while (column + 1 < n && packed_column(n, column + 1) <= e) ++column;  // the root may be rounded to the one before
-  while (packed_column(n, column) > e) --column;
-  return {e - packed_column(n, column) + column, column};
+/// Places of the elements of a matrix of n columns, at most 256, from the last on.
+inline std::vector<PackedPlace> packed_places(std::uint32_t n) {
+  std::vector<PackedPlace> out;
+  for (std::uint32_t column = 0; column < n; ++column)
+    for (std::uint32_t row = 0; row <= column; ++row)
+      out.push_back({static_cast<std::uint8_t>(row), static_cast<std::uint8_t>(column)});
+  return out;
 }
 
 /// One step of cholesky's: column k, whose diagonal stays, becomes that of L.  false: it is not positive.
@@ -138,28 +155,45 @@ inline bool host_cholesky(double* a, std::uint32_t n, double* inverse) {
   return true;
 }
 
-/// Factors a packed matrix in place: behind the diagonal stands L, in `inverse` (n) one over its diagonal.
-/// Uniform: whether it is positive definite.
+/// cholesky over lanes, two columns at a time: all lanes share the elements behind them.
 template <class Team>
-PENSTOCK_HD bool cholesky(const Team& team, double* a, std::uint32_t n, double* inverse) {
-  if constexpr (kIsHostTeam<Team>) {
-    return host_cholesky(a, n, inverse);
-  } else {
-    for (std::uint32_t k = 0; k < n; ++k) {
-      double* const column = a + packed_column(n, k);
-      const double diagonal = column[0];  // is not written any more: lanes may still read it
-      if (!(diagonal > 0)) return false;
-      const double factor = 1 / std::sqrt(diagonal);
-      for_one_and_each(
-          team, n - k - 1, [=] { inverse[k] = factor; }, [=](std::uint32_t i) { column[i + 1] *= factor; });
-      team.for_each(n - k - 1, [=](std::uint32_t below) {
-        const std::uint32_t i = k + 1 + below;
-        const double l = column[i - k];
-        for (std::uint32_t j = k + 1; j <= i; ++j) a[packed_column(n, j) + i - j] -= l * column[j - k];
-      });
-    }
-    return true;
+PENSTOCK_HD bool team_cholesky(const Team& team, double* a, std::uint32_t n, const PackedPlace* places,
+                               double* inverse) {
+  for (std::uint32_t k = 0; k < n; k += 2) {
+    double* const first = a + packed_column(n, k);
+    const double diagonal = first[0];  // diagonals are not written any more: lanes may still read them
+    if (!(diagonal > 0)) return false;
+    const double factor = 1 / std::sqrt(diagonal);
+    for_one_and_each(team, n - k - 1, [=] { inverse[k] = factor; }, [=](std::uint32_t i) { first[i + 1] *= factor; });
+    if (k + 1 == n) break;
+    double* const second = a + packed_column(n, k + 1);
+    const double beside = first[1], next = second[0] - beside * beside;
+    if (!(next > 0)) return false;
+    const double next_factor = 1 / std::sqrt(next);
+    for_one_and_each(
+        team, n - k - 2, [=] { inverse[k + 1] = next_factor; },
+        [=](std::uint32_t i) { second[i + 1] = (second[i + 1] - first[i + 2] * beside) * next_factor; });
+    double* const last = a + packed_size(n) - 1;
+    const double *const first_end = second - 1, *const second_end = a + packed_column(n, k + 2) - 1;
+    team.template for_each_batched<4>(
+        packed_size(n - k - 2),
+        [=](std::uint32_t t) {
+          const std::uint32_t i = places[t].row, j = places[t].column;
+          return *(last - t) - *(first_end - i) * *(first_end - j) - *(second_end - i) * *(second_end - j);
+        },
+        [=](std::uint32_t t, double value) { *(last - t) = value; });
   }
+  return true;
+}
+
+/// Factors a packed matrix in place: below the diagonal stands L, in `inverse` (n) one over its diagonal.  `places`: of
+/// n columns or more.  Uniform: whether it is positive definite.
+template <class Team>
+PENSTOCK_HD bool cholesky(const Team& team, double* a, std::uint32_t n, const PackedPlace* places, double* inverse) {
+  if constexpr (kIsHostTeam<Team>)
+    return host_cholesky(a, n, inverse);
+  else
+    return team_cholesky(team, a, n, places, inverse);
 }
 
 /// Solves with what cholesky made; `x` (n): the right side, then the solution; `between` (n): room.

@@ -56,6 +56,7 @@ Result<CsdFit> CsdFit::make(std::span<const double> b, std::span<const Direction
   const Eigen::MatrixXd constraint = strength * sh_matrix(constrained, how.order);
   CsdFit out;
   FitTables& t = out.tables_;
+  t.places = packed_places(count);
   t.params.kind = FitKind::csd;
   t.params.coefficients = count;
   t.params.constrained = static_cast<std::uint32_t>(constrained.size());

@@ -213,6 +213,7 @@ class CudaFitter final : public Fitter {
     PENSTOCK_ASSIGN(in.constraint, to.upload(t.constraint));
     PENSTOCK_ASSIGN(in.constraint_rows, to.upload(t.constraint_rows));
     PENSTOCK_ASSIGN(in.sampling, to.upload(t.sampling));
+    PENSTOCK_ASSIGN(in.places, to.upload(t.places));
     return in;
   }
 

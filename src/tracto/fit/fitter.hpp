@@ -16,9 +16,10 @@ struct FitTables {
   FitParams params = {};
   std::vector<std::uint32_t> unweighted, weighted;
   std::vector<double> first, second, design, normal, constraint, constraint_rows, sampling;
+  std::vector<PackedPlace> places;
   [[nodiscard]] FitBuffers buffers() const {
-    return {unweighted.data(), weighted.data(),   first.data(),           second.data(),  design.data(),
-            normal.data(),     constraint.data(), constraint_rows.data(), sampling.data()};
+    return {unweighted.data(), weighted.data(),   first.data(),           second.data(),   design.data(),
+            normal.data(),     constraint.data(), constraint_rows.data(), sampling.data(), places.data()};
   }
 };
 

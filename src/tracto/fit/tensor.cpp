@@ -22,6 +22,7 @@ TensorFit::TensorFit(const Gradients& g, TensorMethod method) {
   p.volumes = p.weighted = static_cast<std::uint32_t>(g.size());
   p.coefficients = kTensorColumns;
   p.wls = method == TensorMethod::wls ? 1 : 0;
+  tables_.places = packed_places(kTensorColumns);
   tables_.unweighted = unweighted_volumes(g);
   p.unweighted = static_cast<std::uint32_t>(tables_.unweighted.size());
   tables_.weighted.resize(g.size());

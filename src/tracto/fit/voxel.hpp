@@ -47,6 +47,7 @@ struct FitBuffers {
   const double* constraint;       ///< (coefficients, kMaxConstrained) csd
   const double* constraint_rows;  ///< (constrained, coefficients) csd: the same row by row
   const double* sampling;         ///< (coefficients, directions) amplitudes of coefficients
+  const PackedPlace* places;      ///< of the elements of a matrix that is factored
 };
 
 /// What a team shares; for at most N coefficients.

@@ -76,7 +76,7 @@ PENSTOCK_HD void weigh_tensor(const Team& team, const FitParams& p, const FitBuf
   });
   team_times(team, in.second, packed_size(kTensorColumns), packed_size(kTensorColumns), n, weight, scratch.matrix);
   team_times(team, design, kTensorColumns, kTensorColumns, n, log_signal, scratch.f);
-  if (!cholesky(team, scratch.matrix, kTensorColumns, scratch.inverse)) return;
+  if (!cholesky(team, scratch.matrix, kTensorColumns, in.places, scratch.inverse)) return;
   solve_factored(team, scratch.matrix, scratch.inverse, kTensorColumns, scratch.f, scratch.x);
   if (!all_finite(team, scratch.f, kTensorColumns)) return;
   const double* const solved = scratch.f;
