@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "core/json.hpp"
+#include "core/json_text.hpp"
 
 namespace penstock::cli {
 namespace {
@@ -96,7 +97,8 @@ std::optional<std::string> array_around(const TargetNode& target) {
     std::ifstream file(path / "zarr.json");
     const std::string text{std::istreambuf_iterator<char>(file), {}};
     const auto metadata = parse_json(text);
-    if (metadata && metadata->is_object() && metadata->value("node_type", Json()) == "array") return path.string();
+    if (metadata && metadata->is_object() && is_text(metadata->value("node_type", Json()), "array"))
+      return path.string();
   }
   return std::nullopt;
 }

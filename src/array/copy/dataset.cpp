@@ -7,6 +7,7 @@
 #include "codec/list.hpp"
 #include "codec/sharding/sharding_spec.hpp"
 #include "core/json.hpp"
+#include "core/json_text.hpp"
 #include "format/zarr/zarr.hpp"
 #include "penstock/copy.hpp"
 
@@ -77,7 +78,7 @@ Status take_order_of_filters(std::vector<CodecSpec>& codecs, int zarr_format) {
       configuration[key] = text.replace(0, 1, "<");
       codec.configuration = dump_json(configuration);
     }
-    if (typed && zarr_format == 3 && codec.name == "bytes" && configuration.value("endian", Json()) == "big")
+    if (typed && zarr_format == 3 && codec.name == "bytes" && is_text(configuration.value("endian", Json()), "big"))
       codec.configuration = R"({"endian":"little"})";
   }
   return {};

@@ -7,6 +7,7 @@
 
 #include "core/checked.hpp"
 #include "core/json.hpp"
+#include "core/json_text.hpp"
 #include "core/numpy_dtype.hpp"
 
 namespace penstock {
@@ -80,7 +81,7 @@ void take_stored_order(std::string_view filter, const CodecSpec& behind, Json& c
   const auto bytes = parse_json(behind.configuration);
   const Json endian = bytes && bytes->is_object() ? bytes->value("endian", Json()) : Json();
   auto text = configuration[key].get<std::string>();
-  const char stored = endian == "big" ? '>' : endian == "little" ? '<' : '\0';
+  const char stored = is_text(endian, "big") ? '>' : is_text(endian, "little") ? '<' : '\0';
   if (text.empty() || text.front() != stored) return;
   text.front() = std::endian::native == std::endian::little ? '<' : '>';
   configuration[key] = text;

@@ -14,6 +14,7 @@
 #include "codec/support.hpp"
 #include "codec/transpose/transpose.hpp"
 #include "core/json.hpp"
+#include "core/json_text.hpp"
 
 namespace penstock {
 namespace {
@@ -55,8 +56,8 @@ class TransposeCodec final : public ArrayToArray {
 Result<std::vector<std::uint32_t>> parse_order(const Json& order, std::size_t rank) {
   std::vector<std::uint32_t> axes(rank);
   std::iota(axes.begin(), axes.end(), 0U);
-  if (order == "C") return axes;
-  if (order == "F") return std::vector<std::uint32_t>(axes.rbegin(), axes.rend());
+  if (is_text(order, "C")) return axes;
+  if (is_text(order, "F")) return std::vector<std::uint32_t>(axes.rbegin(), axes.rend());
   const auto wrong = [&] {
     return bad_configuration(
         fmt::format("\"order\" must hold each of the {} axes once, is {}", rank, dump_json(order).substr(0, 80)));

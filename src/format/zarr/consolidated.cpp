@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "core/json.hpp"
+#include "core/json_text.hpp"
 #include "format/documents.hpp"
 #include "format/members.hpp"
 #include "format/node.hpp"
@@ -165,7 +166,7 @@ Result<std::optional<Json>> document_with_inline(const Store& store, std::string
   PENSTOCK_ASSIGN(const auto text, read_text(store, path, "zarr.json"));
   if (!text || text->find(member) == std::string::npos) return std::optional<Json>();
   auto document = parse_json(*text);
-  if (!document || !document->is_object() || document->value("node_type", Json()) != "group" ||
+  if (!document || !document->is_object() || !is_text(document->value("node_type", Json()), "group") ||
       document->value(member, Json()).is_null())
     return std::optional<Json>();
   return std::optional(*std::move(document));

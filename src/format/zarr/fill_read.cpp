@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "core/json.hpp"
+#include "core/json_text.hpp"
 #include "format/format.hpp"
 #include "format/members.hpp"
 #include "format/zarr/base64.hpp"
@@ -159,7 +160,7 @@ Element read_text_of_number(const Json& value) {
 }
 
 Result<Element> read_time(const Json& value) {
-  const Json count = value == "NaT" ? Json(INT64_MIN) : value;
+  const Json count = is_text(value, "NaT") ? Json(INT64_MIN) : value;
   auto bits = read_integer(count, 8, true);
   if (!bits) return wrong(value, "a whole number of units or \"NaT\"");
   Element out;
@@ -206,7 +207,7 @@ Result<std::vector<std::byte>> fill_from(const DType& dtype, const Json& value, 
   Element out;
   const Json number = plain_number(value, style);
   // Zarr v2 writers put 0 or "" where a text or bytes type has no fill value of its own.
-  if (style.zarr_format == 2 && (value == 0 || value == "")) {
+  if (style.zarr_format == 2 && (value == 0 || is_text(value, ""))) {
     if (dtype.kind == Kind::vlen_bytes) return out;
     if (dtype.kind == Kind::opaque || dtype.kind == Kind::bytes || dtype.kind == Kind::utf32 ||
         dtype.kind == Kind::structure)

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "core/json.hpp"
+#include "core/json_text.hpp"
 #include "format/format.hpp"
 #include "format/zarr/base64.hpp"
 #include "format/zarr/fill.hpp"
@@ -143,7 +144,7 @@ void reorder_element(const DType& dtype, const Json& endian, ByteSpan element) {
     return;
   }
   const std::size_t unit = dtype.swap_unit();
-  if (unit <= 1 || endian != "big") return;
+  if (unit <= 1 || !is_text(endian, "big")) return;
   for (std::size_t at = 0; at + unit <= element.size(); at += unit) std::ranges::reverse(element.subspan(at, unit));
 }
 

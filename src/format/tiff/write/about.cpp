@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/json.hpp"
+#include "core/json_text.hpp"
 #include "format/tiff/write/cog.hpp"
 #include "penstock/fill.hpp"
 
@@ -84,9 +85,9 @@ Result<std::string> make_nodata_text(const Dataset& dataset) {
   PENSTOCK_ASSIGN(const std::string json, fill_to_json(dataset.dtype, *dataset.nodata));
   PENSTOCK_ASSIGN(const Json value, parse_json(json));
   if (value.is_number()) return json;
-  if (value == "NaN") return std::string("nan");
-  if (value == "Infinity") return std::string("inf");
-  if (value == "-Infinity") return std::string("-inf");
+  if (is_text(value, "NaN")) return std::string("nan");
+  if (is_text(value, "Infinity")) return std::string("inf");
+  if (is_text(value, "-Infinity")) return std::string("-inf");
   if (dataset.dtype.kind == Kind::floating) return std::string("nan");  // a NaN of other bits, as hexadecimal digits
   return Error(ErrorCode::unsupported, fmt::format("nodata {}: a TIFF keeps numbers only", json));
 }

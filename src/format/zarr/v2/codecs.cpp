@@ -9,6 +9,7 @@
 
 #include "codec/list.hpp"
 #include "core/json.hpp"
+#include "core/json_text.hpp"
 #include "core/numpy_dtype.hpp"
 #include "format/members.hpp"
 #include "format/zarr/v2/zarr2.hpp"
@@ -96,7 +97,7 @@ Status need_little(const Json& filter) {
   for (const std::string_view key : {"dtype", "decode_dtype", "astype", "encode_dtype"}) {
     if (!filter.contains(key) || !filter.at(std::string(key)).is_string()) continue;
     PENSTOCK_ASSIGN(const Json order, order_of(filter, key));
-    if (order == "big")
+    if (is_text(order, "big"))
       return unsupported(key, fmt::format("{}; give it little-endian, zarr v2 stores it in the order of \"bytes\"",
                                           shown(filter.at(std::string(key)))));
   }
@@ -160,7 +161,7 @@ Result<bool> is_f_order(const CodecSpec& spec, std::size_t rank) {
   if (!is_codec(spec, "transpose")) return false;
   PENSTOCK_ASSIGN(const Json config, parse_json(spec.configuration));
   const Json order = config.is_object() ? config.value("order", Json()) : Json();
-  return order == "F" || order == reversed_axes(rank);
+  return is_text(order, "F") || order == reversed_axes(rank);
 }
 
 Result<Json> endian_of(const CodecSpec& spec) {

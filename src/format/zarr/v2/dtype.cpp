@@ -6,6 +6,7 @@
 
 #include "core/checked.hpp"
 #include "core/json.hpp"
+#include "core/json_text.hpp"
 #include "core/numpy_dtype.hpp"
 #include "format/members.hpp"
 #include "format/zarr/v2/zarr2.hpp"
@@ -118,7 +119,7 @@ Result<StoredType> parse_dtype(const Json& value, std::string_view where) {
 Result<Json> write_dtype(const DType& dtype, const Json& endian) {
   if (dtype.kind == Kind::structure) return write_structure(dtype, endian);
   std::string text = dtype.numpy();
-  if (endian == "big" && dtype.swap_unit() > 1) {
+  if (is_text(endian, "big") && dtype.swap_unit() > 1) {
     if (text.front() != '<')
       return unsupported("dtype", fmt::format("zarr v2 has no name for big-endian {}", dtype.name()));
     text.front() = '>';

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/json.hpp"
+#include "core/json_text.hpp"
 #include "format/members.hpp"
 #include "format/zarr/fill.hpp"
 #include "format/zarr/v2/zarr2.hpp"
@@ -49,7 +50,7 @@ Status parse_separator(const Json& zarray, Dataset& dataset) {
   KeyEncoding& keys = dataset.placement.emplace<KeyEncoding>(KeyEncoding{KeyEncoding::Kind::v2, '.'});
   const Json separator = zarray.value("dimension_separator", Json());
   if (separator.is_null()) return {};
-  if (separator != "/" && separator != ".")
+  if (!is_text(separator, "/") && !is_text(separator, "."))
     return invalid("dimension_separator", fmt::format("must be \"/\" or \".\", is {}", shown(separator)));
   keys.separator = separator.get_ref<const std::string&>().front();
   return {};
@@ -59,8 +60,8 @@ Status parse_separator(const Json& zarray, Dataset& dataset) {
 Result<DType> object_type(const Json& filters) {
   for (std::size_t i = 0; i < filters.size(); ++i) {
     const Json id = filters[i].is_object() ? filters[i].value("id", Json()) : Json();
-    if (id == "vlen-utf8") return parse_dtype_name("string");
-    if (id == "vlen-bytes") return parse_dtype_name("bytes");
+    if (is_text(id, "vlen-utf8")) return parse_dtype_name("string");
+    if (is_text(id, "vlen-bytes")) return parse_dtype_name("bytes");
     for (const std::string_view other : {"vlen-array", "json2", "json", "pickle", "msgpack", "msgpack2", "categorize"})
       if (id == other)
         return unsupported(fmt::format("filters[{}]", i), fmt::format("objects stored by \"{}\"", other));

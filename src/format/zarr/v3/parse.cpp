@@ -6,6 +6,7 @@
 #include "codec/list.hpp"
 #include "codec/sharding/sharding_spec.hpp"
 #include "core/json.hpp"
+#include "core/json_text.hpp"
 #include "format/members.hpp"
 #include "format/zarr/v3/zarr3.hpp"
 
@@ -80,7 +81,7 @@ void complete_endian(std::string_view name, Json& configuration) {
 
 void complete_endian_of_all(Json& codecs) {
   for (Json& inner : codecs) {
-    if (inner == "bytes") inner = Json::object({{"name", "bytes"}});
+    if (is_text(inner, "bytes")) inner = Json::object({{"name", "bytes"}});
     if (!inner.is_object() || !inner.contains("name") || !inner["name"].is_string()) continue;
     if (!inner.contains("configuration")) inner["configuration"] = Json::object();
     if (inner["configuration"].is_object())
