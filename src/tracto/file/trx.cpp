@@ -1,8 +1,6 @@
 #include "tracto/file/trx.hpp"
 
-#include <fmt/format.h>
 #include <libdeflate.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -15,6 +13,7 @@
 #include "penstock/store.hpp"
 #include "store/posix.hpp"
 #include "store/zip/writer.hpp"
+#include "tracto/file/whole_folder.hpp"
 
 namespace penstock::tracto {
 namespace {
@@ -72,12 +71,6 @@ class TrxWriter final : public TractogramWriter {
   }
   TrxWriter(const TrxWriter&) = delete;
   TrxWriter& operator=(const TrxWriter&) = delete;
-  ~TrxWriter() override {
-    column_.reset();
-    folder_.reset();
-    std::error_code code;
-    if (!part_.empty()) std::filesystem::remove_all(part_, code);
-  }
 
   Status begin() {
     std::error_code code;
@@ -85,11 +78,9 @@ class TrxWriter final : public TractogramWriter {
       PENSTOCK_ASSIGN(replaced_, zip::open_source(path_));
     }
     const std::string positions = "positions.3." + std::string(point_type_name(type_));
-    if (is_folder_) {  // under another name until all of it is there
-      const std::filesystem::path name(path_);
-      part_ = name.parent_path() / fmt::format(".{}.penstock-{}.part", name.filename().string(), ::getpid());
-      PENSTOCK_ASSIGN(folder_, open_store(part_, StoreMode::create));
-      PENSTOCK_ASSIGN(column_, folder_->writer(positions));
+    if (is_folder_) {
+      PENSTOCK_ASSIGN(folder_, WholeFolder::begin(path_));
+      PENSTOCK_ASSIGN(column_, folder_->store().writer(positions));
     } else {
       PENSTOCK_ASSIGN(zip_, zip::Writer::begin(path_));
       PENSTOCK_ASSIGN(growing_, zip_->begin_growing(positions));
@@ -207,14 +198,11 @@ class TrxWriter final : public TractogramWriter {
   }
 
   Status finish_folder(const std::string& text, const std::function<Status()>& check) {
-    namespace fs = std::filesystem;
     PENSTOCK_TRY(column_->commit());
-    PENSTOCK_TRY(folder_->set("header.json", as_bytes(text)));
-    for (const auto& spool : members_) PENSTOCK_TRY(copy_spool(*spool, *folder_, check));
-    std::error_code code;
-    fs::remove_all(path_, code);
-    fs::rename(part_, path_, code);
-    return code ? Status(errno_error(code.value(), path_)) : Status();
+    column_.reset();
+    PENSTOCK_TRY(folder_->store().set("header.json", as_bytes(text)));
+    for (const auto& spool : members_) PENSTOCK_TRY(copy_spool(*spool, folder_->store(), check));
+    return folder_->commit();
   }
   Status copy_spool(Spool& spool, Store& store, const std::function<Status()>& check) const {
     std::rewind(spool.file);
@@ -241,8 +229,7 @@ class TrxWriter final : public TractogramWriter {
   zip::Writer::Growing growing_;
   std::shared_ptr<const zip::FileSource> replaced_;
   // Of a folder.
-  std::string part_;
-  std::shared_ptr<Store> folder_;
+  std::unique_ptr<WholeFolder> folder_;
   std::unique_ptr<ObjectWriter> column_;  ///< the points
 
   std::vector<std::unique_ptr<Spool>> members_;
