@@ -6,6 +6,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "penstock/array.hpp"
+#include "penstock/copy.hpp"
 #include "penstock/store.hpp"
 #include "penstock/tracto.hpp"
 #include "penstock/tractogram.hpp"
@@ -249,6 +251,44 @@ TEST_F(Track, PeaksAreTrackedWhereThereAreNoCoefficients) {
   TrackOptions boot = how;
   boot.method = TrackMethod::boot;
   EXPECT_FALSE(track(at("mapsdti"), at("c.trx"), boot, {}, {}));
+}
+
+TEST_F(Track, AZarrArrayStandsInTheWorldAsItsAttributeSays) {
+  testing::Phantom phantom = testing::crossing_phantom();
+  phantom.world_from_voxel = {-1.5, 0.5, 0, 7, 0.5, 1.5, 0.25, -3, 0, -0.25, 2, 11};  // oblique, left-handed
+  phantom.write(folder_ / "oblique");
+  const auto zarr = open_store(at("oblique.zarr"), StoreMode::create).value();
+  const Array nifti = std::get<Array>(open(at("oblique.nii")).value());
+  ASSERT_TRUE(copy(nifti, zarr, "", {}, Array::IfExists::fail, Resume::no, {}));
+  Array array = Array::open(zarr, "").value();
+  TrackOptions how = quick();
+  how.force = true;
+  how.bval = at("oblique.bval");
+  how.bvec = at("oblique.bvec");
+  const auto tracked = [&](const char* dwi) {
+    const auto done = track(at(dwi), at("out.trx"), how, {}, {});
+    EXPECT_TRUE(done) << done.error().message();
+    return bytes_of(at("out.trx"));
+  };
+  ASSERT_TRUE(array.set_attributes("{}"));
+  EXPECT_FALSE(tracked("oblique.zarr") == tracked("oblique.nii"));
+  const std::string rows = "[-1.5,0.5,0,7],[0.5,1.5,0.25,-3],[0,-0.25,2,11]";
+  for (const std::string end : {"", ",[0,0,0,1]"}) {
+    ASSERT_TRUE(array.set_attributes("{\"world_from_voxel\":[" + rows + end + "]}"));
+    for (const GradientFrame frame : {GradientFrame::voxel, GradientFrame::fsl, GradientFrame::world}) {
+      how.gradients = frame;
+      EXPECT_TRUE(tracked("oblique.zarr") == tracked("oblique.nii")) << static_cast<int>(frame) << end;
+    }
+  }
+  for (const std::string& bad :
+       std::vector<std::string>{"7", "[" + rows + ",[0,0,0,2]]", "[[1,0,0,0],[0,1,0,0]]", "[[1,0,0],[0,1,0],[0,0,1]]",
+                                R"([["a",0,0,0],[0,1,0,0],[0,0,1,0]])", "[[1,0,0,0],[1,0,0,0],[0,0,1,0]]"}) {
+    ASSERT_TRUE(array.set_attributes("{\"world_from_voxel\":" + bad + "}"));
+    const auto refused = track(at("oblique.zarr"), at("out.trx"), how, {}, {});
+    ASSERT_FALSE(refused) << bad;
+    EXPECT_EQ(refused.error().code(), ErrorCode::invalid_metadata) << bad;
+    EXPECT_NE(refused.error().message().find("oblique.zarr"), std::string::npos) << refused.error().message();
+  }
 }
 
 TEST_F(Track, AResponseThatIsGivenIsTaken) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 
 #include "core/checked.hpp"
 #include "core/json.hpp"
@@ -71,6 +72,34 @@ void place(const DType& dtype, const std::byte* from, const Scaling& s, std::uin
 /// What is wanted: a volume for each gradient, or one number for each voxel.
 enum class Want : std::uint8_t { volumes, map };
 
+/// The attribute world_from_voxel of an array whose format has no place for it: rows of 4 numbers, the last of four
+/// 0, 0, 0, 1.  nullopt: there is none.
+Result<std::optional<Affine>> affine_attribute(const Dataset& dataset) {
+  PENSTOCK_ASSIGN(const Json attributes, parse_json(dataset.attributes));
+  if (!attributes.is_object() || !attributes.contains("world_from_voxel")) return std::optional<Affine>();
+  const Json& rows = attributes["world_from_voxel"];
+  const auto wrong = [&] {
+    return Error(ErrorCode::invalid_metadata,
+                 fmt::format("attribute world_from_voxel: must be 3 rows of 4 numbers, or 4 rows of which the last is "
+                             "[0, 0, 0, 1]; is {}",
+                             dump_json(rows).substr(0, 120)));
+  };
+  if (!rows.is_array() || (rows.size() != 3 && rows.size() != 4)) return wrong();
+  std::array<double, 16> all = {};
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (!rows[i].is_array() || rows[i].size() != 4) return wrong();
+    for (std::size_t k = 0; k < 4; ++k) {
+      if (!rows[i][k].is_number()) return wrong();
+      all[4 * i + k] = rows[i][k].get<double>();
+    }
+  }
+  if (rows.size() == 4 && std::array{all[12], all[13], all[14], all[15]} != std::array{0.0, 0.0, 0.0, 1.0})
+    return wrong();
+  Affine affine;
+  std::copy_n(all.begin(), 12, affine.rows.begin());
+  return std::optional<Affine>(affine);
+}
+
 /// Extents and transformation, checked.
 Result<ImageGrid> grid_of(const Dataset& dataset) {
   ImageGrid grid;
@@ -78,8 +107,12 @@ Result<ImageGrid> grid_of(const Dataset& dataset) {
     return Error(ErrorCode::invalid_metadata,
                  fmt::format("an image has 3 dimensions or more; this has the shape {}", to_string(dataset.shape)));
   std::copy_n(dataset.shape.begin(), 3, grid.dims.begin());
-  if (dataset.world_from_voxel) {
-    grid.world_from_voxel = *dataset.world_from_voxel;
+  std::optional<Affine> affine = dataset.world_from_voxel;
+  if (!affine) {
+    PENSTOCK_ASSIGN(affine, affine_attribute(dataset));
+  }
+  if (affine) {
+    grid.world_from_voxel = *affine;
   } else {
     for (std::size_t d = 0; d < 3 && d < dataset.dims.size(); ++d) {
       grid.world_from_voxel.rows[5 * d] = dataset.dims[d].scale.value_or(1);
