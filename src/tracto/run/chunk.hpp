@@ -92,6 +92,11 @@ class Tracker {
   virtual Status points(std::span<const Streamlines> pieces, const TakePoints& take);
   /// Whether the points of a chunk are in the pieces, in memory.
   [[nodiscard]] virtual bool holds_points() const { return true; }
+  /// Memory of the host that it works in while a chunk is tracked and handed out, beside the pieces.
+  [[nodiscard]] virtual std::uint64_t work_bytes(std::uint64_t seeds, std::uint64_t streamlines) const {
+    static_cast<void>(seeds), static_cast<void>(streamlines);
+    return 0;
+  }
   [[nodiscard]] virtual std::uint64_t peak_device_bytes() const { return 0; }
   /// Seconds during which kernels ran on a device until now; of trackers of one device, those of all.
   [[nodiscard]] virtual double kernel_seconds() const { return 0; }

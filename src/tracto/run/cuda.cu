@@ -217,7 +217,10 @@ class CudaTracker final : public Tracker {
     }));
     std::vector<Peaks> peaks(count);
     PENSTOCK_TRY(download(peaks.data(), peaks_device, count));
+    std::uint64_t count_of_tasks = 0;
+    for (const Peaks& p : peaks) count_of_tasks += p.count;
     std::vector<Task> tasks;
+    tasks.reserve(count_of_tasks);  // work_bytes() counts on it
     for (std::uint32_t s = 0; s < count; ++s)
       for (std::uint16_t p = 0; p < peaks[s].count; ++p) tasks.push_back({s, p, peaks[s].direction[p]});
     const std::uint64_t slot = sizeof(Vec3) * field_.params.max_points;
@@ -235,8 +238,7 @@ class CudaTracker final : public Tracker {
   }
 
   Status points(std::span<const Streamlines> pieces, const TakePoints& take) override {
-    const std::uint64_t room = ring_->capacity_bytes() / kLandings;
-    const std::uint64_t most = std::min(kPieceBytes, room / kWholePoints * kWholePoints);
+    const std::uint64_t most = landing_bytes();
     PENSTOCK_ASSIGN(Slab slab, ring_->acquire(kLandings * most, {}));
     const Status status = bring_down(pieces, slab.data(), most, take);
     PENSTOCK_TRY(stream_.synchronize());  // nothing comes into the slab any more
@@ -244,6 +246,10 @@ class CudaTracker final : public Tracker {
   }
 
   [[nodiscard]] bool holds_points() const override { return false; }
+  [[nodiscard]] std::uint64_t work_bytes(std::uint64_t seeds, std::uint64_t streamlines) const override {
+    return seeds * sizeof(Peaks) + streamlines * (sizeof(Task) + sizeof(Followed) + sizeof(Kept)) +
+           kLandings * landing_bytes();
+  }
   [[nodiscard]] std::uint64_t peak_device_bytes() const override { return on_->memory().peak_bytes(); }
   [[nodiscard]] double kernel_seconds() const override { return on_->kernel_seconds(); }
 
@@ -266,6 +272,11 @@ class CudaTracker final : public Tracker {
       return launch_teams_cuda<typename Step::template ScratchOf<kSmallDirections>>(stream_, n, next_, f);
     return launch_teams_cuda<typename Step::template ScratchOf<kMaxAmplitudes>>(stream_, n, next_, f);
   }
+  /// Of a part of the slab that points come down to.
+  [[nodiscard]] std::uint64_t landing_bytes() const {
+    const std::uint64_t room = ring_->capacity_bytes() / kLandings;
+    return std::min(kPieceBytes, room / kWholePoints * kWholePoints);
+  }
   [[nodiscard]] std::uint64_t point_bytes() const { return field_.point_type == PointType::float16 ? 6 : 12; }
 
   /// Tracks tasks; those that are long enough leave their points in `points`.
@@ -286,6 +297,10 @@ class CudaTracker final : public Tracker {
     std::vector<Followed> followed(n);
     PENSTOCK_TRY(download(followed.data(), followed_device, n));
     std::vector<Kept> kept;
+    kept.reserve(n);
+    out.lengths.reserve(n);
+    out.seeds.reserve(n);
+    out.reasons.reserve(2 * std::uint64_t{n});
     std::uint64_t end = 0;
     for (std::uint32_t i = 0; i < n; ++i) {
       const std::uint32_t length = followed[i].forward + followed[i].backward;

@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <memory>
 
+#include "core/checked.hpp"
+
 namespace penstock::tracto {
 namespace {
 
@@ -16,6 +18,7 @@ constexpr std::uint64_t kProbeShare = 8;                // of all seeds at most 
 constexpr std::uint64_t kPieceBytes =
     sizeof(Streamlines) + std::uint64_t{5} * 16;  // with what malloc adds to its memory
 constexpr std::uint64_t kWriterBytes = std::uint64_t{1} << 20;
+constexpr std::uint64_t kWrittenBytes = 8 + 4;  // of a streamline, while its chunk is written: offset, length in mm
 
 /// What the process holds now.
 std::uint64_t process_bytes() {
@@ -33,19 +36,38 @@ std::uint64_t bytes_of(const std::vector<Streamlines>& pieces, bool points) {
   return bytes;
 }
 
-/// Bytes that the streamlines of a seed take, on average over some seeds here and there.
-Result<double> bytes_of_seed(Job& job, const Session& session) {
+/// Of a seed, on average.
+struct Yield {
+  double bytes = 0;  ///< of its streamlines in memory
+  double streamlines = 0;
+};
+
+/// Of some seeds here and there.  After it all that the first chunk takes once is taken, kernels among it.
+Result<Yield> yield_of_seed(Job& job, const Session& session) {
   const std::uint64_t count = std::clamp<std::uint64_t>(session.seeds / kProbeShare / kProbes, 1, kProbeSeeds);
-  const auto tracker = std::move(cpu_trackers(session.field, 1).front());
-  const bool points = std::ranges::any_of(session.trackers, [](const auto& t) { return t->holds_points(); });
-  std::uint64_t bytes = 0, seeds = 0;
+  Tracker& tracker = *session.trackers.front();
+  std::uint64_t bytes = 0, streamlines = 0, seeds = 0;
   for (std::uint64_t probe = 0; probe < kProbes && seeds + count <= session.seeds; ++probe) {
     const std::uint64_t first = session.how.first_seed + session.seeds / kProbes * probe;
-    PENSTOCK_ASSIGN(const std::vector<Streamlines> pieces, tracker->chunk(job, first, count));
-    bytes += bytes_of(pieces, points);
+    PENSTOCK_ASSIGN(const std::vector<Streamlines> pieces, tracker.chunk(job, first, count));
+    PENSTOCK_TRY(tracker.points(pieces, [](ByteView, PointType) -> Status { return {}; }));
+    bytes += bytes_of(pieces, tracker.holds_points());
+    for (const Streamlines& s : pieces) streamlines += s.lengths.size();
     seeds += count;
   }
-  return seeds == 0 ? 0 : static_cast<double>(bytes) / static_cast<double>(seeds);
+  if (seeds == 0) return Yield{};
+  const auto all = static_cast<double>(seeds);
+  return Yield{static_cast<double>(bytes) / all, static_cast<double>(streamlines) / all};
+}
+
+/// What trackers and the writer work in, beside the streamlines.
+std::uint64_t work_bytes(const Session& session, std::uint64_t chunk_seeds, double streamlines_of_seed) {
+  const auto streamlines = static_cast<std::uint64_t>(streamlines_of_seed * static_cast<double>(chunk_seeds));
+  const std::uint64_t chunks = div_up(session.seeds, chunk_seeds);
+  std::uint64_t bytes = kWriterBytes + streamlines * (kStreamlineBytes + kWrittenBytes);
+  for (std::size_t i = 0; i < session.trackers.size() && i < chunks; ++i)
+    bytes += session.trackers[i]->work_bytes(chunk_seeds, streamlines);
+  return bytes;
 }
 
 }  // namespace
@@ -59,18 +81,19 @@ std::uint64_t peak_process_bytes() {
 Result<TrackPlan> plan_memory(Job& job, const Session& session) {
   TrackPlan plan;
   plan.seeds = session.seeds;
-  PENSTOCK_ASSIGN(const double each, bytes_of_seed(job, session));
+  PENSTOCK_ASSIGN(const Yield each, yield_of_seed(job, session));
   ::malloc_trim(0);                                      // what the fit has given back
   const std::uint64_t chunks = session.trackers.size();  // being tracked or written
   const std::uint64_t budget = session.plan.budget_bytes, held = process_bytes();
   const std::uint64_t room = std::max(budget > held ? budget - held : 0, budget / 4);
-  const double fit = each > 0 ? static_cast<double>(room) / static_cast<double>(chunks) / each : 1e12;
+  const double fit = each.bytes > 0 ? static_cast<double>(room) / static_cast<double>(chunks) / each.bytes : 1e12;
   plan.chunk_seeds =
       std::clamp<std::uint64_t>(static_cast<std::uint64_t>(std::min(fit, 1e12)), 1, session.how.chunk_seeds);
   const std::uint64_t at_once = std::min(session.seeds, chunks * plan.chunk_seeds);
   plan.field_bytes = session.field.bytes();
-  plan.streamline_bytes = static_cast<std::uint64_t>(each * static_cast<double>(at_once));
-  plan.bytes = std::max(peak_process_bytes(), held + plan.streamline_bytes + kWriterBytes);
+  plan.streamline_bytes = static_cast<std::uint64_t>(each.bytes * static_cast<double>(at_once));
+  plan.bytes = std::max(peak_process_bytes(),
+                        held + plan.streamline_bytes + work_bytes(session, plan.chunk_seeds, each.streamlines));
   return plan;
 }
 

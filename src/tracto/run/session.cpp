@@ -38,6 +38,12 @@ std::string device_names(const std::vector<Device>& devices, const std::string& 
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+double kernel_seconds(const Session& session) {
+  double seconds = 0;
+  for (const auto& tracker : session.trackers) seconds = std::max(seconds, tracker->kernel_seconds());
+  return seconds;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Session>> begin_session(const std::string& dwi, const TrackOptions& how,
@@ -76,6 +82,7 @@ Result<std::unique_ptr<Session>> begin_session(const std::string& dwi, const Tra
   PENSTOCK_ASSIGN(session->trackers, make_trackers(field, devices));
   source = {};
   PENSTOCK_ASSIGN(session->memory, plan_memory(job, *session));
+  session->planning_kernel_seconds = kernel_seconds(*session);
   summary.planned_bytes = session->memory.bytes;
   if (how.planned) how.planned(session->memory);
   return session;
@@ -122,8 +129,7 @@ void finish_summary(const Session& session, double track_seconds, TrackSummary& 
   summary.report.threads = session.plan.threads;
   for (const auto& tracker : session.trackers)
     summary.report.peak_device_bytes = std::max(summary.report.peak_device_bytes, tracker->peak_device_bytes());
-  for (const auto& tracker : session.trackers)
-    summary.kernel_seconds = std::max(summary.kernel_seconds, tracker->kernel_seconds());
+  summary.kernel_seconds = kernel_seconds(session) - session.planning_kernel_seconds;
   summary.peak_bytes = peak_process_bytes();
 }
 

@@ -19,6 +19,7 @@ struct Session {
   std::vector<std::unique_ptr<Tracker>> trackers;
   std::uint64_t seeds = 0;
   TrackPlan memory;
+  double planning_kernel_seconds = 0;  ///< of what was tracked for the plan alone
 };
 
 /// Reads, fits and uploads.  Errors: those of `track`.
