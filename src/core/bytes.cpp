@@ -1,21 +1,18 @@
 #include "penstock/bytes.hpp"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <utility>
 
+#include "core/pages.hpp"
 #include "core/units.hpp"
 
 namespace penstock {
 namespace {
 
 constexpr std::size_t kAlign = 64;
-constexpr std::size_t kHugePage = std::size_t{2} << 20;
 std::atomic<std::uint64_t> g_in_use{0};
 std::atomic<std::uint64_t> g_peak{0};
 
@@ -50,21 +47,19 @@ Bytes& Bytes::operator=(Bytes&& other) noexcept {
 Bytes::~Bytes() { release(); }
 
 void Bytes::release() {
-  std::free(data_);
+  give_memory(data_, capacity_);
   g_in_use.fetch_sub(capacity_, std::memory_order_relaxed);
   data_ = nullptr;
   size_ = capacity_ = 0;
 }
 
 Status Bytes::reallocate(std::uint64_t capacity, bool keep) {
-  // Large blocks in whole huge pages: fewer page faults when a fresh block is filled.
-  const std::uint64_t align = capacity >= 2 * kHugePage ? kHugePage : kAlign;
   if (capacity > std::numeric_limits<std::size_t>::max() / 2)
     return Error(ErrorCode::out_of_memory, "cannot allocate " + format_bytes(capacity));
-  const std::uint64_t rounded = (capacity + align - 1) / align * align;
-  auto* fresh = static_cast<std::byte*>(std::aligned_alloc(align, rounded));
+  const std::uint64_t unit = capacity >= 2 * kHugePage ? kHugePage : kAlign;  // all of the pages that it takes
+  const std::uint64_t rounded = (capacity + unit - 1) / unit * unit;
+  std::byte* const fresh = take_memory(rounded, kAlign);
   if (fresh == nullptr) return Error(ErrorCode::out_of_memory, "cannot allocate " + format_bytes(capacity));
-  if (align == kHugePage) ::madvise(fresh, rounded, MADV_HUGEPAGE);  // a wish; refusal does no harm
   if (keep && size_ > 0) std::memcpy(fresh, data_, size_);
   const std::size_t size = keep ? size_ : 0;
   release();

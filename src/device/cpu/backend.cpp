@@ -7,6 +7,7 @@
 #include <fstream>
 #include <thread>
 
+#include "core/pages.hpp"
 #include "core/units.hpp"
 #include "device/capped_counter.hpp"
 #include "device/cpu/host_memory.hpp"
@@ -27,7 +28,7 @@ class CpuMemory final : public Memory {
       return Error(ErrorCode::out_of_memory, "cpu: " + format_bytes(bytes) + " more than the " +
                                                  format_bytes(counter_.in_use()) + " in use would pass the cap of " +
                                                  format_bytes(counter_.cap()));
-    void* data = allocate_host(bytes, alignment);
+    void* data = take_memory(bytes, alignment);
     if (data == nullptr) {
       counter_.give(bytes);
       return Error(ErrorCode::out_of_memory, "cpu: cannot allocate " + format_bytes(bytes));
@@ -35,7 +36,7 @@ class CpuMemory final : public Memory {
     return data;
   }
   void do_free(void* data, std::uint64_t bytes, const Stream&) noexcept override {
-    std::free(data);
+    give_memory(data, bytes);
     counter_.give(bytes);
   }
 

@@ -3,9 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace penstock {
+#include "core/pages.hpp"
 
-inline constexpr std::size_t kHugePage = std::size_t{2} << 20;
+namespace penstock {
 
 /// `bytes` at `alignment` (a power of two), large blocks in whole huge pages, so that filling them faults less often.
 /// Not initialised; freed with std::free.  nullptr when there is none.
