@@ -268,11 +268,12 @@ struct ReduceColumns {
     typename Op::Held* const into = job.into.held + job.into.index(target, part);
     const std::uint64_t apart = job.into.parts_together ? parts : 1;
     typename Op::Held held[Pack::kCount];
-    double mean[Pack::kCount];
+    constexpr bool kMeans = std::is_same_v<Op, Squares<T>>;
+    double mean[kMeans ? Pack::kCount : 1] = {};
     PENSTOCK_UNROLL
     for (std::uint32_t c = 0; c < Pack::kCount; ++c) {
       held[c] = job.first ? Op::nothing() : into[c * apart];
-      mean[c] = job.mean_of(target + c);
+      if constexpr (kMeans) mean[c] = job.mean_of(target + c);
     }
     const T* const at = job.in + from;
     for (std::uint64_t k = part; k < shape.count; k += kAhead * parts) {
@@ -284,7 +285,8 @@ struct ReduceColumns {
       for (std::uint32_t i = 0; i < kAhead; ++i) {
         if (k + i * parts >= shape.count) break;
         PENSTOCK_UNROLL
-        for (std::uint32_t c = 0; c < Pack::kCount; ++c) held[c] = Op::with(held[c], ahead[i].value[c], mean[c]);
+        for (std::uint32_t c = 0; c < Pack::kCount; ++c)
+          held[c] = Op::with(held[c], ahead[i].value[c], mean[kMeans ? c : 0]);
       }
     }
     PENSTOCK_UNROLL
