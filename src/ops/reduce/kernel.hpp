@@ -179,6 +179,7 @@ PENSTOCK_HD typename Op::Held accumulate(const BoxShape& shape, const typename O
 template <class T>
 struct alignas(16) Packed {
   static constexpr std::uint32_t kCount = 16 / sizeof(T);
+  static constexpr std::uint32_t kAhead = sizeof(T) < 4 ? 2 * sizeof(T) : 8;  ///< under way at once, of a lane
   T value[kCount];
 };
 
@@ -188,7 +189,7 @@ PENSTOCK_HD typename Op::Held accumulate_packed(const typename Op::In* in, std::
                                                 std::uint64_t step, typename Op::Held held, double mean) {
   using T = typename Op::In;
   using Pack = Packed<T>;
-  constexpr std::uint32_t kAhead = 8;
+  constexpr std::uint32_t kAhead = Pack::kAhead;
   const std::uint64_t before = (16 - misalignment(in, 16)) % 16 / sizeof(T), head = before < count ? before : count;
   const std::uint64_t packs = (count - head) / Pack::kCount;
   const T* const at = in + head;
@@ -259,7 +260,7 @@ struct ReduceColumns {
   [[nodiscard]] PENSTOCK_HD std::uint64_t lanes() const { return job.lanes() / Pack::kCount; }
 
   PENSTOCK_HD void operator()(std::uint64_t lane) const {
-    constexpr std::uint32_t kAhead = 8;
+    constexpr std::uint32_t kAhead = Pack::kAhead;
     const BoxShape& shape = job.shape;
     const std::uint32_t parts = job.into.parts;
     std::uint64_t pack = lane, from, target;
