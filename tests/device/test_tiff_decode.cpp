@@ -28,7 +28,7 @@ struct Decoded {
 template <class Team>
 Decoded decode(const Team& team, const Data& in, std::size_t size, LzwVariant variant) {
   Decoded result{{}, Data(size, std::byte{0xEE})};
-  const auto shared = std::make_unique<LzwShared<Team::lanes>>();
+  const auto shared = std::make_unique<LzwShared<Team::lanes, Team::lanes == 1024 ? 4096 : 1024>>();
   result.status = decode_lzw_chunk(team, {in.data(), in.size(), result.out.data(), size}, variant, *shared);
   return result;
 }
@@ -36,7 +36,7 @@ Decoded decode(const Team& team, const Data& in, std::size_t size, LzwVariant va
 void expect_as_cpu(const Data& in, std::size_t size, LzwVariant variant, std::uint32_t seed) {
   const Decoded host = decode(HostTeam<128>(), in, size, variant);
   for (const Decoded& other :
-       {decode(PermTeam<128>(seed), in, size, variant), decode(PermTeam<512>(seed + 1), in, size, variant),
+       {decode(PermTeam<128>(seed), in, size, variant), decode(PermTeam<1024>(seed + 1), in, size, variant),
         decode(HostTeam<32>(), in, size, variant)}) {
     ASSERT_EQ(host.status.status, other.status.status);
     ASSERT_EQ(host.status.position, other.status.position);

@@ -1,4 +1,4 @@
-// LZW as TIFF files have it, decoded by a team of many lanes, a tile or strip each, a thousand codes at a time.
+// LZW as TIFF files have it, decoded by a team of many lanes, a tile or strip each, a thousand codes or more at a time.
 //
 // Entry 258 + k of the table is the string of code k after a Clear and the first byte of that of code k + 1.  So a
 // string ends in that byte, before it stands the string of code k, which ends likewise: from a code alone its lane
@@ -15,29 +15,26 @@
 
 namespace penstock::tiff {
 
-/// Codes that are decoded together.
-inline constexpr std::uint32_t kLzwGroup = 1024;
-/// Bytes that are put together before they are written.
-inline constexpr std::uint32_t kLzwWindow = 4096;
-
-/// What a team of `kLanes` lanes shares.
-template <std::uint32_t kLanes>
+/// What a team of `kLanes` lanes shares that decodes `kCodes` codes together.
+template <std::uint32_t kLanes, std::uint32_t kCodes = 1024>
 struct LzwShared {
-  static constexpr std::uint32_t each = kLzwGroup / kLanes;  ///< codes of a group that a lane adds up
-  static constexpr std::uint32_t sums_each = kLanes / 32;    ///< sums that a lane of the leader adds up
+  static constexpr std::uint32_t group = kCodes;
+  static constexpr std::uint32_t each = kCodes / kLanes;            ///< codes of a group that a lane adds up
+  static constexpr std::uint32_t sums_each = kLanes / 32;           ///< sums that a lane of the leader adds up
+  static constexpr std::uint32_t window_bytes = 2 * kCodes + 2048;  ///< that are put together before they are written
   /// From the first string of a lane to the end of another of its; a string has at most 3,839 bytes.
   using End = std::conditional_t<(each > 16), std::uint32_t, std::uint16_t>;
 
-  Bytes16 window[kLzwWindow / 16 + 1];
+  Bytes16 window[window_bytes / 16 + 1];
   std::uint64_t stop;  ///< codes of the group before the first that is no string
   std::uint32_t end;   ///< where the strings of the group end in the output
   /// Bytes of the strings of each lane, then where they begin in the output; apart, so that the leader's lanes do not
   /// meet in one bank.
   std::uint32_t sums[kLanes + 32];
-  End ends[kLzwGroup];
+  End ends[kCodes];
   /// Since the last Clear; what follows a full table stands behind it, one group in place of the other.
-  std::uint16_t code[kLzwSteady + kLzwGroup];
-  std::uint8_t first[kLzwSteady + kLzwGroup];  ///< bytes of the strings
+  std::uint16_t code[kLzwSteady + kCodes];
+  std::uint8_t first[kLzwSteady + kCodes];  ///< bytes of the strings
 
   PENSTOCK_HD std::uint32_t& sum_of(std::uint32_t lane) { return sums[lane + lane / sums_each]; }
   /// Where the string of a code of the group ends in the output.
@@ -45,9 +42,9 @@ struct LzwShared {
 };
 
 /// Unpacks `count` codes, the `n`th after a Clear at bit `clear` and those behind it.
-template <bool kOldStyle, class Team>
+template <bool kOldStyle, class Team, class Shared>
 PENSTOCK_HD void lzw_unpack(const Team& team, const LzwBits<kOldStyle>& in, std::uint32_t clear, std::uint32_t n,
-                            std::uint32_t count, LzwShared<Team::lanes>& shared) {
+                            std::uint32_t count, Shared& shared) {
   const auto take = [&](std::uint32_t i, const LzwWords& words) {
     const std::uint32_t width = lzw_width(n + i, in.late), c = LzwBits<kOldStyle>::code(words, width);
     if (words.at + width > in.end || lzw_stops(c, n + i)) atomic_min(&shared.stop, std::uint64_t{i});
@@ -61,10 +58,9 @@ PENSTOCK_HD void lzw_unpack(const Team& team, const LzwBits<kOldStyle>& in, std:
 }
 
 /// Walks from `count` codes to the first bytes of their strings, and sums up lengths: the output has `made` bytes.
-template <class Team>
+template <class Team, class Shared>
 PENSTOCK_HD void lzw_measure(const Team& team, std::uint32_t n, std::uint32_t count, std::uint32_t made,
-                             LzwShared<Team::lanes>& shared) {
-  using Shared = LzwShared<Team::lanes>;
+                             Shared& shared) {
   team.each_lane([&](std::uint32_t lane) {
     std::uint32_t sum = 0;
     PENSTOCK_NO_UNROLL
@@ -88,7 +84,7 @@ PENSTOCK_HD void lzw_measure(const Team& team, std::uint32_t n, std::uint32_t co
       std::uint32_t at = made + Warp::at(all, lane);
       if (lane + 1 == Warp::lanes) {
         shared.end = at;
-        shared.stop = kLzwGroup;  // for the next group: all have seen that of this one
+        shared.stop = Shared::group;  // for the next group: all have seen that of this one
       }
       for (std::uint32_t k = Shared::sums_each; k-- > 0;) {
         std::uint32_t& sum = shared.sum_of(lane * Shared::sums_each + k);
@@ -99,10 +95,10 @@ PENSTOCK_HD void lzw_measure(const Team& team, std::uint32_t n, std::uint32_t co
   });
 }
 
-/// Writes the bytes [from, to) of the output, at most kLzwWindow, of the strings of `count` codes.
-template <class Team>
+/// Writes the bytes [from, to) of the output, at most window_bytes, of the strings of `count` codes.
+template <class Team, class Shared>
 PENSTOCK_HD void lzw_write(const Team& team, std::uint32_t n, std::uint32_t count, std::uint32_t from, std::uint32_t to,
-                           std::uint8_t* out, LzwShared<Team::lanes>& shared) {
+                           std::uint8_t* out, Shared& shared) {
   const std::uint32_t skew = misalignment(out + from, 16), length = to - from;
   auto* const window = reinterpret_cast<std::uint8_t*>(shared.window);
   team.for_each(count, [&](std::uint32_t i) {
@@ -146,8 +142,8 @@ PENSTOCK_HD ChunkStatus begin_lzw(const DecodeTask& task) {
 }
 
 /// Decodes one strip or tile until `task.out_bytes` bytes are there; what follows is not looked at.
-template <bool kOldStyle, class Team>
-PENSTOCK_HD ChunkStatus decode_lzw_chunk(const Team& team, const DecodeTask& task, LzwShared<Team::lanes>& shared) {
+template <bool kOldStyle, class Team, class Shared>
+PENSTOCK_HD ChunkStatus decode_lzw_chunk(const Team& team, const DecodeTask& task, Shared& shared) {
   ChunkStatus result = begin_lzw<kOldStyle>(task);
   if (result.status != DecodeStatus::not_run) return result;
   const auto finish = [&](DecodeStatus status, std::uint64_t position, std::uint32_t made) {
@@ -161,19 +157,20 @@ PENSTOCK_HD ChunkStatus decode_lzw_chunk(const Team& team, const DecodeTask& tas
   const auto wanted = static_cast<std::uint32_t>(task.out_bytes);
   std::uint32_t clear = in.begin + 9, n = 0, made = 0;  // bit behind the last Clear, codes since it
   team.each_lane([&](std::uint32_t lane) {
-    if (lane == 0) shared.stop = kLzwGroup;
+    if (lane == 0) shared.stop = Shared::group;
   });
   PENSTOCK_NO_UNROLL
   while (made < wanted) {  // takes 9 bits or more each time, or ends
-    const std::uint32_t left = kLzwSteady - n, most = n < kLzwSteady && left < kLzwGroup ? left : kLzwGroup;
+    const std::uint32_t left = kLzwSteady - n, most = n < kLzwSteady && left < Shared::group ? left : Shared::group;
     lzw_unpack<kOldStyle>(team, in, clear, n, most, shared);
     const auto stop = static_cast<std::uint32_t>(shared.stop);
     const std::uint32_t codes = stop < most ? stop : most, what = stop < most ? shared.code[n + stop] : 0;
     lzw_measure(team, n, codes, made, shared);
     const std::uint32_t until = shared.end < wanted ? shared.end : wanted;
     PENSTOCK_NO_UNROLL
-    for (; made < until; made = until - made < kLzwWindow ? until : made + kLzwWindow)
-      lzw_write(team, n, codes, made, until - made < kLzwWindow ? until : made + kLzwWindow, out, shared);
+    for (; made < until; made = until - made < Shared::window_bytes ? until : made + Shared::window_bytes)
+      lzw_write(team, n, codes, made, until - made < Shared::window_bytes ? until : made + Shared::window_bytes, out,
+                shared);
     if (made == wanted) break;
     if (codes == most) {
       if (n < kLzwSteady)
@@ -191,9 +188,8 @@ PENSTOCK_HD ChunkStatus decode_lzw_chunk(const Team& team, const DecodeTask& tas
   }
   return finish(DecodeStatus::ok, task.in_bytes, wanted);
 }
-template <class Team>
-PENSTOCK_HD ChunkStatus decode_lzw_chunk(const Team& team, const DecodeTask& task, LzwVariant variant,
-                                         LzwShared<Team::lanes>& shared) {
+template <class Team, class Shared>
+PENSTOCK_HD ChunkStatus decode_lzw_chunk(const Team& team, const DecodeTask& task, LzwVariant variant, Shared& shared) {
   return variant == LzwVariant::standard ? decode_lzw_chunk<false>(team, task, shared)
                                          : decode_lzw_chunk<true>(team, task, shared);
 }

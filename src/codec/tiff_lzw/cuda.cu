@@ -6,24 +6,24 @@
 namespace penstock::tiff {
 namespace {
 
-/// Warps of a block, which decodes a tile.  Many tiles: so many blocks at once that latencies hide behind each other;
-/// few: each tile as soon as can be.
-constexpr unsigned kWarps = 4, kWarpsOfFew = 16;
+/// A block decodes a tile.  Many tiles: so many blocks at once that latencies hide behind each other; few: all codes
+/// between two Clears together, so that each tile is done soon.
+constexpr unsigned kWarps = 8, kCodes = 1024, kWarpsOfFew = 32, kCodesOfFew = 4096;
 /// Tiles are few up to this many for each multiprocessor.
-constexpr unsigned kFew = 2;
+constexpr unsigned kFew = 1;
 
-template <bool kOldStyle, unsigned kWarpsHere>
+template <bool kOldStyle, unsigned kWarpsHere, unsigned kCodesHere>
 __global__ void __launch_bounds__(kWarpsHere* CudaTeam::lanes)
     lzw_kernel(const DecodeTask* tasks, ChunkStatus* results) {
   using Team = CudaBlockTeam<kWarpsHere * CudaTeam::lanes>;
-  __shared__ LzwShared<Team::lanes> shared;
+  __shared__ LzwShared<Team::lanes, kCodesHere> shared;
   const ChunkStatus result = decode_lzw_chunk<kOldStyle>(Team{}, tasks[blockIdx.x], shared);
   if (threadIdx.x == 0) results[blockIdx.x] = result;
 }
 
-template <bool kOldStyle, unsigned kWarpsHere>
+template <bool kOldStyle, unsigned kWarpsHere, unsigned kCodesHere>
 Status launch(const DeviceBatch& batch, cudaStream_t stream) {
-  const auto kernel = lzw_kernel<kOldStyle, kWarpsHere>;
+  const auto kernel = lzw_kernel<kOldStyle, kWarpsHere, kCodesHere>;
   // What a multiprocessor has of shared memory decides how many tiles are decoded there at once.
   PENSTOCK_TRY(cuda_status(
       cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared),
@@ -45,9 +45,9 @@ Status decode_lzw_cuda(const DeviceBatch& batch, LzwVariant variant, const Strea
       cuda_status(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, stream.device().index),
                   "asking for the number of multiprocessors"));
   auto* const native = static_cast<cudaStream_t>(stream.native());
-  if (variant == LzwVariant::old_style) return launch<true, kWarps>(batch, native);
+  if (variant == LzwVariant::old_style) return launch<true, kWarps, kCodes>(batch, native);
   const bool few = batch.size.count <= kFew * static_cast<unsigned>(multiprocessors);
-  return few ? launch<false, kWarpsOfFew>(batch, native) : launch<false, kWarps>(batch, native);
+  return few ? launch<false, kWarpsOfFew, kCodesOfFew>(batch, native) : launch<false, kWarps, kCodes>(batch, native);
 }
 
 }  // namespace penstock::tiff
