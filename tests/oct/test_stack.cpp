@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "folder.hpp"
+#include "oct/file/metrics.hpp"
 #include "oct/stack/falloff.hpp"
 #include "volumes.hpp"
 
@@ -54,7 +55,13 @@ TEST(Stack, EvensOutWhatIsLostWithDepth) {
   ASSERT_TRUE(made) << made.error().message();
   EXPECT_NE(made->metrics.find("0.03"), std::string::npos) << made->metrics;
   EXPECT_LT(worst(values_of(folder / "even.ome.zarr")), 1e-5);
-  ASSERT_TRUE(stack(folder, "kept.ome.zarr", {{"keep_falloff", "true"}}));
+  const auto left = stack(folder, "kept.ome.zarr", {{"keep_falloff", "true"}});
+  ASSERT_TRUE(left) << left.error().message();
+  // All slices are read once for the falloff and once for the volume.
+  constexpr std::uint64_t bytes = 3 * kPlanes * kSide * kSide * 4;
+  EXPECT_EQ(oct::metric(made->metrics, "read_bytes").value(), 2 * bytes);
+  EXPECT_EQ(oct::metric(left->metrics, "read_bytes").value(), bytes);
+  EXPECT_EQ(oct::metric(left->metrics, "written_bytes").value(), (2 * kApart + kPlanes) * kSide * kSide * 4);
   const auto kept = values_of(folder / "kept.ome.zarr");
   EXPECT_NEAR(worst(kept), 1 - std::exp(-kFalloff * (kPlanes - 1)), 1e-3);
   EXPECT_FLOAT_EQ(kept[kSide * 5], static_cast<float>(tissue(0, 5, 0)));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <numbers>
 
@@ -139,7 +140,13 @@ Result<StepDone> run(const StepCall& call) {
   spec.offset_mm = {0, one.offset_mm[1], one.offset_mm[2]};
   spec.levels = call.count("n_levels");
   PENSTOCK_ASSIGN(NewVolume out, NewVolume::create(call.path(1), spec, call.force));
-  PENSTOCK_ASSIGN(const Source source, source_of_all(s, call.device, call.options));
+  PENSTOCK_ASSIGN(Source source, source_of_all(s, call.device, call.options));
+  std::atomic<std::uint64_t> read_bytes{0};
+  source.read = [&read_bytes, all = std::move(source.read)](const Region& region, const TensorView& into,
+                                                            const Options& inner) {
+    read_bytes += 4 * region[0].count * region[1].count * region[2].count;
+    return all(region, into, inner);
+  };
   const Layers layers(s);
   std::optional<double> falloff;
   if (!call.flag("keep_falloff") && s.slices.size() > 1) {
@@ -156,6 +163,10 @@ Result<StepDone> run(const StepCall& call) {
   done.metrics.add("slices", s.slices.size(), "slices", "slices in the volume");
   done.metrics.add("planes", s.planes, "planes", "planes of the volume");
   done.metrics.add("overlap", s.overlap, "planes", "most planes that neighbours share");
+  done.metrics.add("read_bytes", read_bytes.load(), "bytes",
+                   "elements that were read; twice all slices where the falloff is evened out");
+  done.metrics.add("written_bytes", 4 * s.planes * one.shape[1] * one.shape[2], "bytes",
+                   "elements of the volume that were written, without coarser levels");
   done.metrics.add("falloff", falloff.value_or(0), "1/plane", "by which slices grow dark with depth, evened out");
   done.text = fmt::format("{}: {} x {} x {} of {} slices\n", call.path(1), s.planes, one.shape[1], one.shape[2],
                           s.slices.size());
