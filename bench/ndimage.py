@@ -206,11 +206,12 @@ def small(device: str, rounds: int) -> None:
     peer = importlib.import_module("cupyx.scipy.ndimage" if device == "cuda" else "scipy.ndimage")
     wait = xp.cuda.Device().synchronize if device == "cuda" else (lambda: None)
     x = xp.asarray(np.random.default_rng(7).random((32, 32, 32), np.float32))
+    turn = {nd: ROTATION, peer: xp.asarray(ROTATION)}  # CuPy wants the matrix on the device
     for name, call in {
         "gaussian_filter": lambda of: of.gaussian_filter(x, 1),
         "maximum_filter": lambda of: of.maximum_filter(x, 3),
         "median_filter": lambda of: of.median_filter(x, 3),
-        "affine_transform order 1": lambda of: of.affine_transform(x, xp.asarray(ROTATION), OFFSET, order=1),
+        "affine_transform order 1": lambda of: of.affine_transform(x, turn[of], OFFSET, order=1),
         "mean": lambda of: of.mean(x),
         "sum": lambda of: of.sum(x),
     }.items():
