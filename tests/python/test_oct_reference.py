@@ -84,6 +84,91 @@ def test_interface_in_a_mask(tmp_path: Path, tissue: np.ndarray) -> None:
         steps.tissue_interface(path, tmp_path / "no.npy", mask=other)
 
 
+def peaks(values: np.ndarray) -> np.ndarray:
+    """Of each column the plane of the first largest value, to a fraction by the parabola through its neighbours."""
+    top = values.argmax(0)
+    inside = (top > 0) & (top < len(values) - 1)
+    at = np.clip(top, 1, len(values) - 2)
+    before, here, after = (np.take_along_axis(values, (at + k)[None], 0)[0] for k in (-1, 0, 1))
+    curve = before - 2 * here + after
+    return top + np.where(inside & (curve < 0), 0.5 * (before - after) / np.where(curve < 0, curve, 1), 0)
+
+
+def exact_interface(volume: np.ndarray, width: int, sigma: float, log: bool, cutting: bool = False) -> np.ndarray:
+    """The same between planes, in double precision."""
+    v = volume.astype("f8")
+    if log:
+        v = np.where(v > 0, np.log(np.where(v > 0, v, 1)), v)
+    v = ndimage.uniform_filter(v, (1, width, width), mode="reflect")
+    found = peaks(ndimage.gaussian_filter1d(v, sigma, axis=0, order=1))
+    return np.minimum(found, peaks(np.abs(ndimage.gaussian_filter1d(v, sigma, axis=0)))) if cutting else found
+
+
+@pytest.mark.parametrize("log", [True, False])
+@pytest.mark.parametrize("cutting", [False, True])
+def test_interface_between_planes_is_that_of_double_precision(
+    tmp_path: Path, tissue: np.ndarray, log: bool, cutting: bool
+) -> None:
+    tissue = tissue.copy()
+    tissue[:3, :30] = 300  # what was cut and lies above: bright from the first plane on, so that nothing rises there
+    path = image(tmp_path / "s.ome.zarr", tissue, (40, 20, 20))
+    options = {"sigma_xy": 5, "sigma_z": 2, "no_log": not log, "detect_cutting_errors": cutting}
+    steps.tissue_interface(path, tmp_path / "map.npy", **options)
+    away = np.abs(np.load(tmp_path / "map.npy") - exact_interface(tissue, 5, 2, log, cutting))
+    assert (away < 1e-3).mean() >= 0.999 and away.max() <= 1
+    # With --compat by whole planes; half of sigma is added to the steepest rise only.
+    steps.tissue_interface(path, tmp_path / "whole.npy", compat=True, **options)
+    whole = interface(tissue, 5, 2, log)
+    if cutting:
+        v = tissue.astype("f8")
+        v = np.where(v > 0, np.log(np.where(v > 0, v, 1)), v) if log else v
+        smooth = ndimage.gaussian_filter1d(ndimage.uniform_filter(v, (1, 5, 5), mode="reflect"), 2, axis=0)
+        whole = np.minimum(whole, np.abs(smooth).argmax(0))
+    made = np.load(tmp_path / "whole.npy")
+    assert (made == whole).mean() >= 0.999 and np.abs(made - whole).max() <= 1
+
+
+def focal_map(mosaic: np.ndarray, rows: int, cols: int) -> np.ndarray:
+    """What all tiles' interfaces share beside their planes: the median, smoothed, mean 0."""
+    y, x = np.meshgrid(2 * np.arange(rows) / rows - 1, 2 * np.arange(cols) / cols - 1, indexing="ij")
+    base = np.stack([np.ones(rows * cols), y.ravel(), x.ravel()], 1)
+    left = []
+    for r in range(0, mosaic.shape[1], rows):
+        for c in range(0, mosaic.shape[2], cols):
+            z = exact_interface(mosaic[:, r : r + rows, c : c + cols], 3, 2, False).ravel()
+            left.append(z - base @ np.linalg.lstsq(base, z, rcond=None)[0])
+    middle = np.median(left, 0).reshape(rows, cols)
+    smooth = ndimage.gaussian_filter(middle, (0.06 * rows, 0.06 * cols), mode="mirror")
+    return smooth - smooth.mean()
+
+
+@pytest.mark.parametrize("compat", [False, True])
+def test_focal_curvature_is_that_of_double_precision(tmp_path: Path, compat: bool) -> None:
+    """Tiles of 24 x 20 that share a curve of 3 planes, on a tilted surface."""
+    rng = np.random.default_rng(7)
+    z, r, c = np.meshgrid(np.arange(40), np.arange(72), np.arange(60), indexing="ij")
+    curve = 3 * (((r % 24 - 11.5) / 12) ** 2 + ((c % 20 - 9.5) / 10) ** 2)
+    surface = 12 + curve + r / 30 + c / 25
+    light = 5 + 80 / (1 + np.exp(-(z - surface) / 0.8)) * np.exp(-np.clip(z - surface, 0, None) / 30)
+    volume = (light * rng.gamma(60, 1 / 60, light.shape)).astype("f4")
+    path = image(tmp_path / "m.ome.zarr", volume, (40, 24, 20))
+    steps.fix_focal_curvature(path, tmp_path / "f.ome.zarr", compat=compat)
+    found, expected = np.load(tmp_path / "f_focal.npy"), focal_map(volume, 24, 20)
+    np.testing.assert_allclose(found, expected, atol=2e-3)
+    truth = curve[0, :24, :20] - curve[0, :24, :20].mean()
+    assert np.sqrt(((expected - truth) ** 2).mean()) <= 0.5
+    moved = np.tile(found, (3, 3))
+    if compat:
+        at = (np.arange(40)[:, None, None] + np.trunc(moved).astype(int)) % 40
+        fixed = np.take_along_axis(volume, at, 0)
+    else:
+        at = np.clip(np.arange(40)[:, None, None] + moved, 0, 39)
+        low = np.floor(at).astype(int)
+        below, above = (np.take_along_axis(volume, k, 0).astype("f8") for k in (low, np.minimum(low + 1, 39)))
+        fixed = below + (at - low) * (above - below)
+    np.testing.assert_allclose(level0(tmp_path / "f.ome.zarr"), fixed, rtol=1e-5, atol=1e-4)
+
+
 def surface_plane(volume: np.ndarray, sigma_xy: float = 3, sigma_z: float = 2) -> int:
     """One plane for a whole slice."""
     pad = round(4 * sigma_z)
