@@ -8,6 +8,7 @@
 #include "codec/sharding/sharding_spec.hpp"
 #include "core/json.hpp"
 #include "core/json_text.hpp"
+#include "format/position.hpp"
 #include "format/zarr/zarr.hpp"
 #include "penstock/copy.hpp"
 
@@ -92,8 +93,12 @@ Result<Dataset> changed_dataset(const Dataset& from, const CopyChanges& changes)
   if (changes.region) PENSTOCK_TRY(check_region(*changes.region, from.shape));
   PENSTOCK_ASSIGN(Layers layers, take_apart(from));
   if (!zarr_format(from.format)) take_codecs_of_zarr(layers.codecs, from.dtype);
-  PENSTOCK_ASSIGN(Dataset to, as_zarr(from, changes.zarr_format));
-  if (changes.region) to.shape = shape_of(*changes.region);
+  Dataset part = from;
+  if (changes.region) {
+    part.shape = shape_of(*changes.region);
+    PENSTOCK_TRY(move_position(part, *changes.region));
+  }
+  PENSTOCK_ASSIGN(Dataset to, as_zarr(std::move(part), changes.zarr_format));
   if (to.format.version == 3) PENSTOCK_TRY(take_one_byte_order(layers.codecs));
   PENSTOCK_TRY(take_order_of_filters(layers.codecs, to.format.version));
   if (changes.dimension_separator) PENSTOCK_TRY(set_dimension_separator(to, *changes.dimension_separator));
