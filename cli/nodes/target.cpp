@@ -85,7 +85,8 @@ Status check_target_name(const TargetNode& target) {
   if (target.store_url != "-" && std::ranges::find(others, ending) == std::end(others)) return {};
   return Error(ErrorCode::invalid_argument, target.store_url + ": what is written is zarr, a directory or a .zip")
       .set_hint(
-          "name it out.zarr or out.zip; of that penstock copy makes a .tif (a COG), and penstock cat writes the elements "
+          "name it out.zarr or out.zip; of that penstock copy makes a .tif (a COG), and penstock cat writes the "
+          "elements "
           "as .npy, .raw, .txt or .json, or to a pipe.");
 }
 

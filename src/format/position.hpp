@@ -5,7 +5,8 @@
 
 namespace penstock {
 
-/// Of an array that holds the elements `part` of the dataset's.  Errors: invalid_metadata (attributes that are no JSON).
+/// Of an array that holds the elements `part` of the dataset's.  Errors: invalid_metadata (attributes that are no
+/// JSON).
 Status move_position(Dataset& dataset, const Region& part);
 /// Its elements lie elsewhere now, and it is not known where.
 Status forget_position(Dataset& dataset);
