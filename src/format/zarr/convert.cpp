@@ -23,6 +23,7 @@ Result<Dataset> as_zarr(Dataset dataset, std::optional<int> version) {
   if (!zarr_format(dataset.format)) {
     dataset.format = {"zarr", 3, ""};
     dataset.placement = KeyEncoding();
+    PENSTOCK_TRY(tell_missing(dataset));
   }
   if (!version || *version == dataset.format.version) {
     PENSTOCK_TRY(forget_spelling(dataset));
