@@ -25,6 +25,7 @@ Result<Dataset> as_zarr(Dataset dataset, std::optional<int> version) {
     dataset.format = {"zarr", 3, ""};
     dataset.placement = KeyEncoding();
     PENSTOCK_TRY(tell_position(dataset));
+    PENSTOCK_TRY(tell_missing(dataset));
   }
   if (!version || *version == dataset.format.version) {
     PENSTOCK_TRY(forget_spelling(dataset));
