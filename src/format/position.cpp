@@ -88,6 +88,8 @@ Status forget_position(Dataset& dataset) {
   if (!attributes.is_object()) return {};
   std::size_t erased = 0;
   for (const char* const key : {kAffine, kGeoTransform, "pixdim"}) erased += attributes.erase(key);
+  if (const auto raster = attributes.find("raster"); raster != attributes.end() && raster->is_object())
+    erased += raster->erase("gcps");
   if (erased > 0) dataset.attributes = dump_json(attributes);
   return {};
 }

@@ -144,9 +144,13 @@ void move_to(const Region& part, RasterInfo& info) {
     t[2] += t[0] * x + t[1] * y;
     t[5] += t[3] * x + t[4] * y;
   }
+  // The middle of the first pixel stays the middle of the first.
+  const auto moved = [](double at, double first, std::int64_t step) {
+    return (at - 0.5 - first) / static_cast<double>(step) + 0.5;
+  };
   for (GroundControlPoint& point : info.gcps) {
-    point.column -= x;
-    point.row -= y;
+    point.column = moved(point.column, x, part[2].step);
+    point.row = moved(point.row, y, part[1].step);
   }
   std::vector<BandInfo> bands;
   for (std::uint64_t b = part[0].start; b < part[0].start + part[0].count && b < info.bands.size(); ++b)
