@@ -11,8 +11,8 @@ import numpy as np
 from . import _held
 
 LINEAR = (
-    "affine_transform", "correlate1d", "gaussian_filter", "gaussian_filter1d", "map_coordinates", "resize", "shift",
-    "spline_filter", "spline_filter1d", "uniform_filter", "uniform_filter1d", "zoom",
+    "affine_transform", "correlate1d", "gaussian_filter", "gaussian_filter1d", "map_coordinates", "prewitt", "resize", "shift",
+    "sobel", "spline_filter", "spline_filter1d", "uniform_filter", "uniform_filter1d", "zoom",
 )  # fmt: skip
 
 
