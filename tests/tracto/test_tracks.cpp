@@ -232,20 +232,23 @@ TEST_F(Tracks, DensityCountsEachStreamlineOnce) {
 }
 
 TEST_F(Tracks, DensityIsTheSameOfEveryFormat) {
+  ImageGrid grid;  // left-handed, not of cubes
+  grid.dims = {10, 12, 14};
+  grid.world_from_voxel.rows = {-2, 0, 0, 6.3, 0, 2.5, 0, -3, 0, 0, 1.5, -2};
   testing::Phantom reference;
   reference.dims = {10, 12, 14};
-  reference.world_from_voxel = oblique().world_from_voxel.rows;
+  reference.world_from_voxel = grid.world_from_voxel.rows;
   reference.directions = 2;
   reference.fibres = [](int, int, int) { return std::vector<testing::Point3>(); };
   reference.write(folder_ / "image");
   TractogramOptions of_image;
   of_image.reference = at("image.nii");
-  static_cast<void>(write("a.trx"));
+  static_cast<void>(write("a.trx", {true, true, true}, grid));
   const auto want = tractogram_density(at("a.trx"), {}, {});
   ASSERT_TRUE(want) << want.error().message();
-  EXPECT_GE(std::accumulate(want->counts.begin(), want->counts.end(), 0.0F), 2);
+  EXPECT_EQ(std::accumulate(want->counts.begin(), want->counts.end(), 0.0F), 5);  // every point in a voxel of its own
   for (const char* name : {"a.trk", "a.tck", "b.trx/"}) {
-    static_cast<void>(write(name));
+    static_cast<void>(write(name, {true, true, true}, grid));
     const bool placed = std::string_view(name) != "a.tck";
     const auto got = tractogram_density(at(name), placed ? TractogramOptions() : of_image, {});
     ASSERT_TRUE(got) << got.error().message();
