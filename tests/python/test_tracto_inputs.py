@@ -29,7 +29,8 @@ import penstock as ps
 from penstock._diffusion_inputs import write_nifti
 
 COMMAND = pathlib.Path(sys.executable).parent / "penstock"
-GUIDE = pathlib.Path(__file__).parents[2] / "docs/guides/tractography.md"
+ROOT = pathlib.Path(__file__).parents[2]
+GUIDE = ROOT / "docs/guides/tractography.md"
 
 
 @pytest.fixture
@@ -199,6 +200,22 @@ def test_the_guide_can_be_followed_to_its_end(tmp_path: pathlib.Path, monkeypatc
     many, one = lines_of("many.trx"), lines_of("one.trx")
     assert list(one) == [4712]
     np.testing.assert_array_equal(one[4712], many[4712])
+
+
+def test_the_demo_tracks_its_phantom(tmp_path: pathlib.Path) -> None:
+    """What `./run demo` does with it."""
+    subprocess.run([sys.executable, ROOT / "tools/demo_dwi.py", tmp_path / "demo/dwi"], check=True)
+    (tmp_path / "demo/output").mkdir()
+    body = (ROOT / "tools/run/demo.sh").read_text().split("demo_tracks() {")[1].split("\n}")[0]
+    lines = [line.split() for line in body.splitlines() if "bin/penstock" in line]
+    assert [line[1] for line in lines] == ["track", "tracks"]
+    for words in lines:
+        subprocess.run([COMMAND, *words[1:]], cwd=tmp_path, check=True, capture_output=True)
+    picture = grey(tmp_path / "demo/output/tracks.png")
+    assert picture.max() == 255
+    assert (picture > 0).mean() > 0.1
+    lines_found = lines_of(str(tmp_path / "demo/output/tracks.trx"))
+    assert len(lines_found) > 5000
 
 
 def lines_of(path: str) -> dict[int, np.ndarray]:
