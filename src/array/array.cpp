@@ -11,8 +11,8 @@
 #include "core/guard.hpp"
 #include "core/json.hpp"
 #include "format/format.hpp"
-#include "format/list.hpp"
 #include "format/nifti/gunzip_store.hpp"
+#include "penstock/zarr.hpp"
 
 namespace penstock {
 namespace {

@@ -9,6 +9,7 @@
 #include "format/tiff/open.hpp"
 #include "format/tiff/write/cog.hpp"
 #include "format/zarr/node.hpp"
+#include "penstock/zarr.hpp"
 
 namespace penstock {
 namespace {

@@ -15,11 +15,11 @@
 #include "array/raster/copy.hpp"
 #include "core/guard.hpp"
 #include "core/units.hpp"
-#include "format/list.hpp"
 #include "format/node.hpp"
 #include "format/zarr/consolidated.hpp"
 #include "format/zarr/node.hpp"
 #include "penstock/cog.hpp"
+#include "penstock/zarr.hpp"
 #include "store/condition.hpp"
 #include "store/file/swap.hpp"
 
