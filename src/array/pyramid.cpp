@@ -88,10 +88,13 @@ std::string below(std::string_view group, const std::string& name) {
 }  // namespace
 
 Result<PyramidPlan> plan_pyramid(const Dataset& level0, const PyramidOptions& options) {
-  PyramidPlan plan{{level0.format.version == 2 ? "0.4" : "0.5", options.name, options.axes, {}},
-                   {level0},
-                   {options.method, options.device},
-                   {}};
+  // Member by member: GCC 12 destroys what was not made where memory runs out within braces.
+  PyramidPlan plan;
+  plan.image.version = level0.format.version == 2 ? "0.4" : "0.5";
+  plan.image.name = options.name;
+  plan.image.axes = options.axes;
+  plan.levels.push_back(level0);
+  plan.how = {options.method, options.device};
   std::vector<ImageAxis>& axes = plan.image.axes;
   if (axes.empty()) {
     PENSTOCK_ASSIGN(axes, default_axes(level0));

@@ -7,6 +7,7 @@
 #include "oct/file/names.hpp"
 #include "oct/file/small_file.hpp"
 #include "oct/list.hpp"
+#include "oct/memory.hpp"
 #include "oct/tiles/run.hpp"
 
 namespace penstock {
@@ -25,8 +26,11 @@ Result<StepDone> do_step(const Step& step, const StepCall& call) try {
 }  // namespace
 
 Result<StepRun> run_step(const Step& step, const OctCall& call, const Options& options) {
-  PENSTOCK_ASSIGN(const StepCall read, StepCall::make(step.what, call, options));
+  PENSTOCK_ASSIGN(StepCall read, StepCall::make(step.what, call, options));
+  PENSTOCK_ASSIGN(read.options, StepMemory::options(call.device, options));
   PENSTOCK_ASSIGN(StepDone done, do_step(step, read));
+  done.metrics.note("peak_memory_bytes", read.options.memory->peak_bytes(),
+                    "the most that was held at once where it worked");
   std::string json = dump_json(done.metrics.document(step.what.name), 2) + "\n";
   for (std::size_t i = 0; i < step.what.arguments.size(); ++i)
     if (step.what.arguments[i].output && done.wrote)

@@ -8,6 +8,7 @@
 
 #include "core/checked.hpp"
 #include "exec/budget.hpp"
+#include "oct/memory.hpp"
 #include "ops/operator.hpp"
 
 namespace penstock::oct {
@@ -49,7 +50,8 @@ struct Tools {
 };
 /// Calls f(tools) with all threads and a stream of the device, and waits for what it has begun.
 template <class F>
-Status with_tools(Device device, std::string_view what, const Options& options, const F& f) {
+Status with_tools(Device device, std::string_view what, const Options& given, const F& f) {
+  const Options options = what_is_left(device.type == Device::Type::cpu ? on_host(given) : given);
   PENSTOCK_ASSIGN(const BudgetPlan plan, plan_budget(options, 0));
   PENSTOCK_ASSIGN(const auto memory, working_memory(device, options));
   Job job(options, what, 0, plan.threads);
@@ -87,6 +89,12 @@ class Numbers {
   /// The first of them; they may change once this has returned.
   Status set(std::span<const T> values, const Workspace& work) {
     return copy_async(buffer_.data(), work.stream.device(), values.data(), {}, values.size_bytes(), work.stream);
+  }
+  /// All of them where the CPU can read them: themselves, or a copy in `held`; complete on return.
+  [[nodiscard]] Result<std::span<const T>> here(std::vector<T>& held, const Workspace& work) const {
+    if (!work.on_device()) return std::span<const T>(at(), count_);
+    PENSTOCK_ASSIGN(held, get(count_, work));
+    return std::span<const T>(held);
   }
   /// The first `count` of them, complete on return.
   [[nodiscard]] Result<std::vector<T>> get(std::uint64_t count, const Workspace& work) const {

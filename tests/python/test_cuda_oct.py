@@ -176,9 +176,14 @@ def test_budget_of_the_device(folder: pathlib.Path) -> None:
     """A mosaic of several times the budget gives the same bytes as all of it at once."""
     many = np.tile(tissue((64, 240, 240), 60), (1, 3, 4))
     volume(folder / "large.ome.zarr", many, (64, 60, 60))
-    for k, budget in enumerate(("96MiB", "1GiB")):
-        oct.stitch(folder / "large.ome.zarr", folder / f"large_{k}.ome.zarr", transform=folder / "transform.npy",
-                   device="cuda", budget=budget)  # fmt: skip
-        oct.normalize(folder / "large.ome.zarr", folder / f"normal_{k}.ome.zarr", device="cuda", budget=budget)
-    for name in ("large", "normal"):
+    for k, mib in enumerate((96, 1024)):
+        made = [
+            oct.stitch(folder / "large.ome.zarr", folder / f"large_{k}.ome.zarr", transform=folder / "transform.npy",
+                       device="cuda", budget=f"{mib}MiB"),
+            oct.normalize(folder / "large.ome.zarr", folder / f"normal_{k}.ome.zarr", device="cuda", budget=f"{mib}MiB"),
+            oct.fix_focal_curvature(folder / "large.ome.zarr", folder / f"focal_{k}.ome.zarr", device="cuda",
+                                    budget=f"{mib}MiB"),
+        ]  # fmt: skip
+        assert all(0 < step["peak_memory_bytes"] <= mib << 20 for step in made)
+    for name in ("large", "normal", "focal"):
         np.testing.assert_array_equal(elements(folder / f"{name}_0.ome.zarr"), elements(folder / f"{name}_1.ome.zarr"))

@@ -52,7 +52,7 @@ Result<std::vector<double>> common_map(const std::vector<std::vector<double>>& m
                                   sigma * static_cast<double>(grid.tile_cols))};
   PENSTOCK_ASSIGN(const TensorView view,
                   TensorView::packed(common.data(), DType::float64(), {grid.tile_rows, grid.tile_cols}));
-  PENSTOCK_ASSIGN(const Tensor made, apply_operators(std::span(&smooth, 1), view, options));
+  PENSTOCK_ASSIGN(const Tensor made, apply_operators(std::span(&smooth, 1), view, on_host(options)));
   std::memcpy(common.data(), made.view().data, common.size() * sizeof(double));
   double mean = 0;
   for (const double v : common) mean += v / static_cast<double>(common.size());

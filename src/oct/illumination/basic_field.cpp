@@ -158,7 +158,7 @@ class BasicField final : public FieldMaker {
         "resize", fmt::format(R"({{"output_shape":[{},{},{}]}})", count, tiles_.grid.tile_rows, tiles_.grid.tile_cols)};
     PENSTOCK_ASSIGN(const TensorView view,
                     TensorView::packed(const_cast<float*>(fit.fields.data()), DType::float32(), {count, rows_, cols_}));
-    PENSTOCK_ASSIGN(const Tensor made, apply_operators(std::span(&resize, 1), view, tools.options));
+    PENSTOCK_ASSIGN(const Tensor made, apply_operators(std::span(&resize, 1), view, on_host(tools.options)));
     const auto* const values = static_cast<const float*>(made.view().data);
     for (std::uint64_t p = 0; p < count; ++p) {
       const float* const f = values + p * pixels;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "oct/memory.hpp"
 #include "penstock/ops.hpp"
 
 namespace penstock::oct {
@@ -37,7 +38,7 @@ Result<FlatField> mean_flat_field(std::span<const float> projection, const TileG
                                                      sigma * static_cast<double>(grid.tile_cols))};
   PENSTOCK_ASSIGN(const TensorView view,
                   TensorView::packed(field.values.data(), DType::float64(), {field.rows, field.cols}));
-  PENSTOCK_ASSIGN(const Tensor made, apply_operators(std::span(&smooth, 1), view, options));
+  PENSTOCK_ASSIGN(const Tensor made, apply_operators(std::span(&smooth, 1), view, on_host(options)));
   std::memcpy(field.values.data(), made.view().data, field.values.size() * sizeof(double));
   double mean = 0;
   for (const double v : field.values) mean += v / static_cast<double>(field.values.size());

@@ -24,7 +24,7 @@ Result<double> bright_threshold(const std::vector<float>& projection, const Opti
   StatisticsRequest request;
   request.percentiles = {5};
   PENSTOCK_ASSIGN(const TensorView view, TensorView::packed(positive.data(), DType::float32(), {positive.size()}));
-  PENSTOCK_ASSIGN(const Statistics made, statistics(view, request, options));
+  PENSTOCK_ASSIGN(const Statistics made, statistics(view, request, on_host(options)));
   return made.percentiles[0];
 }
 

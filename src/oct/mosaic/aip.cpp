@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "oct/memory.hpp"
 #include "penstock/ops.hpp"
 
 namespace penstock::oct {
@@ -34,7 +35,8 @@ Result<StepDone> run(const StepCall& call) {
 
 Result<std::vector<float>> average_projection(const Volume& mosaic, Device device, const Options& options) {
   const std::size_t axis = 0;
-  PENSTOCK_ASSIGN(const Tensor made, reduce_array(mosaic.array, "mean", std::span(&axis, 1), device, options));
+  PENSTOCK_ASSIGN(const Tensor made,
+                  reduce_array(mosaic.array, "mean", std::span(&axis, 1), device, what_is_left(options)));
   PENSTOCK_ASSIGN(const Tensor packed, made.contiguous());
   PENSTOCK_ASSIGN(const std::uint64_t count, packed.view().elements());
   if (packed.view().dtype != DType::float32()) return Error(ErrorCode::internal, "a mean of float32 is float32");

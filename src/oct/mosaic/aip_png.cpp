@@ -7,6 +7,7 @@
 
 #include "oct/file/png.hpp"
 #include "oct/file/small_file.hpp"
+#include "oct/memory.hpp"
 #include "oct/mosaic/aip.hpp"
 #include "penstock/ops.hpp"
 
@@ -40,7 +41,7 @@ Result<StepDone> run(const StepCall& call) {
   StatisticsRequest request;
   request.percentiles = {call.number("percentile_min"), call.number("percentile_max")};
   PENSTOCK_ASSIGN(const TensorView view, TensorView::packed(aip.data(), DType::float32(), {aip.size()}));
-  PENSTOCK_ASSIGN_IN(const Statistics made, statistics(view, request, call.options), call.path(0));
+  PENSTOCK_ASSIGN_IN(const Statistics made, statistics(view, request, on_host(call.options)), call.path(0));
   const double low = made.percentiles[0], high = made.percentiles[1];
   const auto width = static_cast<std::uint32_t>(volume.shape[2]), height = static_cast<std::uint32_t>(volume.shape[1]);
   PENSTOCK_ASSIGN(const std::string png, png_text(width, height, in_16_bits(aip, low, high)));

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "core/checked.hpp"
 #include "oct/file/names.hpp"
 #include "oct/file/volume.hpp"
+#include "oct/memory.hpp"
 #include "oct/mosaic/resample.hpp"
 #include "oct/raw/galvo.hpp"
 #include "oct/raw/tiles.hpp"
@@ -146,6 +148,19 @@ Result<GalvoShift> slice_galvo_shift(const SliceTiles& s) {
   return all;
 }
 
+/// Elements in host memory, of the step's budget.
+Result<Tensor> host_elements(const Shape& shape, const Options& options) {
+  return Tensor::empty(DType::float32(), shape, {}, on_host(options).memory);
+}
+
+/// What a piece of work holds: the samples and one file of them, or samples, tile and what resampling holds of it; and
+/// the block with its encoded form.
+std::uint64_t piece_bytes(const SliceTiles& s, const Shape& block) {
+  const std::uint64_t raw = saturating_mul(4 * s.info.depth() * s.info.lines(), s.info.ny);
+  return saturating_add(saturating_mul(s.tile == s.native ? 2 : 5, raw),
+                        saturating_mul(8 * block[0] * block[1], block[2]));
+}
+
 /// One tile into its place in a block.
 Status put_tile(const SliceTiles& s, const RawTile& tile, Device device, float* to, std::uint64_t row_stride,
                 std::uint64_t plane_stride, const Options& options) {
@@ -154,30 +169,34 @@ Status put_tile(const SliceTiles& s, const RawTile& tile, Device device, float* 
     place_tile(samples, s.info, s.galvo_shift, s.orientation, to, row_stride, plane_stride);
     return {};
   }
-  PENSTOCK_ASSIGN(const std::uint64_t count, element_count(s.native));
-  std::vector<float> native(count);
-  place_tile(samples, s.info, s.galvo_shift, s.orientation, native.data(), s.native[2], s.native[1] * s.native[2]);
+  PENSTOCK_ASSIGN(const Tensor native, host_elements(s.native, options));
+  auto* const values = static_cast<float*>(native.view().data);
+  place_tile(samples, s.info, s.galvo_shift, s.orientation, values, s.native[2], s.native[1] * s.native[2]);
   TensorView place;
   place.data = to;
   place.dtype = DType::float32();
   place.shape = s.tile;
   place.strides_bytes = {static_cast<std::int64_t>(plane_stride * 4), static_cast<std::int64_t>(row_stride * 4), 4};
-  return resample_tile(native, s.native, "half_pixel", device, place, options);
+  return resample_tile({values, s.native[0] * s.native[1] * s.native[2]}, s.native, "half_pixel", device, place,
+                       options);
 }
 
 /// All tiles of a block of the mosaic.
 Status make_block(const SliceTiles& s, const Region& region, Device device, Array& array, const Options& options) {
-  std::vector<float> block(region[0].count * region[1].count * region[2].count);
+  PENSTOCK_ASSIGN(const Tensor block, host_elements(shape_of(region), options));
+  auto* const values = static_cast<float*>(block.view().data);
+  std::memset(values, 0, sizeof(float) * region[0].count * region[1].count * region[2].count);
   bool any = false;
   for (std::uint64_t r = 0; r < region[1].count; r += s.tile[1])
     for (std::uint64_t c = 0; c < region[2].count; c += s.tile[2]) {
       const RawTile* const tile = s.at((region[1].start + r) / s.tile[1], (region[2].start + c) / s.tile[2]);
       if (tile == nullptr) continue;
       any = true;
-      PENSTOCK_TRY(put_tile(s, *tile, device, block.data() + r * region[2].count + c, region[2].count,
+      PENSTOCK_TRY(put_tile(s, *tile, device, values + r * region[2].count + c, region[2].count,
                             region[1].count * region[2].count, options));
     }
-  return any ? write_block(array, region, block, options) : Status();
+  if (any) PENSTOCK_TRY(array.write(region, block.view(), options));
+  return {};
 }
 
 Result<StepDone> run(const StepCall& call) {
@@ -200,9 +219,8 @@ Result<StepDone> run(const StepCall& call) {
   spec.sharding_factor = std::max<std::uint64_t>(call.count("sharding_factor"), 1);
   spec.spacing_mm = s.spacing_mm;
   PENSTOCK_ASSIGN(NewVolume mosaic, NewVolume::create(call.path(1), spec, call.force));
-  std::uint64_t block_bytes = 3 * 4 * s.info.depth() * s.info.lines() * s.info.ny;
-  block_bytes = saturating_add(block_bytes, 4 * s.tile[0] * mosaic.objects()[1] * mosaic.objects()[2]);
-  PENSTOCK_TRY_IN(for_each_object(spec.shape, mosaic.objects(), block_bytes, "oct mosaic", call.options,
+  const Shape block = {s.tile[0], mosaic.objects()[1], mosaic.objects()[2]};
+  PENSTOCK_TRY_IN(for_each_object(spec.shape, mosaic.objects(), piece_bytes(s, block), "oct mosaic", call.options,
                                   [&](const Region& region, const Options& inner) {
                                     return make_block(s, region, call.device, mosaic.array(), inner);
                                   }),

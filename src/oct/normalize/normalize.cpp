@@ -28,11 +28,9 @@ class RangeSearch {
     PENSTOCK_ASSIGN(const BudgetPlan allowed, plan_budget(options, 2 * bytes));
     const std::uint64_t depth = slice_.shape[0];
     const std::uint64_t at_once = std::clamp<std::uint64_t>(allowed.budget_bytes / 4 / bytes, 1, depth);
-    // The counters, and a copy of them in host memory when they are read.
-    PENSTOCK_ASSIGN(const Options rest, without_held(options, 2 * at_once * bytes, kWhat));
     for (first_ = 0; first_ < depth; first_ += at_once) {
       planes_ = std::min(at_once, depth - first_);
-      PENSTOCK_TRY(search(device, rest));
+      PENSTOCK_TRY(search(device, options));
     }
     return std::move(ranges_);
   }
@@ -48,6 +46,11 @@ class RangeSearch {
       return count(in.view, out.box, Tools{work, options});
     };
     while (all_.looks()) {
+      const auto reserve = [&](const Tools& tools) -> Status {
+        PENSTOCK_TRY(all_.reserve(tools));
+        return agaroses_.reserve(tools);
+      };
+      PENSTOCK_TRY(with_tools(device, kWhat, options, reserve));
       PENSTOCK_TRY(look_at(source_, pass, device, options));
       const auto end_look = [&](const Tools& tools) -> Status {
         PENSTOCK_TRY(all_.end_look(tools));

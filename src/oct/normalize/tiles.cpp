@@ -121,7 +121,7 @@ Result<Statistics> statistics_of(std::vector<float>& values, const Options& opti
   StatisticsRequest request;
   request.otsu = true;
   PENSTOCK_ASSIGN(const TensorView view, TensorView::packed(values.data(), DType::float32(), {values.size()}));
-  return statistics(view, request, options);
+  return statistics(view, request, on_host(options));
 }
 
 }  // namespace
@@ -148,7 +148,7 @@ Result<std::vector<std::uint8_t>> agarose_columns(std::vector<float>& projection
     if (!std::isfinite(v)) v = 0;
   const OpCall smooth{"gaussian_filter", fmt::format(R"({{"sigma":{}}})", sigma)};
   PENSTOCK_ASSIGN(const TensorView view, TensorView::packed(projection.data(), DType::float32(), {rows, cols}));
-  PENSTOCK_ASSIGN(const Tensor made, apply_operators(std::span(&smooth, 1), view, options));
+  PENSTOCK_ASSIGN(const Tensor made, apply_operators(std::span(&smooth, 1), view, on_host(options)));
   const auto* const smoothed = static_cast<const float*>(made.view().data);
   std::vector<float> there;
   for (std::size_t i = 0; i < projection.size(); ++i)

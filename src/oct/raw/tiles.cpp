@@ -77,7 +77,8 @@ Result<RawSamples> read_samples(const Store& store, const RawTile& tile, const T
   RawSamples samples{{}, info.depth(), info.lines(), 0};
   const std::uint64_t scan_bytes = samples.depth * samples.lines * sizeof(float);
   PENSTOCK_ASSIGN_IN(const std::vector<StoreEntry> entries, store.list_dir(tile.prefix), tile.prefix);
-  bool any = false;
+  std::vector<Bytes> parts;
+  std::uint64_t size = 0;
   for (const StoreEntry& entry : entries) {  // sorted by name
     if (entry.is_prefix || !entry.name.starts_with("image_") || !entry.name.ends_with(".bin")) continue;
     const std::string key = tile.prefix + "/" + entry.name;
@@ -88,18 +89,22 @@ Result<RawSamples> read_samples(const Store& store, const RawTile& tile, const T
                    fmt::format("{}: {} bytes are no whole number of B-scans of {} x {} samples", key, part.size(),
                                samples.lines, samples.depth))
           .set_hint("The file is cut off, or info.txt is of another tile.");
-    if (any)
-      PENSTOCK_TRY(samples.bytes.append(part));
-    else
-      samples.bytes = std::move(part);
-    any = true;
+    size += part.size();
+    parts.push_back(std::move(part));
   }
-  if (!any) return Error(ErrorCode::not_found, tile.prefix + ": no image_*.bin is in it");
-  samples.scans = samples.bytes.size() / scan_bytes;
+  if (parts.empty()) return Error(ErrorCode::not_found, tile.prefix + ": no image_*.bin is in it");
+  samples.scans = size / scan_bytes;
   if (samples.scans < info.ny)
     return Error(ErrorCode::corrupt_data,
                  fmt::format("{}: {} B-scans, info.txt says {}", tile.prefix, samples.scans, info.ny))
         .set_hint("A file image_*.bin is cut off or missing.");
+  if (parts.size() == 1) {
+    samples.bytes = std::move(parts[0]);
+    return samples;
+  }
+  PENSTOCK_TRY(samples.bytes.resize_discard(size));
+  std::byte* to = samples.bytes.data();
+  for (const Bytes& part : parts) to = std::ranges::copy(part.view(), to).out;
   return samples;
 }
 

@@ -1,6 +1,7 @@
 #include "oct/tiles/percentiles.hpp"
 
 #include <cmath>
+#include <cstring>
 
 #include "oct/tiles/kernel.hpp"
 
@@ -28,8 +29,12 @@ void TilePercentiles::begin(std::uint64_t groups, std::vector<double> percentile
 Status TilePercentiles::reserve(const Tools& tools) {
   const std::scoped_lock lock(mutex_);
   if (reserved_) return {};
-  const std::vector<std::uint64_t> zeros(groups_ * prefixes_ * kDigits);
-  PENSTOCK_ASSIGN(counts_, Numbers<std::uint64_t>::make(std::span<const std::uint64_t>(zeros), tools.work));
+  const std::uint64_t count = groups_ * prefixes_ * kDigits;
+  PENSTOCK_ASSIGN(counts_, Numbers<std::uint64_t>::make(count, tools.work));
+  if (tools.work.on_device())
+    PENSTOCK_TRY(run_work(tiles::Fill{reinterpret_cast<float*>(counts_.at()), 0}, 2 * count, tools.work));
+  else
+    std::memset(counts_.at(), 0, count * sizeof(std::uint64_t));
   if (pass_ == 1) {
     PENSTOCK_ASSIGN(prefix_there_, Numbers<std::uint32_t>::make(std::span<const std::uint32_t>(prefix_), tools.work));
   }
@@ -48,7 +53,8 @@ Status TilePercentiles::add(const float* elements, std::uint64_t planes, std::ui
 
 Status TilePercentiles::end_look(const Tools& tools) {
   PENSTOCK_TRY(reserve(tools));
-  PENSTOCK_ASSIGN(const std::vector<std::uint64_t> counts, counts_.get(groups_ * prefixes_ * kDigits, tools.work));
+  std::vector<std::uint64_t> held;
+  PENSTOCK_ASSIGN(const std::span<const std::uint64_t> counts, counts_.here(held, tools.work));
   if (pass_ == 0)
     find_high(counts);
   else
@@ -60,7 +66,7 @@ Status TilePercentiles::end_look(const Tools& tools) {
   return {};
 }
 
-void TilePercentiles::find_high(const std::vector<std::uint64_t>& counts) {
+void TilePercentiles::find_high(std::span<const std::uint64_t> counts) {
   ranks_.assign(groups_, {});
   elements_.assign(groups_, 0);
   std::vector<std::vector<std::uint32_t>> found(groups_);
@@ -84,7 +90,7 @@ void TilePercentiles::find_high(const std::vector<std::uint64_t>& counts) {
     std::ranges::copy(found[g], prefix_.begin() + static_cast<std::ptrdiff_t>(g * prefixes_));
 }
 
-void TilePercentiles::find_low(const std::vector<std::uint64_t>& counts) {
+void TilePercentiles::find_low(std::span<const std::uint64_t> counts) {
   for (std::uint64_t g = 0; g < groups_; ++g)
     for (Rank& rank : ranks_[g]) {
       const std::uint32_t* const mine = prefix_.data() + g * prefixes_;

@@ -22,6 +22,8 @@ class TilePercentiles {
   /// pixels that count, where the work is; nullptr: all.  From several threads.
   Status add(const float* elements, std::uint64_t planes, std::uint64_t pixels, const std::uint8_t* mask,
              const Tools& tools);
+  /// Memory for the counters, before anything is added.  Errors: budget_too_small.
+  Status reserve(const Tools& tools);
   Status end_look(const Tools& tools);
   /// As NumPy's `linear`.  nullopt: none of a group's elements counted.
   [[nodiscard]] std::optional<std::vector<double>> result(std::uint64_t group) const;
@@ -32,9 +34,8 @@ class TilePercentiles {
     std::uint64_t left = 0;    ///< the same, of those with its higher digits
     std::uint32_t key = 0;
   };
-  Status reserve(const Tools& tools);
-  void find_high(const std::vector<std::uint64_t>& counts);
-  void find_low(const std::vector<std::uint64_t>& counts);
+  void find_high(std::span<const std::uint64_t> counts);
+  void find_low(std::span<const std::uint64_t> counts);
 
   std::uint64_t groups_ = 0;
   std::vector<double> percentiles_;

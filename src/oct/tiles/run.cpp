@@ -21,6 +21,29 @@ struct Kept {
   std::optional<Tensor> elements;
 };
 
+/// How the budget of a run is shared: a quarter for what a step holds of its own, a quarter at most for tiles that are
+/// kept between looks, the rest for tiles that are worked on.
+struct Shares {
+  std::uint64_t budget_bytes = 0, step_bytes = 0;
+
+  static Result<Shares> make(const Options& options) {
+    PENSTOCK_ASSIGN(const BudgetPlan plan, plan_budget(options, 0));
+    return Shares{plan.budget_bytes, plan.budget_bytes / 4};
+  }
+  /// Tiles that are kept beside one piece of work.
+  [[nodiscard]] std::uint64_t kept(std::uint64_t piece_bytes, std::uint64_t tile_bytes) const {
+    const std::uint64_t taken = std::min(saturating_add(step_bytes, piece_bytes), budget_bytes);
+    return std::min(step_bytes, budget_bytes - taken) / std::max<std::uint64_t>(tile_bytes, 1);
+  }
+};
+
+/// What a stage needs for one tile: the one that it is given, the one that it makes, what it holds between, and what
+/// decoding and encoding hold of the tiles of the mosaic.
+std::uint64_t piece_bytes(const Tiles& given, const Tiles& in, const Tiles& out, const TileStep& step) {
+  return saturating_add(saturating_add(in.tile_bytes(), out.tile_bytes()),
+                        saturating_add(step.scratch_bytes(), saturating_mul(2, given.tile_bytes())));
+}
+
 Tensor on_stream(const Tensor& tensor, const Stream& stream) {
   TensorView view = tensor.view();
   view.stream = stream;
@@ -40,14 +63,13 @@ class TileRun {
     mosaic_ = &mosaic;
     PENSTOCK_ASSIGN(given_, tiles_of(mosaic, in_));
     kept_.resize(given_.grid.count());
+    PENSTOCK_ASSIGN(shares_, Shares::make(options_));
     PENSTOCK_ASSIGN(const BudgetPlan plan, plan_budget(options_, 0));
-    allowance_ = plan.budget_bytes / 4;
     threads_ = plan.threads;
     Tiles tiles = given_;
     for (std::size_t s = 0; s < stages_.size(); ++s) {
-      PENSTOCK_ASSIGN_IN(const Tiles likely, stages_[s].step->begin(tiles, allowance_), in_);
-      need_bytes_ = std::max(need_bytes_, saturating_add(saturating_add(tiles.tile_bytes(), likely.tile_bytes()),
-                                                         stages_[s].step->scratch_bytes()));
+      PENSTOCK_ASSIGN_IN(const Tiles likely, stages_[s].step->begin(tiles, shares_.step_bytes), in_);
+      piece_bytes_ = std::max(piece_bytes_, piece_bytes(given_, tiles, likely, *stages_[s].step));
       while (stages_[s].step->looks()) {
         PENSTOCK_TRY_IN(look(s, tiles.tile_bytes()), in_);
       }
@@ -58,16 +80,16 @@ class TileRun {
   }
 
  private:
-  /// piece(i, tools) for i below `count`, as many at once as half of the budget has room for.
-  Status each(std::uint64_t count, std::uint64_t piece_bytes, std::uint64_t total_bytes,
+  /// piece(i, tools) for i below `count`, as many at once as there is room for beside `held_bytes`.
+  Status each(std::uint64_t count, std::uint64_t bytes, std::uint64_t held_bytes, std::uint64_t total_bytes,
               const std::function<Status(std::uint64_t, const Tools&)>& piece) {
-    // Beside the tile itself: what decoding and encoding hold of it.
-    const std::uint64_t bytes = saturating_add(piece_bytes, 2 * given_.tile_bytes());
-    PENSTOCK_ASSIGN(const BudgetPlan plan, plan_budget(options_, bytes));
-    std::uint64_t at_once = std::clamp<std::uint64_t>(plan.budget_bytes / 2 / bytes, 1, std::min(count, threads_));
+    PENSTOCK_TRY(plan_budget(options_, saturating_add(bytes, held_bytes)));
+    const std::uint64_t room = shares_.budget_bytes - held_bytes;
+    std::uint64_t at_once = std::clamp<std::uint64_t>(room / bytes, 1, std::min(count, threads_));
     if (device_.type != Device::Type::cpu) at_once = std::min(at_once, kDeviceTiles);
     Options inner = options_;
     inner.progress = nullptr;
+    inner.budget_bytes = room / at_once;
     inner.threads = std::max<std::uint64_t>(threads_ / at_once, 1);
     PENSTOCK_ASSIGN(const auto memory, working_memory(device_, options_));
     Job job(options_, "oct tiles", total_bytes, threads_);
@@ -113,14 +135,16 @@ class TileRun {
 
   Status look(std::size_t stage, std::uint64_t tile_bytes) {
     TileStep& step = *stages_[stage].step;
-    const std::uint64_t keep = allowance_ / std::max<std::uint64_t>(tile_bytes, 1);  // the first so many tiles
+    const std::uint64_t keep = shares_.kept(piece_bytes_, tile_bytes);  // the first so many tiles
     const auto look_at = [&](std::uint64_t tile, const Tools& tools) -> Status {
       PENSTOCK_ASSIGN(const Tensor elements, made(tile, stage, tools));
       PENSTOCK_TRY(step.look(tile, elements, tools));
       kept_[tile] = tile < keep ? Kept{stage, elements} : Kept{};
       return {};
     };
-    PENSTOCK_TRY(each(kept_.size(), need_bytes_, kept_.size() * given_.tile_bytes(), look_at));
+    const std::uint64_t wanted = shares_.step_bytes + std::min<std::uint64_t>(keep, kept_.size()) * tile_bytes;
+    const std::uint64_t held = std::min(wanted, shares_.budget_bytes - std::min(piece_bytes_, shares_.budget_bytes));
+    PENSTOCK_TRY(each(kept_.size(), piece_bytes_, held, kept_.size() * given_.tile_bytes(), look_at));
     return with_tools(device_, "oct tiles", options_, [&](const Tools& tools) { return step.looked(tools); });
   }
 
@@ -136,10 +160,13 @@ class TileRun {
     const std::uint64_t side = sharding_factor, across = div_up(tiles.grid.cols, side);
     const std::uint64_t objects = div_up(tiles.grid.rows, side) * across;
     const std::uint64_t block = side > 1 ? saturating_mul(side * side, tiles.tile_bytes()) : 0;
-    PENSTOCK_TRY(each(objects, saturating_add(need_bytes_, saturating_mul(block, 2)), element_bytes(spec.shape),
-                      [&](std::uint64_t i, const Tools& tools) -> Status {
-                        return write_object(out.array(), tiles, i / across * side, i % across * side, side, tools);
-                      }));
+    const std::uint64_t bytes = saturating_add(piece_bytes_, saturating_mul(block, 2));
+    if (bytes > what_is_left(options_).budget_bytes) kept_.assign(kept_.size(), {});  // shards want the room
+    const std::uint64_t held = shares_.budget_bytes - what_is_left(options_).budget_bytes;
+    PENSTOCK_TRY(
+        each(objects, bytes, held, element_bytes(spec.shape), [&](std::uint64_t i, const Tools& tools) -> Status {
+          return write_object(out.array(), tiles, i / across * side, i % across * side, side, tools);
+        }));
     kept_.clear();
     // Files beside the image before it: where it stands, all does.
     for (TileStage& stage : stages_) PENSTOCK_TRY(stage.step->finish(out_, stage.done));
@@ -190,7 +217,8 @@ class TileRun {
   const Volume* mosaic_ = nullptr;
   Tiles given_;
   std::vector<Kept> kept_;
-  std::uint64_t allowance_ = 0, need_bytes_ = 0, threads_ = 1;
+  Shares shares_;
+  std::uint64_t piece_bytes_ = 0, threads_ = 1;
   std::atomic<std::uint64_t> read_bytes_{0}, written_bytes_{0};
 };
 
@@ -220,19 +248,19 @@ void note_traffic(const TileTraffic& traffic, Device device, Metrics& metrics) {
 }
 
 Result<TileForecast> forecast_tiles(const Tiles& in, std::span<TileStage> stages, const Options& options) {
-  PENSTOCK_ASSIGN(const BudgetPlan plan, plan_budget(options, 0));
-  const std::uint64_t allowance = plan.budget_bytes / 4, count = in.grid.count();
+  PENSTOCK_ASSIGN(const Shares shares, Shares::make(options));
+  const std::uint64_t count = in.grid.count();
   TileForecast forecast;
   Tiles tiles = in;
-  std::uint64_t kept = 0;  // the first so many tiles
+  std::uint64_t kept = 0, piece = 0;  // the first so many tiles
   for (TileStage& stage : stages) {
-    PENSTOCK_ASSIGN(const Tiles out, stage.step->begin(tiles, allowance));
+    PENSTOCK_ASSIGN(const Tiles out, stage.step->begin(tiles, shares.step_bytes));
+    piece = std::max(piece, piece_bytes(in, tiles, out, *stage.step));
     const std::uint32_t looks = stage.step->least_looks();
     forecast.looks.push_back(looks);
     for (std::uint32_t look = 0; look < looks; ++look) {
       forecast.traffic.read_bytes += (count - kept) * in.tile_bytes();
-      const std::uint64_t fit = allowance / std::max<std::uint64_t>(tiles.tile_bytes(), 1);
-      kept = std::min(count, fit);
+      kept = std::min(count, shares.kept(piece, tiles.tile_bytes()));
       forecast.kept_bytes = std::max(forecast.kept_bytes, kept * tiles.tile_bytes());
     }
     tiles = out;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "oct/memory.hpp"
 #include "penstock/ops.hpp"
 
 namespace penstock::oct {
@@ -31,7 +32,7 @@ Result<double> otsu_of(const Image& image, const Options& options) {
   request.otsu = true;
   auto* const data = const_cast<float*>(image.values.data());
   PENSTOCK_ASSIGN(const TensorView view, TensorView::packed(data, DType::float32(), {image.values.size()}));
-  PENSTOCK_ASSIGN(const Statistics made, statistics(view, request, options));
+  PENSTOCK_ASSIGN(const Statistics made, statistics(view, request, on_host(options)));
   return made.otsu.value_or(0);
 }
 
@@ -46,7 +47,7 @@ Result<Image> without_saturated(const Image& projection, const Options& options)
   request.percentiles = {kBright};
   request.summary = false;
   PENSTOCK_ASSIGN(const TensorView view, TensorView::packed(there.data(), DType::float32(), {there.size()}));
-  PENSTOCK_ASSIGN(const Statistics made, statistics(view, request, options));
+  PENSTOCK_ASSIGN(const Statistics made, statistics(view, request, on_host(options)));
   const auto limit = static_cast<float>(kSaturated * made.percentiles[0]);
   Image clean = projection;
   for (float& v : clean.values)

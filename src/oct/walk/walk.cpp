@@ -30,7 +30,8 @@ TileWork work_of(const Source& source, const Pass& pass, bool writes) {
 
 Status walk(const Source& source, const Pass& pass,
             const std::function<Result<Report>(const Region&, const TensorView&, const Options&)>& write, Device device,
-            const Options& options) {
+            const Options& given) {
+  const Options options = what_is_left(given);
   if (std::ranges::find(pass.shape, 0U) != pass.shape.end()) return {};
   const TileWork work = work_of(source, pass, static_cast<bool>(write));
   PENSTOCK_ASSIGN(const BudgetPlan allowed, plan_budget(options, 0));
