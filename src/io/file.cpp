@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <limits>
 #include <utility>
@@ -63,11 +64,24 @@ Status check(const io::OpenFile& file, Direction direction, const Asked& asked) 
   return {};
 }
 
+/// The setting, at most 200 ms old: to look it up takes longer than all else that begins a small request.
+Result<std::uint64_t> recent_threads() {
+  constexpr std::chrono::milliseconds kFresh{200};
+  thread_local std::chrono::steady_clock::time_point asked;
+  thread_local std::uint64_t answer = 0;
+  const auto now = std::chrono::steady_clock::now();
+  if (answer == 0 || now - asked > kFresh) {
+    PENSTOCK_ASSIGN(answer, default_threads());
+    asked = now;
+  }
+  return answer;
+}
+
 /// Pieces so large that a copy takes far longer than it takes to start, and so many that every thread has some.
 Status cut(Order& order, const IoOptions& options) {
   order.threads = options.threads;
   if (order.threads == 0) {
-    PENSTOCK_ASSIGN(order.threads, default_threads());
+    PENSTOCK_ASSIGN(order.threads, order.bytes <= io::kSmallBytes ? recent_threads() : default_threads());
     order.threads = std::max(order.threads, order.choice.engine->min_pieces);
   }
   const bool on_device = order.device.type != Device::Type::cpu;
@@ -237,10 +251,7 @@ Status File::flush() const {
 
 Status File::close() const { return file_->close(); }
 
-bool File::closed() const {
-  const std::scoped_lock lock(file_->mutex);
-  return file_->closed;
-}
+bool File::closed() const { return file_->closed(); }
 
 int File::descriptor() const { return closed() ? -1 : file_->fd.get(); }
 int File::open_flags() const { return closed() ? -1 : file_->flags; }
@@ -261,7 +272,7 @@ std::vector<EngineAnswer> File::engines() const {
     io::Offer offer{false, "the file is closed"};
     if (is_open) offer = engine.offer(*file_);
     const std::string unasked = offer.serves ? engine.unasked(*file_) : std::string();
-    answers.push_back({std::string(engine.name), offer.serves, unasked.empty() ? offer.why : unasked});
+    answers.push_back({std::string(engine.name), offer.serves, unasked.empty() ? std::string(offer.why) : unasked});
   }
   if (is_open) file_->end();
   return answers;

@@ -131,36 +131,29 @@ const DirectFacts& OpenFile::direct() {
 
 void OpenFile::refuse_direct(std::string why) {
   const std::scoped_lock lock(mutex);
-  if (refused_why.empty()) refused_why = std::move(why);
+  if (refused.load(std::memory_order_relaxed)) return;
+  refused_why = std::move(why);  // and never changes again
   refused.store(true, std::memory_order_release);
 }
 
-std::string OpenFile::refusal() {
-  const std::scoped_lock lock(mutex);
-  return refused_why;
-}
-
 bool OpenFile::begin() {
-  const std::scoped_lock lock(mutex);
-  if (closed) return false;
-  ++under_way;
-  return true;
+  if ((requests.fetch_add(kOne) & kClosed) == 0) return true;
+  end();
+  return false;
 }
 
-void OpenFile::add() {
-  const std::scoped_lock lock(mutex);
-  ++under_way;
-}
+void OpenFile::add() { requests.fetch_add(kOne); }
 
 void OpenFile::end() {
+  if (requests.fetch_sub(kOne) != kOne + kClosed) return;
   const std::scoped_lock lock(mutex);
-  if (--under_way == 0) idle.notify_all();
+  idle.notify_all();
 }
 
 Status OpenFile::close() {
+  const bool first = (requests.fetch_or(kClosed) & kClosed) == 0;
   std::unique_lock lock(mutex);
-  const bool first = !std::exchange(closed, true);
-  idle.wait(lock, [&] { return under_way == 0; });
+  idle.wait(lock, [&] { return requests.load() == kClosed; });
   if (!first) return {};
   (void)facts.fd.close();  // the same file: what was lost, the other one tells
   const int why = fd.close();
