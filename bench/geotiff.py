@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """GeoTIFFs beside GDAL, libtiff and xarray-spatial, on the same files in one run.
 
-    bench/geotiff.py [--dir D] [--mib 2048] [--rounds 3] [--parts core,host,device,cog] [--save] [--out FILE]
+    bench/geotiff.py [--dir D] [--mib 2048] [--rounds 3] [--parts core,host,device,cog]
+                     [--layouts uint16-lzw,float32-lzw,uint16-deflate,float32-deflate] [--save] [--out FILE]
 
-core: 128 MiB on one core, timed by what the process uses of it; host: all of a file into host memory, all cores; device: into the memory of the first GPU, where
-there is one; cog: a COG of the uint16 raster with deflate or LZW, predictor 2, tiles of 512 and average overviews, written
+core: 128 MiB on one core, timed by what the process uses of it; host: all of a file into host memory, all cores; device:
+into the memory of the first GPU, where there is one; cog: a COG of the uint16 raster with deflate or LZW, predictor 2, tiles of 512 and average overviews, written
 by penstock and by GDAL's COG driver from the same file.
 Files lie in the page cache; programs take turns; every result is compared with the data.  Peers that are not installed
 (rasterio: GDAL and LIBERTIFF; imagecodecs: libtiff; tifffile with it; xarray-spatial with CuPy) are named.  --save writes
@@ -23,7 +24,7 @@ import statistics
 import tempfile
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,7 @@ except ImportError:
 
 LAYOUTS = (("uint16", "lzw"), ("uint16", "deflate"), ("float32", "deflate"))
 CORE_LAYOUTS = (("uint16", "lzw"), ("float32", "lzw"), ("uint16", "deflate"), ("float32", "deflate"))
+PARTS = ("core", "host", "device", "cog")
 CORES = len(os.sched_getaffinity(0))
 Program = Callable[[], Any]
 
@@ -133,8 +135,8 @@ def by_tifffile(path: Path, threads: int) -> dict[str, Program]:
     return {"tifffile": read}
 
 
-def core(run: Run, folder: Path) -> None:
-    for dtype, codec in CORE_LAYOUTS:
+def core(run: Run, folder: Path, layouts: Sequence[tuple[str, str]]) -> None:
+    for dtype, codec in layouts:
         path = folder / f"{dtype}-{codec}-core.tif"
         size = geotiff_data.write(path, dtype, codec, (2, 2) if dtype == "uint16" else (1, 2))
         content = path.read_bytes()
@@ -241,18 +243,23 @@ def main() -> None:
     parser.add_argument("--dir", help="where the files are made; default a temporary folder")
     parser.add_argument("--mib", type=int, default=2048, help="of the uint16 raster; the other has as much")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--parts", default="core,host,device,cog")
+    parser.add_argument("--parts", default=",".join(PARTS))
+    parser.add_argument("--layouts", help="for all parts; default these in core, and all but float32-lzw in the others")
     parser.add_argument("--save", action="store_true")
     parser.add_argument("--out", help="write the result there, too")
     args = parser.parse_args()
     parts = args.parts.split(",")
+    chosen = [tuple(name.split("-")) for name in args.layouts.split(",")] if args.layouts else None
+    for given, known, what in ((parts, PARTS, "parts"), (chosen or [], CORE_LAYOUTS, "layouts")):
+        if unknown := [g for g in given if g not in known]:
+            parser.error(f"--{what}: {unknown} not among {known}")
     run = Run(args.rounds)
     name_peers(run)
     with tempfile.TemporaryDirectory(dir=args.dir) as name:
         folder = Path(name)
         if "core" in parts:
-            core(run, folder)
-        for dtype, codec in LAYOUTS:
+            core(run, folder, chosen or CORE_LAYOUTS)
+        for dtype, codec in (chosen or LAYOUTS) if set(parts) - {"core"} else ():
             item = np.dtype(dtype).itemsize
             copies = max(1, round(args.mib * 2**20 / (geotiff_data.BASE**2 * item)))
             down = max(d for d in range(1, int(copies**0.5) + 1) if copies % d == 0)

@@ -110,11 +110,12 @@ def write(path: Path, dtype: str, codec: str, repeats: tuple[int, int]) -> int:
 def _directory(
     at: int, dtype: np.dtype, codec: str, predictor: int, height: int, width: int, offsets: list, sizes: list
 ) -> bytes:
-    short, long8, double = ("H", 3), ("Q", 16), ("d", 12)
+    short, long4, long8, double = ("H", 3), ("I", 4), ("Q", 16), ("d", 12)
     fields = [
-        (256, long8, [width]), (257, long8, [height]), (258, short, [dtype.itemsize * 8]),
-        (259, short, [5 if codec == "lzw" else 8]), (262, short, [1]), (277, short, [1]), (317, short, [predictor]),
-        (322, short, [TILE]), (323, short, [TILE]), (324, long8, offsets), (325, long8, sizes),
+        (256, long4, [width]), (257, long4, [height]), (258, short, [dtype.itemsize * 8]),
+        (259, short, [5 if codec == "lzw" else 8]), (262, short, [1]), (277, short, [1]), (284, short, [1]),
+        (317, short, [predictor]), (322, short, [TILE]), (323, short, [TILE]), (324, long8, offsets),
+        (325, long8, sizes),
         (339, short, [3 if dtype.kind == "f" else 1]), (33550, double, [10.0, 10.0, 0.0]),
         (33922, double, [0.0, 0.0, 0.0, 5e5, 5e6, 0.0]), (34735, short, [1, 1, 0, 2, 1024, 0, 1, 1, 3072, 0, 1, 32633]),
     ]  # fmt: skip

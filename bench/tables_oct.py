@@ -47,4 +47,5 @@ def pages(result: dict) -> list[str]:
         return []
     table = readings if result["benchmark"] == "linumpy-read" else score
     place = result.get("gpu", result["machine"]["cpu"])
-    return [f"{place}, {result['cores']} cores; {result['date']}:", "", *table(result), ""]
+    beside = f", {result['beside']} subjects at a time" if result.get("beside", 1) > 1 else ""
+    return [f"{place}, {result['cores']} cores{beside}; {result['date']}:", "", *table(result), ""]

@@ -80,8 +80,9 @@ bool by_us(const Data& strip, bool lzw, Data& out) {
   const ByteView in = std::as_bytes(std::span(strip));
   const ByteSpan to = std::as_writable_bytes(std::span(out));
   if (lzw) {
-    const auto variant = tiff::is_old_style_lzw(in) ? tiff::LzwVariant::old_style : tiff::LzwVariant::standard;
-    return tiff::decode_lzw(in, to, variant).has_value();
+    const auto variant = penstock::tiff::is_old_style_lzw(in) ? penstock::tiff::LzwVariant::old_style
+                                                              : penstock::tiff::LzwVariant::standard;
+    return penstock::tiff::decode_lzw(in, to, variant).has_value();
   }
   static const auto codec = find_file_codec("tiff.packbits")->make(*parse_json("{}"), {{1}, DType::uint8(), {}});
   Sink sink(to);

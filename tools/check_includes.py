@@ -47,6 +47,7 @@ PUBLIC = {
     "raster.hpp": "array",
     "copy.hpp": "array",
     "members.hpp": "array",
+    "bound_operators.hpp": "ops",
     "ops.hpp": "ops",
     "oct.hpp": "oct",
     "tracto.hpp": "tracto",

@@ -14,6 +14,7 @@
 
 #include "errors.hpp"
 #include "jobs.hpp"
+#include "penstock/bound_operators.hpp"
 #include "penstock/ops.hpp"
 #include "store.hpp"
 #include "transfer.hpp"
@@ -162,22 +163,24 @@ void bind_statistics(nb::module_& m) {
 }  // namespace
 
 void bind_ops(nb::module_& m) {
-  m.def(
-      "result_of",
-      [](const CallTuples& calls, const DType& dtype, const Shape& shape) {
-        ArrayInfo info = unwrap(result_of(calls_of(calls), {dtype, shape}));
-        return std::make_tuple(std::move(info.dtype), std::move(info.shape));
-      },
-      nb::arg("calls"), nb::arg("dtype"), nb::arg("shape"), "Type and shape of what comes out of operators.");
-  m.def(
-      "apply",
-      [](const CallTuples& calls, const Tensor& input, const Tensor& output, const JobOptions& job) {
-        run_giving<bool>(job, [&](const Options& o) -> Result<bool> {
-          PENSTOCK_TRY(apply_operators(calls_of(calls), input.view(), output.view(), o));
-          return true;
-        });
-      },
-      nb::arg("calls"), nb::arg("input"), nb::arg("output"), nb::arg("options"));
+  nb::class_<BoundOperators>(m, "BoundOperators", "Operators, prepared for inputs of one data type and shape.")
+      .def_static(
+          "make",
+          [](const CallTuples& calls, const DType& dtype, const Shape& shape) {
+            return unwrap(BoundOperators::make(calls_of(calls), {dtype, shape}));
+          },
+          nb::arg("calls"), nb::arg("dtype"), nb::arg("shape"))
+      .def_prop_ro("dtype", [](const BoundOperators& self) { return self.result().dtype; })
+      .def_prop_ro("shape", [](const BoundOperators& self) { return self.result().shape; })
+      .def(
+          "apply",
+          [](const BoundOperators& self, const Tensor& input, const Tensor& output, const JobOptions& job) {
+            run_giving<bool>(job, [&](const Options& o) -> Result<bool> {
+              PENSTOCK_TRY(self.apply(input.view(), output.view(), o));
+              return true;
+            });
+          },
+          nb::arg("input"), nb::arg("output"), nb::arg("options"));
   m.def(
       "map_coordinates",
       [](const Tensor& input, const Tensor& coordinates, const Tensor& output, int order, const std::string& mode,

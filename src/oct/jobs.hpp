@@ -6,6 +6,7 @@
 #include "oct/stack/kernel.hpp"
 #include "oct/stitch/kernel.hpp"
 #include "oct/tiles/kernel.hpp"
+#include "oct/transform/kernel.hpp"
 
 #define PENSTOCK_OCT_JOBS(M)     \
   PENSTOCK_OCT_ALIGN_JOBS(M)     \
@@ -13,4 +14,5 @@
   PENSTOCK_OCT_INTERFACE_JOBS(M) \
   PENSTOCK_OCT_STACK_JOBS(M)     \
   PENSTOCK_OCT_STITCH_JOBS(M)    \
-  PENSTOCK_OCT_TILE_JOBS(M)
+  PENSTOCK_OCT_TILE_JOBS(M)      \
+  PENSTOCK_OCT_TRANSFORM_JOBS(M)

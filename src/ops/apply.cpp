@@ -6,6 +6,8 @@
 #include "core/guard.hpp"
 #include "exec/budget.hpp"
 #include "ops/chain.hpp"
+#include "ops/dispatch.hpp"
+#include "penstock/bound_operators.hpp"
 
 namespace penstock {
 namespace {
@@ -100,11 +102,6 @@ struct Application {
   }
 };
 
-Result<Chain> chain_for(std::span<const OpCall> calls, const TensorView& input) {
-  PENSTOCK_TRY(input.check());
-  return Chain::make({input.dtype, input.shape}, calls);
-}
-
 }  // namespace
 
 Status apply_chain(const Chain& chain, const TensorView& input, const TensorView& output, const Options& options) {
@@ -127,7 +124,8 @@ Result<ArrayInfo> result_of(std::span<const OpCall> calls, const ArrayInfo& inpu
 
 Result<Tensor> apply_operators(std::span<const OpCall> calls, const TensorView& input, const Options& options) {
   return guarded([&]() -> Result<Tensor> {
-    PENSTOCK_ASSIGN(const Chain chain, chain_for(calls, input));
+    PENSTOCK_TRY(input.check());
+    PENSTOCK_ASSIGN(const Chain chain, Chain::make({input.dtype, input.shape}, calls));
     PENSTOCK_ASSIGN(Tensor made,
                     Tensor::empty(chain.output().dtype, chain.output().shape, input.stream, options.memory));
     PENSTOCK_TRY(apply_chain(chain, input, made.view(), options));
@@ -137,11 +135,32 @@ Result<Tensor> apply_operators(std::span<const OpCall> calls, const TensorView& 
 
 Status apply_operators(std::span<const OpCall> calls, const TensorView& input, const TensorView& output,
                        const Options& options) {
+  PENSTOCK_TRY(input.check());
+  PENSTOCK_ASSIGN(const BoundOperators bound, BoundOperators::make(calls, {input.dtype, input.shape}));
+  return bound.apply(input, output, options);
+}
+
+Result<BoundOperators> BoundOperators::make(std::span<const OpCall> calls, const ArrayInfo& input) {
+  return guarded([&]() -> Result<BoundOperators> {
+    PENSTOCK_ASSIGN(Chain chain, Chain::make(input, calls));
+    BoundOperators bound;
+    bound.chain_ = std::make_shared<const Chain>(std::move(chain));
+    return bound;
+  });
+}
+
+const ArrayInfo& BoundOperators::result() const { return chain_->output(); }
+
+Status BoundOperators::apply(const TensorView& input, const TensorView& output, const Options& options) const {
   return guarded([&]() -> Status {
-    PENSTOCK_ASSIGN(const Chain chain, chain_for(calls, input));
+    PENSTOCK_TRY(input.check());
     PENSTOCK_TRY(output.check());
     const auto bad = [](std::string what) { return Error(ErrorCode::invalid_argument, std::move(what)); };
-    const ArrayInfo& made = chain.output();
+    if (!is_operand(input.dtype)) return Error(ErrorCode::unsupported, "no elements of type " + input.dtype.name());
+    const ArrayInfo &taken = chain_->input(), &made = chain_->output();
+    if (input.shape != taken.shape || input.dtype != taken.dtype)
+      return bad(fmt::format("the input is {} of shape {}, the operators are bound to {} of shape {}",
+                             input.dtype.name(), to_string(input.shape), taken.dtype.name(), to_string(taken.shape)));
     if (output.shape != made.shape)
       return bad(fmt::format("the output has shape {}, the result {}", to_string(output.shape), to_string(made.shape)));
     if (output.dtype != made.dtype)
@@ -151,9 +170,9 @@ Status apply_operators(std::span<const OpCall> calls, const TensorView& input, c
       return bad(fmt::format("the output is on {}, the input on {}", output.device.name(), input.device.name()));
     TensorView target = output;
     target.stream = input.stream;
-    if (!overlap(input, output)) return apply_chain(chain, input, target, options);
+    if (!overlap(input, output)) return apply_chain(*chain_, input, target, options);
     PENSTOCK_ASSIGN(const Tensor apart, Tensor::empty(made.dtype, made.shape, input.stream, options.memory));
-    PENSTOCK_TRY(apply_chain(chain, input, apart.view(), options));
+    PENSTOCK_TRY(apply_chain(*chain_, input, apart.view(), options));
     return copy_elements(apart.view(), target);
   });
 }

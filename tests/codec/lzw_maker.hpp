@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "codec/choices.hpp"
-#include "codec/tiff_lzw/segments.hpp"
+#include "codec/tiff_lzw/bits.hpp"
 
 namespace penstock::test {
 

@@ -1,4 +1,4 @@
-// LZW on a GPU: tiles enough for a team each, and few that are shared out by segments, good ones beside damaged ones.
+// LZW on a GPU: many tiles, and few, which larger teams decode; good ones beside damaged ones.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -127,5 +127,5 @@ class GpuLzw : public test::OnGpu {
 
 }  // namespace
 
-TEST_F(GpuLzw, ATeamForEachTile) { expect_as_cpu(9000); }
-TEST_F(GpuLzw, TeamsForSegmentsOfFewTiles) { expect_as_cpu(180); }
+TEST_F(GpuLzw, ManyTiles) { expect_as_cpu(9000); }
+TEST_F(GpuLzw, FewTilesByLargerTeams) { expect_as_cpu(180); }

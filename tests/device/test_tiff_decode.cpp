@@ -6,8 +6,8 @@
 #include <memory>
 #include <random>
 
+#include "codec/tiff_lzw/block.hpp"
 #include "codec/tiff_lzw/device.hpp"
-#include "codec/tiff_lzw/segments.hpp"
 #include "codec/tiff_predictor/device.hpp"
 #include "codec/tiff_predictor/kernel.hpp"
 #include "device/warps.hpp"
@@ -28,51 +28,21 @@ struct Decoded {
 template <class Team>
 Decoded decode(const Team& team, const Data& in, std::size_t size, LzwVariant variant) {
   Decoded result{{}, Data(size, std::byte{0xEE})};
-  const auto shared = std::make_unique<LzwShared>();
+  const auto shared = std::make_unique<LzwShared<Team::lanes, Team::lanes == 1024 ? 4096 : 1024>>();
   result.status = decode_lzw_chunk(team, {in.data(), in.size(), result.out.data(), size}, variant, *shared);
   return result;
 }
 
-/// By as many teams as there are segments, in any order; `found` says what the first passes made of it.
-template <class Team>
-Decoded decode_in_segments(const Team& team, const Data& in, std::size_t size, std::uint32_t seed,
-                           LzwTile* found = nullptr) {
-  Decoded result{{}, Data(size, std::byte{0xEE})};
-  const auto shared = std::make_unique<LzwShared>();
-  const DecodeTask task{in.data(), in.size(), result.out.data(), size};
-  std::vector<LzwSegment> segments(lzw_slots(size));
-  LzwTile tile;
-  find_lzw_segments(team, task, static_cast<std::uint32_t>(segments.size()), tile, segments.data());
-  std::vector<std::uint32_t> order(segments.size());
-  for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::mt19937 random(seed);
-  std::shuffle(order.begin(), order.end(), random);
-  for (const std::uint32_t slot : order) measure_lzw_segment(team, task, tile, segments.data(), slot, *shared);
-  std::shuffle(order.begin(), order.end(), random);
-  for (const std::uint32_t slot : order)
-    decode_lzw_segment(team, task, tile, segments.data(), slot, *shared, result.status);
-  if (found != nullptr) *found = tile;
-  return result;
-}
-
-void expect_segments_as_one(const Data& in, std::size_t size, const Decoded& one, std::uint32_t seed) {
-  for (const Decoded& got :
-       {decode_in_segments(HostWarp(), in, size, seed), decode_in_segments(PermWarp(seed), in, size, seed)}) {
-    ASSERT_EQ(got.status.status, one.status.status);
-    ASSERT_EQ(got.status.position, one.status.position);
-    ASSERT_EQ(got.status.output_bytes, one.status.output_bytes);
-    const auto made = static_cast<std::ptrdiff_t>(one.status.output_bytes);
-    ASSERT_TRUE(std::equal(got.out.begin(), got.out.begin() + made, one.out.begin()));
-  }
-}
-
 void expect_as_cpu(const Data& in, std::size_t size, LzwVariant variant, std::uint32_t seed) {
-  const Decoded host = decode(HostWarp(), in, size, variant), perm = decode(PermWarp(seed), in, size, variant);
-  ASSERT_EQ(host.status.status, perm.status.status);
-  ASSERT_EQ(host.status.position, perm.status.position);
-  ASSERT_EQ(host.status.output_bytes, perm.status.output_bytes);
-  ASSERT_EQ(host.out, perm.out);
-  if (variant == LzwVariant::standard) expect_segments_as_one(in, size, host, seed);
+  const Decoded host = decode(HostTeam<128>(), in, size, variant);
+  for (const Decoded& other :
+       {decode(PermTeam<128>(seed), in, size, variant), decode(PermTeam<1024>(seed + 1), in, size, variant),
+        decode(HostTeam<32>(), in, size, variant)}) {
+    ASSERT_EQ(host.status.status, other.status.status);
+    ASSERT_EQ(host.status.position, other.status.position);
+    ASSERT_EQ(host.status.output_bytes, other.status.output_bytes);
+    ASSERT_EQ(host.out, other.out);
+  }
   Data out(size);
   const Status cpu = decode_lzw(in, out, variant);
   ASSERT_EQ(host.status.status == DecodeStatus::ok, cpu.has_value())
@@ -154,17 +124,17 @@ TEST(TiffLzwDecode, AllExecutorsGiveTheData) {
   for (const Data& data : samples()) {
     const Data packed = encoded(data);
     for (std::uint32_t seed = 0; seed < 3; ++seed) {
-      const Decoded got = decode(PermWarp(seed), packed, data.size(), LzwVariant::standard);
+      const Decoded got = decode(PermTeam<128>(seed), packed, data.size(), LzwVariant::standard);
       ASSERT_EQ(got.status.status, DecodeStatus::ok) << decode_status_text(got.status.status);
       ASSERT_EQ(got.out, data);
     }
-    ASSERT_EQ(decode(HostWarp(), packed, data.size(), LzwVariant::standard).out, data);
+    ASSERT_EQ(decode(HostTeam<512>(), packed, data.size(), LzwVariant::standard).out, data);
     if (data.size() > 5000) continue;  // fibres are slow
-    const auto shared = std::make_unique<LzwShared>();
+    const auto shared = std::make_unique<LzwShared<32>>();
     Data out(data.size(), std::byte{0xEE});
     ChunkStatus status;
     EXPECT_EQ(warp.run([&](FiberWarp<>& w) {
-      const ChunkStatus s = decode_lzw_chunk(FiberLanes(w), {packed.data(), packed.size(), out.data(), out.size()},
+      const ChunkStatus s = decode_lzw_chunk(FiberTeam<>(w), {packed.data(), packed.size(), out.data(), out.size()},
                                              LzwVariant::standard, *shared);
       if (w.lane() == 0) status = s;
     }),
@@ -174,97 +144,70 @@ TEST(TiffLzwDecode, AllExecutorsGiveTheData) {
   }
 }
 
-TEST(TiffLzwDecode, SegmentsAreSharedByTeams) {
+/// Fibres show a lane that leaves the others, whatever the codes say.
+TEST(TiffLzwDecode, LanesStayTogetherOnAnyCodes) {
+  std::mt19937 random(13);
   FiberWarp<> warp;
-  for (const Data& data : samples()) {
-    const Data packed = encoded(data);
-    LzwTile tile;
-    const Decoded got = decode_in_segments(PermWarp(3), packed, data.size(), 3, &tile);
-    ASSERT_EQ(got.status.status, DecodeStatus::ok);
-    ASSERT_EQ(got.out, data);
-    EXPECT_EQ(tile.alone, 0U);
-    if (data.size() >= 100000 && packed.size() > 30000) {
-      EXPECT_GT(tile.segments, 5U);
+  const auto shared = std::make_unique<LzwShared<32>>();
+  for (const LzwVariant variant : {LzwVariant::standard, LzwVariant::old_style})
+    for (const std::uint32_t clear : {0U, 1U, 33U, 700U}) {
+      Data in = random_codes(variant, random, 4000, 5, clear);
+      for (int damage = 0; damage < 2; ++damage) {
+        if (damage > 0) in[random() % in.size()] ^= static_cast<std::byte>(1U << random() % 8);
+        const Decoded want = decode(HostTeam<128>(), in, 20000, variant);
+        Data out(20000, std::byte{0xEE});
+        ChunkStatus status;
+        EXPECT_EQ(warp.run([&](FiberWarp<>& w) {
+          const ChunkStatus s =
+              decode_lzw_chunk(FiberTeam<>(w), {in.data(), in.size(), out.data(), out.size()}, variant, *shared);
+          if (w.lane() == 0) status = s;
+        }),
+                  "");
+        EXPECT_EQ(status.status, want.status.status);
+        EXPECT_EQ(status.position, want.status.position);
+        EXPECT_EQ(out, want.out);
+      }
     }
-    if (data.size() != 5000) continue;  // fibres are slow
-    Data out(data.size(), std::byte{0xEE});
-    const auto shared = std::make_unique<LzwShared>();
-    std::vector<LzwSegment> segments(lzw_slots(out.size()));
-    ChunkStatus status;
-    EXPECT_EQ(warp.run([&](FiberWarp<>& w) {
-      const FiberLanes team(w);
-      const DecodeTask task{packed.data(), packed.size(), out.data(), out.size()};
-      find_lzw_segments(team, task, static_cast<std::uint32_t>(segments.size()), tile, segments.data());
-      for (std::uint32_t slot = 0; slot < segments.size(); ++slot)
-        measure_lzw_segment(team, task, tile, segments.data(), slot, *shared);
-      for (std::uint32_t slot = 0; slot < segments.size(); ++slot)
-        decode_lzw_segment(team, task, tile, segments.data(), slot, *shared, status);
-    }),
-              "");
-    EXPECT_EQ(status.status, DecodeStatus::ok);
-    EXPECT_EQ(out, data);
-  }
 }
 
-/// A stream whose Clears stand where they are not expected, with one where it would be: the first guess is wrong.
-TEST(TiffLzwDecode, WrongGuessesAreLeftToOneTeam) {
-  std::mt19937 random(11);
-  int alone = 0;
-  for (int round = 0; round < 60; ++round) {
-    Data in = random_codes(LzwVariant::standard, random, 9000, 4, 700 + static_cast<std::uint32_t>(random() % 3000));
-    const std::uint32_t bit = 9 + lzw_bits_before(kLzwFullSegment, 0);
-    for (std::uint32_t b = 0; b < 12; ++b) {  // a Clear of 12 bits
-      const std::byte mask{static_cast<std::uint8_t>(0x80 >> (bit + b) % 8)};
-      in[(bit + b) / 8] = (in[(bit + b) / 8] & ~mask) | (b == 3 ? mask : std::byte{0});
-    }
-    expect_as_cpu(in, 100000, LzwVariant::standard, static_cast<std::uint32_t>(round));
-    LzwTile tile;
-    decode_in_segments(HostWarp(), in, 100000, 1, &tile);
-    alone += tile.alone != 0;
-  }
-  EXPECT_GT(alone, 20);
-}
-
-/// Counts what its lanes do together.
-struct CountingTeam : HostWarp {
-  std::uint64_t* regions;
-  explicit CountingTeam(std::uint64_t& count) : regions(&count) {}
+/// Counts what its lanes do.
+struct CountingTeam : HostTeam<128> {
+  std::uint64_t* calls;
+  explicit CountingTeam(std::uint64_t& count) : calls(&count) {}
   template <class F>
-  void each_lane(F f) const {
-    ++*regions;
-    HostWarp::each_lane(f);
+  void for_each(std::uint32_t n, F f) const {
+    *calls += n;
+    HostTeam::for_each(n, f);
   }
-  template <class F>
-  auto map(F f) const {
-    ++*regions;
-    return HostWarp::map(f);
+  template <int U, class Load, class Store>
+  void for_each_batched(std::uint32_t n, Load load, Store store) const {
+    *calls += n;
+    HostTeam::for_each_batched<U>(n, load, store);
   }
 };
 
-/// A stream without end in which a Clear seems to stand wherever one is expected: none of them is one, for the first
-/// true Clear came earlier.  Were every segment decoded to the end of the stream, work would grow with its square.
-TEST(TiffLzwDecode, FalseClearsCostNoMoreThanTrueOnes) {
-  const auto work = [](std::uint32_t segments) {
+/// Clears where they are not expected, and codes that look like one where one is: work grows with the bytes alone.
+TEST(TiffLzwDecode, FalseAndEarlyClearsAreNoMoreWorkThanTheirBits) {
+  const auto work = [](std::uint32_t segments, std::uint32_t clear_every) {
     std::mt19937 random(12);
-    Data in = random_codes(LzwVariant::standard, random, 3836 * segments, 0, 3000);
+    Data in = random_codes(LzwVariant::standard, random, 3836 * segments, 0, clear_every);
     for (std::uint32_t s = 0; s + 1 < segments; ++s) {
       const std::uint32_t bit =
           9 + s * (lzw_bits_before(kLzwFullSegment, 0) + 12) + lzw_bits_before(kLzwFullSegment, 0);
-      for (std::uint32_t b = 0; b < 12; ++b) {
+      for (std::uint32_t b = 0; b < 12 && (bit + b) / 8 < in.size(); ++b) {
         const std::byte mask{static_cast<std::uint8_t>(0x80 >> (bit + b) % 8)};
-        std::byte& byte = in.at((bit + b) / 8);
+        std::byte& byte = in[(bit + b) / 8];
         byte = (byte & ~mask) | (b == 3 ? mask : std::byte{0});
       }
     }
-    std::uint64_t regions = 0;
-    LzwTile tile;
-    decode_in_segments(CountingTeam(regions), in, std::size_t{1} << 20, 1, &tile);
-    EXPECT_NE(tile.alone, 0U);
-    EXPECT_GE(tile.segments, segments / 2);
-    return regions;
+    std::uint64_t calls = 0;
+    decode(CountingTeam(calls), in, std::size_t{1} << 20, LzwVariant::standard);
+    return calls;
   };
-  const std::uint64_t few = work(8), many = work(32);
-  EXPECT_LT(many, 5 * few) << few;
+  for (const std::uint32_t clear_every : {2U, 3000U}) {
+    const std::uint64_t few = work(8, clear_every), many = work(32, clear_every);
+    EXPECT_LT(many, 5 * few) << few;
+  }
 }
 
 TEST(TiffLzwDecode, AnyCodesAsTheCpu) {
@@ -300,7 +243,7 @@ TEST(TiffLzwDecode, EveryBitFlipAsTheCpu) {
     for (std::size_t bit = 0; bit < in.size() * 8; ++bit) {
       in[bit / 8] ^= static_cast<std::byte>(1U << bit % 8);
       expect_as_cpu(in, 1500, variant, static_cast<std::uint32_t>(bit));
-      refused += decode(HostWarp(), in, 1500, variant).status.status != DecodeStatus::ok;
+      refused += decode(HostTeam<128>(), in, 1500, variant).status.status != DecodeStatus::ok;
       in[bit / 8] ^= static_cast<std::byte>(1U << bit % 8);
     }
   }
@@ -308,10 +251,10 @@ TEST(TiffLzwDecode, EveryBitFlipAsTheCpu) {
 }
 
 TEST(TiffLzwDecode, TooLargeIsLeftToTheCpu) {
-  LzwShared shared;
+  const auto shared = std::make_unique<LzwShared<128>>();
   const Data in(4);
   const ChunkStatus status =
-      decode_lzw_chunk(HostWarp(), {in.data(), in.size(), nullptr, kLzwMaxOut}, LzwVariant::standard, shared);
+      decode_lzw_chunk(HostTeam<128>(), {in.data(), in.size(), nullptr, kLzwMaxOut}, LzwVariant::standard, *shared);
   EXPECT_TRUE(needs_cpu(status.status));
 }
 

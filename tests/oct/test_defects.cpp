@@ -179,7 +179,8 @@ TEST(Defects, SlicesOfUnequalDepthAndMissingOnesStack) {
   write_volume(folder / "s/slice_z00_common.ome.zarr", {6, 8, 8}, {6, 8, 8}, 1);
   write_volume(folder / "s/slice_z01_common.ome.zarr", {3, 8, 8}, {3, 8, 8}, 2);
   write_volume(folder / "s/slice_z03_common.ome.zarr", {6, 8, 8}, {6, 8, 8}, 4);
-  const auto made = run("stack", {folder / "s", folder / "v.ome.zarr"}, {{"slicing_interval_mm", "0.04"}});
+  const auto made =
+      run("stack", {folder / "s", folder / "v.ome.zarr"}, {{"slicing_interval_mm", "0.04"}, {"keep_falloff", "true"}});
   ASSERT_TRUE(made) << made.error().message();
   const oct::Volume volume = oct::open_volume(folder / "v.ome.zarr", 3).value();
   ASSERT_EQ(volume.shape, (Shape{18, 8, 8}));

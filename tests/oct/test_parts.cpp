@@ -165,26 +165,32 @@ Image noise_image(std::uint64_t rows, std::uint64_t cols, double row, double col
   return image;
 }
 
+std::optional<Offset> offset_of(const Image& fixed, const Image& moving, const Offset& guess, std::uint64_t reach) {
+  const auto found = find_offset(fixed, moving, guess, reach, {});
+  EXPECT_TRUE(found) << found.error().message();
+  return found ? *found : std::nullopt;
+}
+
 }  // namespace
 
 TEST(Offset, IsFoundBetweenPixelsAndWithoutBias) {
   double sum = 0, count = 0;
   for (const double row : {38.0, 40.3, 43.5, 36.7})
     for (const double col : {-2.5, 0.0, 1.25}) {
-      const auto found = find_offset(noise_image(48, 48, 0, 0), noise_image(48, 48, row, col), {39, 0, 0}, 6);
+      const auto found = offset_of(noise_image(48, 48, 0, 0), noise_image(48, 48, row, col), {39, 0, 0}, 6);
       ASSERT_TRUE(found);
       EXPECT_NEAR(found->row, row, 0.3);
       EXPECT_NEAR(found->col, col, 0.3);
       EXPECT_GT(found->score, 0.9);
       // The other way round it is the same distance: no half pixel is added in either direction.
-      const auto back = find_offset(noise_image(48, 48, row, col), noise_image(48, 48, 0, 0), {-39, 0, 0}, 6);
+      const auto back = offset_of(noise_image(48, 48, row, col), noise_image(48, 48, 0, 0), {-39, 0, 0}, 6);
       ASSERT_TRUE(back);
       sum += found->row + back->row;
       count += 1;
     }
   EXPECT_NEAR(sum / count, 0, 0.02);
   // Coarse to fine over a large image.
-  const auto far = find_offset(noise_image(200, 200, 0, 0), noise_image(200, 200, 161, 17), {150, 0, 0}, 30);
+  const auto far = offset_of(noise_image(200, 200, 0, 0), noise_image(200, 200, 161, 17), {150, 0, 0}, 30);
   ASSERT_TRUE(far);
   EXPECT_NEAR(far->row, 161, 0.3);
   EXPECT_NEAR(far->col, 17, 0.3);
@@ -192,12 +198,38 @@ TEST(Offset, IsFoundBetweenPixelsAndWithoutBias) {
 
 TEST(Offset, IsNoneOfWhatDoesNotVary) {
   const Image flat{32, 32, std::vector<float>(1024, 7)};
-  EXPECT_FALSE(find_offset(flat, noise_image(32, 32, 0, 0), {}, 3));
+  EXPECT_FALSE(offset_of(flat, noise_image(32, 32, 0, 0), {}, 3));
   const Image empty{32, 32, std::vector<float>(1024, 0)};
-  EXPECT_FALSE(find_offset(empty, empty, {}, 3));
+  EXPECT_FALSE(offset_of(empty, empty, {}, 3));
   Image nan = noise_image(32, 32, 0, 0);
   nan.values.assign(nan.values.size(), std::nanf(""));
-  EXPECT_FALSE(find_offset(nan, nan, {}, 3));
+  EXPECT_FALSE(offset_of(nan, nan, {}, 3));
+}
+
+TEST(Offset, OfManyPairsIsThatOfEach) {
+  // Views of one image with a stride of its own, coarse to fine, one of them without anything.
+  const Image sheet = noise_image(120, 200, 0, 0);
+  const Image empty{60, 60, std::vector<float>(3600, 0)};
+  const std::vector<transform::ImageView> views = {{sheet.values.data(), 60, 64, 200},
+                                                   {sheet.values.data() + 45 * 200 + 3, 60, 64, 200},
+                                                   {sheet.values.data() + 2 * 200 + 50, 60, 64, 200},
+                                                   {empty.values.data(), 60, 60, 60}};
+  const std::vector<ImagePair> pairs = {
+      {0, 1, {41, 0, 0}}, {0, 2, {0, 44, 0}}, {0, 3, {41, 0, 0}}, {1, 0, {-41, 0, 0}}};
+  std::vector<std::optional<Offset>> found;
+  ASSERT_TRUE(with_tools({}, "test", {}, [&](const Tools& tools) -> Status {
+    PENSTOCK_ASSIGN(found, find_offsets(views, pairs, 12, tools.work));
+    return {};
+  }));
+  ASSERT_EQ(found.size(), 4u);
+  ASSERT_TRUE(found[0] && found[1] && found[3]);
+  EXPECT_FALSE(found[2]);
+  EXPECT_NEAR(found[0]->row, 45, 0.1);
+  EXPECT_NEAR(found[0]->col, 3, 0.1);
+  EXPECT_NEAR(found[1]->row, 2, 0.1);
+  EXPECT_NEAR(found[1]->col, 50, 0.1);
+  EXPECT_NEAR(found[3]->row, -45, 0.1);
+  EXPECT_NEAR(found[0]->score, 1, 1e-9);
 }
 
 TEST(Layout, RoundsToTheNearestPixel) {
@@ -205,7 +237,9 @@ TEST(Layout, RoundsToTheNearestPixel) {
   ASSERT_TRUE(layout) << layout.error().message();
   EXPECT_EQ(layout->rows, (std::vector<std::uint64_t>{1, 0, 52, 51}));
   EXPECT_EQ(layout->cols, (std::vector<std::uint64_t>{0, 50, 0, 50}));
-  EXPECT_EQ(layout->top, -1);
+  // Rounding adds 0, -0.3, 0.4 and 0.1 rows, and 0, 0.5, -0.4 and 0.1 columns: by their mean the image begins earlier.
+  EXPECT_NEAR(layout->top, -1 - 0.05, 1e-12);
+  EXPECT_NEAR(layout->left, 0 - 0.05, 1e-12);
   EXPECT_EQ(layout->height, 52u + 64);
   EXPECT_EQ(layout->width, 50u + 60);
   for (const double bad : {1e9, std::nan(""), -1e300}) EXPECT_FALSE(layout_of({{50, bad, 0, 50}}, 2, 2, 64, 64));

@@ -193,6 +193,50 @@ void expect_lanes(const std::string& what) {
   }
 }
 
+/// Packs of outputs, or of the elements of one, at every alignment: a box of (6, 5, 64) of which an axis goes.
+template <class Op>
+void expect_packs(const std::string& what) {
+  using T = typename Op::In;
+  using Held = typename Op::Held;
+  constexpr std::uint64_t n[] = {6, 5, 64}, stride[] = {320, 64, 1};
+  std::vector<T> values = sample<T>(false);
+  for (const std::size_t axis : {0u, 1u, 2u})
+    for (const std::uint32_t parts : {1u, 3u})
+      for (const std::size_t offset : {0u, 1u}) {
+        BoxShape shape;
+        for (std::size_t d = 0; d < 3; ++d) {
+          if (d == axis) continue;
+          shape.kept_extent[shape.kept] = n[d], shape.kept_stride[shape.kept] = stride[d];
+          shape.target_stride[shape.kept++] = 1;
+        }
+        shape.target_stride[0] = shape.kept_extent[1];
+        shape.reduced = 1, shape.reduced_extent[0] = shape.count = n[axis], shape.reduced_stride[0] = stride[axis];
+        shape.outputs = 6 * 5 * 64 / shape.count;
+        std::vector<Held> held(shape.outputs * parts, static_cast<Held>(77));
+        const bool together = axis == 2;
+        std::vector<std::byte> memory(6 * 5 * 64 * sizeof(T) + 64);  // vectors begin at multiples of 16
+        auto* const at = reinterpret_cast<T*>(memory.data()) + offset;
+        std::copy_n(values.begin(), 6 * 5 * 64, at);
+        const ReduceJob<Op> job{shape, at, {held.data(), shape.outputs, parts, together}, nullptr, true};
+        const ReduceColumns<Op> columns{job};
+        EXPECT_EQ(columns.fits(job), axis != 2 && offset == 0);
+        if (!together && !columns.fits(job)) continue;
+        if (together)
+          run_by(By::teams, job);
+        else
+          for (std::uint64_t i = columns.lanes(); i-- > 0;) columns(i);
+        std::vector<double> made(shape.outputs);
+        for (std::uint64_t i = 0; i < shape.outputs; ++i) {
+          Held all = held[job.into.index(i, 0)];
+          for (std::uint32_t part = 1; part < parts; ++part)
+            all = Join<Op>::with(all, held[job.into.index(i, part)], 0);
+          made[i] = static_cast<double>(all);
+        }
+        values.resize(6 * 5 * 64);
+        expect_same(made, groups_of(values, {6, 5, 64}, {axis}), what);
+      }
+}
+
 }  // namespace
 
 TEST(Reduce, EqualsAPlainLoop) {
@@ -210,6 +254,13 @@ TEST(Reduce, LanesAndTeamsOfADeviceMakeTheSame) {
   expect_lanes<Squares<double>>("variance");
   expect_lanes<Least<float>>("minimum");
   expect_lanes<Most<std::uint8_t>>("maximum");
+}
+
+TEST(Reduce, PacksOfADeviceMakeTheSame) {
+  expect_packs<Sum<std::int8_t>>("sum");
+  expect_packs<Sum<float>>("sum");
+  expect_packs<Least<float>>("minimum");
+  expect_packs<Most<std::uint16_t>>("maximum");
 }
 
 TEST(Reduce, SaysWhatItCannotDo) {

@@ -127,12 +127,13 @@ void expect_all(const Shapes& shapes, std::vector<int> orders, std::vector<std::
 }
 
 /// Small, where most coordinates are beyond the ends; large, where most are not; along the axes; rows that
-/// slide.
+/// slide; rows of which a lane of a device makes many outputs.
 const std::vector<Shapes> kShapes = {{},
                                      {{20, 30, 90}, {6, 7, 70}, false, 0.02},
                                      {{4, 9, 7, 11}, {3, 8, 5, 13}, true},
                                      {{20, 30, 90}, {6, 7, 70}, true},
-                                     {{20, 30, 90}, {6, 7, 120}, false, 0.2, true}};
+                                     {{20, 30, 90}, {6, 7, 120}, false, 0.2, true},
+                                     {{20, 30, 900}, {3, 4, 1100}, true}};
 
 }  // namespace
 

@@ -146,6 +146,19 @@ def test_overlap(folder: pathlib.Path) -> None:
     assert list(found[1]["where"].values()) == ["cuda:0"]
 
 
+def test_estimate_transform(folder: pathlib.Path) -> None:
+    """Tiles cut out of one sheet: the same matrix to the bit, and the right one."""
+    noise = np.fft.rfft2(np.random.default_rng(5).normal(size=(256, 256)))
+    blur = np.exp(-200 * (np.fft.fftfreq(256)[:, None] ** 2 + np.fft.rfftfreq(256) ** 2))
+    sheet = 50 + 300 * np.fft.irfft2(noise * blur)
+    tiles = [[sheet[48 * i : 48 * i + 60, 47 * j : 47 * j + 60] for j in range(4)] for i in range(3)]
+    volume(folder / "cut.ome.zarr", np.tile(np.block(tiles).astype("f4"), (4, 1, 1)), (4, 60, 60))
+    oct.aip(folder / "cut.ome.zarr", folder / "cut_aip.ome.zarr")
+    a, b = both(folder, "estimate_transform", "cut_aip.ome.zarr", ending=".npy")
+    assert a.read_bytes() == b.read_bytes()
+    np.testing.assert_allclose(np.load(b), [[48, 0], [0, 47]], atol=0.05)
+
+
 def test_common_space_and_stack(folder: pathlib.Path) -> None:
     (folder / "shifts.csv").write_text("fixed_id,moving_id,x_shift_mm,y_shift_mm\n0,1,0.0213,-0.03\n1,2,-0.01,0.0177\n")
     made = []
@@ -154,8 +167,9 @@ def test_common_space_and_stack(folder: pathlib.Path) -> None:
         oct.common_space(folder / "slices", moved, shifts=folder / "shifts.csv", device=device)
         made.append(elements(moved / "slice_z01_common.ome.zarr"))
     np.testing.assert_allclose(made[1], made[0], rtol=1e-4, atol=1e-4)
-    a, b = both(folder, "stack", "moved_cpu", slicing_interval_mm=0.3, n_levels=1)
-    np.testing.assert_array_equal(elements(b), elements(a))
+    for keep in (False, True):
+        a, b = both(folder, "stack", "moved_cpu", slicing_interval_mm=0.3, n_levels=1, keep_falloff=keep)
+        np.testing.assert_array_equal(elements(b), elements(a))
 
 
 def test_budget_of_the_device(folder: pathlib.Path) -> None:

@@ -2,6 +2,7 @@
 
 import itertools
 import pathlib
+import struct
 import subprocess
 import warnings
 
@@ -64,6 +65,38 @@ def test_what_tifffile_writes(compression: str | None, tmp_path: pathlib.Path) -
         data = values(1, dtype)[0]
         tifffile.imwrite(tmp_path / "x.tif", data, compression=compression, **options)
         np.testing.assert_array_equal(np.asarray(penstock.open(tmp_path / "x.tif")[0]), data)
+
+
+def stored_whole(path: pathlib.Path) -> int:
+    """Makes the last strip of a little-endian TIFF one of all rows, which go on behind the image.  Returns its bytes."""
+    content = bytearray(path.read_bytes())
+    with tifffile.TiffFile(path) as file:
+        page = file.pages[0]
+        counts = page.tags["StripByteCounts"]
+        last = page.dataoffsets[-1], page.databytecounts[-1]
+        whole = page.databytecounts[0]
+        letter = {3: "H", 4: "I"}[counts.dtype]
+        at = counts.valueoffset + struct.calcsize(letter) * (counts.count - 1)
+        offset_at = page.tags["StripOffsets"].valueoffset + 4 * (counts.count - 1)
+    rows = bytes(content[last[0] : sum(last)]).ljust(whole, b"\7")
+    struct.pack_into("<I", content, offset_at, len(content))
+    struct.pack_into(f"<{letter}", content, at, whole)
+    path.write_bytes(content + rows)
+    return whole
+
+
+@pytest.mark.parametrize("bands,planar", [(1, "contig"), (3, "contig"), (3, "separate")])
+def test_a_last_strip_stored_whole(bands: int, planar: str, tmp_path: pathlib.Path) -> None:
+    data = values(bands, "uint16")
+    pixels = data[0] if bands == 1 else data if planar == "separate" else np.moveaxis(data, 0, -1)
+    tifffile.imwrite(
+        tmp_path / "x.tif", pixels, rowsperstrip=16, photometric="minisblack", byteorder="<",
+        planarconfig=None if bands == 1 else planar,
+    )  # fmt: skip
+    assert stored_whole(tmp_path / "x.tif") > 0
+    np.testing.assert_array_equal(np.asarray(penstock.open(tmp_path / "x.tif")[...]), data)
+    with rasterio.open(tmp_path / "x.tif") as file:
+        np.testing.assert_array_equal(file.read(), data)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import json
 import math
@@ -36,7 +37,15 @@ class Machine:
     def options(self, nbytes: int, device: str = "cpu") -> _core.Options:
         """For work on so many bytes.  Work of a device is put into its stream, which takes no time; waiting for Ctrl-C
         meanwhile takes a thread."""
-        return options(self.budget, self.threads, watch=device == "cpu" and nbytes >= _LONG_BYTES)
+        if device == "cpu" and nbytes >= _LONG_BYTES:
+            return options(self.budget, self.threads)
+        return _unwatched(self.budget, self.threads)
+
+
+@functools.lru_cache(maxsize=16)
+def _unwatched(budget: Bytes | None, threads: int | None) -> _core.Options:
+    """Of calls that nobody stops: those that say the same have the same."""
+    return options(budget, threads, watch=False)
 
 
 def call(name: str, **arguments: Any) -> Call:
@@ -78,6 +87,23 @@ def _numpy_dtype(given: Any) -> Any:
     return text.removeprefix("torch.") if text.startswith("torch.") else given
 
 
+class _Bound:
+    """Operators for inputs of one data type and shape, and what comes out of them."""
+
+    __slots__ = ("core", "dtype", "shape")
+
+    def __init__(self, core: _core.BoundOperators) -> None:
+        self.core = core
+        self.dtype = _dtype.to_numpy(core.dtype)
+        self.shape: tuple[int, ...] = tuple(core.shape)
+
+
+@functools.lru_cache(maxsize=64)
+def _bound(calls: tuple[Call, ...], dtype: np.dtype[Any], shape: tuple[int, ...]) -> _Bound:
+    """Kept, for on few elements it takes longer than the work."""
+    return _Bound(_core.BoundOperators.make(list(calls), _dtype.from_numpy(dtype)[0], shape))
+
+
 def apply(calls: Sequence[Call], x: Any, output: Any = None, machine: Machine | None = None) -> Any:
     """The operators one after the other.
 
@@ -94,13 +120,14 @@ def apply(calls: Sequence[Call], x: Any, output: Any = None, machine: Machine | 
     if not _is_memory(x):
         x = np.asarray(x)
     tensor = _input(x)
-    dtype, shape = _core.result_of(list(calls), tensor._core.dtype, tensor.shape)
+    bound = _bound(tuple(calls), tensor.dtype, tensor.shape)
+    dtype, shape = bound.core.dtype, bound.shape
     result, target = _result(x, tensor, dtype, shape) if into is None else (into, _target(into, tensor, shape))
     made = target
-    if target.dtype != _dtype.to_numpy(dtype) or not target.dtype.isnative:
+    if target.dtype != bound.dtype or not target.dtype.isnative:
         made = _new(tensor, dtype, shape)[1]  # the caller's memory holds another type
-    nbytes = max(tensor.nbytes, math.prod(shape) * dtype.size_bytes)
-    _core.apply(list(calls), tensor._core, made._core, machine.options(nbytes, tensor.device))
+    nbytes = max(tensor.nbytes, math.prod(shape) * bound.dtype.itemsize)
+    bound.core.apply(tensor._core, made._core, machine.options(nbytes, tensor.device))
     if made is not target:
         into[...] = made.numpy() if tensor.device == "cpu" else made
     if tensor._order is not None:

@@ -55,11 +55,12 @@ Status check_chunk_bytes(const ChunkTable& table, const Shape& chunk_shape, std:
 }  // namespace
 
 Result<std::unique_ptr<TableIndex>> TableIndex::make(ChunkTable table, Shape shape, Shape chunk_shape,
-                                                     std::uint64_t item_bytes) {
+                                                     std::uint64_t item_bytes, std::uint64_t plain_chunk_bytes) {
   PENSTOCK_TRY(complete_order(table, shape.size()));
   table.cropped_at_edges.resize(shape.size(), false);
   PENSTOCK_TRY(check_chunk_bytes(table, chunk_shape, item_bytes));
-  std::unique_ptr<TableIndex> index(new TableIndex(std::move(table), std::move(shape), std::move(chunk_shape)));
+  std::unique_ptr<TableIndex> index(
+      new TableIndex(std::move(table), std::move(shape), std::move(chunk_shape), plain_chunk_bytes));
   for (std::size_t d = 0; d < index->shape_.size(); ++d)
     index->grid_.push_back(div_up(index->shape_[d], index->chunk_shape_[d]));
   PENSTOCK_ASSIGN(index->count_, element_count(index->grid_));
@@ -162,6 +163,13 @@ Status TableIndex::take_place(ChunkRef& ref, const Wanted& wanted, std::uint64_t
   return {};
 }
 
+/// A last chunk may have been stored whole, with rows beyond the array.
+void TableIndex::crop(ChunkRef& ref) const {
+  if (ref.valid.empty() || ref.size_bytes != plain_chunk_bytes_) return;
+  for (std::size_t d = 0; d < shape_.size(); ++d)
+    if (table_.cropped_at_edges[d]) ref.size_bytes = ref.size_bytes / chunk_shape_[d] * ref.valid[d];
+}
+
 Status TableIndex::locate(const ChunkIds& chunks, Fetcher& fetcher, std::span<ChunkRef> out) const {
   Wanted wanted;
   std::vector<std::uint64_t> numbers;
@@ -175,10 +183,12 @@ Status TableIndex::locate(const ChunkIds& chunks, Fetcher& fetcher, std::span<Ch
     ChunkRef& ref = out[i];
     ref.holder = wanted.holder;
     ref.inner = numbers[i];
-    if (Status done = take_place(ref, wanted, numbers[i]); !done)
+    if (Status done = take_place(ref, wanted, numbers[i]); !done) {
       ref.error = std::move(done).error();
-    else if (ref.state != ChunkRef::State::absent)
+    } else if (ref.state != ChunkRef::State::absent) {
       ref.valid = valid_part(chunks[i], shape_, chunk_shape_, table_.cropped_at_edges);
+      crop(ref);
+    }
   }
   return {};
 }

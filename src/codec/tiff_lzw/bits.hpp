@@ -1,6 +1,6 @@
-// The codes of LZW in a strip or tile, taken 32 at a time.
+// The codes of LZW in a strip or tile.
 //
-// Widths hang on nothing but how many codes have come since the last Clear, so the bits of the next 32 codes are known
+// Widths hang on nothing but how many codes have come since the last Clear, so the bits of the next codes are known
 // before any of them is.
 #pragma once
 #include <cstdint>
@@ -12,10 +12,11 @@ namespace penstock::tiff {
 
 inline constexpr std::uint32_t kLzwClear = 256, kLzwEnd = 257, kLzwFirst = 258;
 inline constexpr std::uint32_t kLzwEntries = 4096 - kLzwFirst;
-/// Codes that are looked at together: a team of 32 lanes.
-inline constexpr std::uint32_t kLzwBatch = 32;
-/// Codes after which the table is full, in whole batches: from here on widths stay.
-inline constexpr std::uint32_t kLzwSteady = (kLzwEntries + kLzwBatch - 1) / kLzwBatch * kLzwBatch;
+/// Codes after which the table is full, with the one in whose first byte its last string ends: from here on widths
+/// stay.
+inline constexpr std::uint32_t kLzwSteady = kLzwEntries + 1;
+/// Codes between two Clears of an encoder that fills its table, as libtiff's does.
+inline constexpr std::uint32_t kLzwFullSegment = 3836;
 /// Bits of the input and places in the output are kept in 32 bits.
 inline constexpr std::uint64_t kLzwMaxIn = 1U << 28, kLzwMaxOut = 1U << 30;
 
@@ -74,27 +75,21 @@ struct LzwBits {
   }
   /// The code at a bit, with bits 0 where the input ended.
   [[nodiscard]] PENSTOCK_HD std::uint32_t code_at(std::uint32_t bit, std::uint32_t width) const {
-    return code({word(bit / 32), word(bit / 32 + 1), bit}, width);
+    return code(words_at(bit), width);
   }
 
-  /// Whether the words of the 32 codes from the `n`th on after a Clear at `clear` are sure to be inside as a whole; `n`
-  /// is a multiple of 32.
-  [[nodiscard]] PENSTOCK_HD bool holds_batch(std::uint32_t clear, std::uint32_t n) const {
-    return (n > 0 || begin == 0 || clear >= 32) && clear + 12 * (n + kLzwBatch) + 64 <= end;
+  /// Two words with the code at a bit.
+  [[nodiscard]] PENSTOCK_HD LzwWords words_at(std::uint32_t bit) const {
+    return {word(bit / 32), word(bit / 32 + 1), bit};
   }
-  /// Their words: loaded early, so that the loads run beside the work on codes before them.
-  template <class Team>
-  PENSTOCK_HD auto batch(const Team& team, std::uint32_t clear, std::uint32_t n) const {
-    if (holds_batch(clear, n))
-      return team.map([&](std::uint32_t lane) {
-        const std::uint32_t at = clear + lzw_bits_before(n + lane, late);
-        const std::uint8_t* const from = words + std::uint64_t{at / 32} * 4;
-        return LzwWords{load_aligned<std::uint32_t>(from), load_aligned<std::uint32_t>(from + 4), at};
-      });
-    return team.map([&](std::uint32_t lane) {
-      const std::uint32_t at = clear + lzw_bits_before(n + lane, late);
-      return LzwWords{word(at / 32), word(at / 32 + 1), at};
-    });
+  /// The same of a bit whose words are inside as a whole.
+  [[nodiscard]] PENSTOCK_HD LzwWords words_inside(std::uint32_t bit) const {
+    const std::uint8_t* const from = words + std::uint64_t{bit / 32} * 4;
+    return {load_aligned<std::uint32_t>(from), load_aligned<std::uint32_t>(from + 4), bit};
+  }
+  /// Whether the words of `count` codes from the `n`th on after a Clear at `clear` are sure to be inside.
+  [[nodiscard]] PENSTOCK_HD bool holds(std::uint32_t clear, std::uint32_t n, std::uint32_t count) const {
+    return (n > 3 || begin == 0 || clear >= 32) && clear + 12 * (n + count) + 64 <= end;
   }
 };
 

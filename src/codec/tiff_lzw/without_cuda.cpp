@@ -2,7 +2,7 @@
 
 namespace penstock::tiff {
 
-Status decode_lzw_cuda(const DeviceBatch&, LzwVariant, ByteSpan, const Stream&) {
+Status decode_lzw_cuda(const DeviceBatch&, LzwVariant, const Stream&) {
   return Error(ErrorCode::unsupported, "LZW on CUDA: " + cuda_unavailable_reason());
 }
 

@@ -67,17 +67,39 @@ Result<Placed> place(const StepCall& call) {
   return p;
 }
 
+std::string moved_path(const StepCall& call, const Placed& p, std::size_t k) {
+  return fmt::format("{}/{}_common{}", call.path(1), slice_name("slice", p.ids[k]), kVolumeEnding);
+}
+
+/// Says, while it is there, that slices of a run that has not ended stand beside it; the next run replaces them.
+class Unfinished {
+ public:
+  static Result<Unfinished> open(const std::string& folder) {
+    Unfinished mark(folder + "/common_space.unfinished");
+    PENSTOCK_ASSIGN(mark.found_, small_exists(mark.path_));
+    return mark;
+  }
+  [[nodiscard]] bool found() const { return found_; }
+  Status put() const {
+    return write_small(path_, as_bytes("oct common-space has not moved all slices of this folder\n"));
+  }
+  Status take_away() const { return erase_small(path_); }
+
+ private:
+  explicit Unfinished(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+  bool found_ = false;
+};
+
 /// One slice at its place: linear interpolation, 0 where it has nothing.
-Status move_slice(const StepCall& call, const Placed& p, std::size_t k) {
+Status move_slice(const StepCall& call, const Placed& p, std::size_t k, bool replace) {
   const Volume& slice = p.slices[k];
   VolumeSpec spec;
   spec.shape = {slice.shape[0], p.height, p.width};
   spec.chunks = {kChunk, kChunk, kChunk};
   spec.spacing_mm = slice.spacing_mm;
   spec.offset_mm = {0, p.origin_y_mm, p.origin_x_mm};
-  const std::string out_path =
-      fmt::format("{}/{}_common{}", call.path(1), slice_name("slice", p.ids[k]), kVolumeEnding);
-  PENSTOCK_ASSIGN(NewVolume out, NewVolume::create(out_path, spec, call.force));
+  PENSTOCK_ASSIGN(NewVolume out, NewVolume::create(moved_path(call, p, k), spec, replace));
   const OpCall move{
       "affine_transform",
       fmt::format(R"({{"matrix":[1,1,1],"offset":[0,{},{}],"output_shape":[{},{},{}],"order":1,"mode":"constant"}})",
@@ -90,12 +112,17 @@ Status move_slice(const StepCall& call, const Placed& p, std::size_t k) {
 Result<StepDone> run(const StepCall& call) {
   StepDone done;
   PENSTOCK_ASSIGN(const Placed p, place(call));
+  PENSTOCK_ASSIGN(const Unfinished mark, Unfinished::open(call.path(1)));
+  const bool replace = call.force || mark.found();
+  for (std::size_t k = 0; k < p.ids.size(); ++k) PENSTOCK_TRY(NewVolume::check(moved_path(call, p, k), replace));
+  PENSTOCK_TRY(mark.put());
   Json rows = Json::object(), cols = Json::object();
   for (std::size_t k = 0; k < p.ids.size(); ++k) {
-    PENSTOCK_TRY(move_slice(call, p, k));
+    PENSTOCK_TRY(move_slice(call, p, k, replace));
     rows[std::to_string(p.ids[k])] = p.rows[k];
     cols[std::to_string(p.ids[k])] = p.cols[k];
   }
+  PENSTOCK_TRY(mark.take_away());
   done.metrics.ran("slices moved", call.device.name());
   done.metrics.add("slices", p.ids.size(), "slices", "slices that were placed");
   done.metrics.note("row", rows, "pixels, of each slice in the common image");

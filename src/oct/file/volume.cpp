@@ -8,6 +8,7 @@
 
 #include "core/checked.hpp"
 #include "exec/budget.hpp"
+#include "format/format.hpp"
 #include "oct/file/small_file.hpp"
 #include "penstock/copy.hpp"
 #include "penstock/ngff.hpp"
@@ -125,7 +126,8 @@ Result<NewVolume> NewVolume::create(const std::string& path, VolumeSpec spec, bo
 }
 
 Status NewVolume::finish(Device device, const Options& options) {
-  PENSTOCK_TRY_IN(array_.commit(options.stop()), path_);
+  // Not array_.commit(), which would write the group, too: that comes last, and says that the image is whole.
+  PENSTOCK_TRY_IN(write_node(*store_, "0", array_.dataset(), options.stop()), path_);
   PyramidOptions pyramid;
   std::uint64_t least = ~std::uint64_t{0};
   for (std::size_t d = 0; d < spec_.shape.size(); ++d) {

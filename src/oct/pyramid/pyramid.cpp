@@ -106,6 +106,7 @@ class Writer {
 
   Status write(const std::vector<Level>& levels, bool in_place) {
     const bool halving = !call_.given("resolutions_um");
+    if (in_place) PENSTOCK_TRY(describe({levels.front()}));  // levels that are written anew are none of the image's
     for (std::size_t k = 0; k < levels.size(); ++k) {
       if (k == 0 && in_place) continue;
       PENSTOCK_TRY(call_.options.stop().check("oct pyramid"));
@@ -130,7 +131,8 @@ class Writer {
     PENSTOCK_ASSIGN(Array to, Array::prepare(store_, std::to_string(k), dataset, Array::IfExists::overwrite));
     PENSTOCK_ASSIGN(const LazyArray made, LazyArray::make(from, calls_of(level, halving)));
     PENSTOCK_TRY(made.write(to, call_.device, call_.options));
-    return to.commit(call_.options.stop());
+    // Not to.commit(), which would write the group, too: that comes last, and says that the image is whole.
+    return write_node(*store_, std::to_string(k), to.dataset(), call_.options.stop());
   }
 
   /// Between two elements linearly is the mean of the two.  By other factors a Gaussian takes what the level cannot

@@ -94,8 +94,8 @@ Result<std::optional<Displacement>> displacement(const Volume& made, std::uint64
   PENSTOCK_ASSIGN(const Planes ours, read_planes(made, first, planes, options));
   PENSTOCK_ASSIGN(const Planes theirs, read_planes(truth, start, end - start, options));
   // Roughly across first: the mean of many planes hardly changes from plane to plane.
-  const auto rough =
-      find_offset(theirs.mean(static_cast<std::uint64_t>(kPlanes) - before, planes), ours.mean(0, planes), {}, kPixels);
+  PENSTOCK_ASSIGN(const auto rough, find_offset(theirs.mean(static_cast<std::uint64_t>(kPlanes) - before, planes),
+                                                ours.mean(0, planes), {}, kPixels, options));
   if (!rough) return std::optional<Displacement>();
   std::vector<double> scores;
   std::vector<std::int64_t> distances;
@@ -104,7 +104,8 @@ Result<std::optional<Displacement>> displacement(const Volume& made, std::uint64
     if (at < 0 || static_cast<std::uint64_t>(at) + planes > end - start) continue;
     double sum = 0;
     for (std::uint64_t z = 0; z < planes; z += 2) {
-      const auto offset = find_offset(theirs.image(static_cast<std::uint64_t>(at) + z), ours.image(z), *rough, 1);
+      PENSTOCK_ASSIGN(const auto offset,
+                      find_offset(theirs.image(static_cast<std::uint64_t>(at) + z), ours.image(z), *rough, 1, options));
       if (offset) sum += offset->score;
     }
     scores.push_back(sum);
@@ -118,7 +119,7 @@ Result<std::optional<Displacement>> displacement(const Volume& made, std::uint64
     if (curve < 0) found.plane += 0.5 * (scores[best - 1] - scores[best + 1]) / curve;
   }
   const auto at = static_cast<std::uint64_t>(distances[best] + kPlanes - static_cast<std::int64_t>(before));
-  const auto across = find_offset(theirs.mean(at, planes), ours.mean(0, planes), {}, kPixels);
+  PENSTOCK_ASSIGN(const auto across, find_offset(theirs.mean(at, planes), ours.mean(0, planes), {}, kPixels, options));
   if (!across) return std::optional<Displacement>();
   found.row = across->row, found.col = across->col, found.correlation = across->score;
   return std::optional(found);

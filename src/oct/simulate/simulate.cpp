@@ -66,7 +66,7 @@ Status write_slice(const StepCall& call, const Subject& s, std::uint64_t slice, 
   spec.chunks = {planes, n, n};
   spec.spacing_mm = {kResolutionMm, kResolutionMm, kResolutionMm};
   const std::string path = fmt::format("{}/truth/{}{}", call.path(0), slice_name("mosaic_grid", slice), kVolumeEnding);
-  PENSTOCK_ASSIGN(NewVolume mosaic, NewVolume::create(path, spec, call.force));
+  PENSTOCK_ASSIGN(NewVolume mosaic, NewVolume::create(path, spec, true));
   const std::uint64_t tile_bytes = 4 * n * n * planes;
   const std::uint64_t gap = mixed(s.seed, 77, slice);  // the first of the missing tiles; never the grid's corners
   const auto make_one = [&](const Region& region, const Options& inner) -> Status {
@@ -90,7 +90,7 @@ Status write_clean_slice(const StepCall& call, const Subject& s, std::uint64_t s
   spec.chunks = {100, 100, 100};
   spec.spacing_mm = {kResolutionMm, kResolutionMm, kResolutionMm};
   const std::string path = fmt::format("{}/truth/{}{}", call.path(0), slice_name("slice", slice), kVolumeEnding);
-  PENSTOCK_ASSIGN(NewVolume out, NewVolume::create(path, spec, call.force));
+  PENSTOCK_ASSIGN(NewVolume out, NewVolume::create(path, spec, true));
   PENSTOCK_TRY(for_each_object(spec.shape, out.objects(), 8 * 1000000, "oct simulate", call.options,
                                [&](const Region& box, const Options& inner) -> Status {
                                  std::vector<float> values(box[0].count * box[1].count * box[2].count);
@@ -122,7 +122,7 @@ Status write_volume(const StepCall& call, const Subject& s) {
   spec.chunks = {100, 100, 100};
   spec.spacing_mm = {kResolutionMm, kResolutionMm, kResolutionMm};
   spec.offset_mm = {0, (top - s.slices[0].row) * kResolutionMm, (left - s.slices[0].col) * kResolutionMm};
-  PENSTOCK_ASSIGN(NewVolume out, NewVolume::create(call.path(0) + "/truth/3d_volume.ome.zarr", spec, call.force));
+  PENSTOCK_ASSIGN(NewVolume out, NewVolume::create(call.path(0) + "/truth/3d_volume.ome.zarr", spec, true));
   PENSTOCK_TRY(for_each_object(
       spec.shape, out.objects(), 8 * 1000000, "oct simulate", call.options,
       [&](const Region& box, const Options& inner) -> Status {
@@ -209,6 +209,7 @@ Result<StepDone> run(const StepCall& call) {
   PENSTOCK_ASSIGN(const bool there, small_exists(truth));
   if (there && !call.force)
     return Error(ErrorCode::already_exists, truth + ": already exists").set_hint("--force replaces the subject.");
+  PENSTOCK_TRY(erase_small(truth));  // written last: without it, what stands here is of a run that was killed
   for (std::uint64_t k = 0; k < size.slices; ++k) {
     if (s.slices[k].missing) continue;
     PENSTOCK_TRY(write_slice(call, s, k, call.count("missing_tiles")));

@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <numbers>
 
 #include "oct/file/names.hpp"
-#include "oct/stack/kernel.hpp"
+#include "oct/stack/falloff.hpp"
 #include "oct/walk/walk.hpp"
 
 namespace penstock::oct {
@@ -104,22 +105,25 @@ struct Layers {
   }
 };
 
-/// Columns at full depth from all slices at once.
-Status stack_all(const StepCall& call, const Stack& s, NewVolume& out) {
-  const Layers layers(s);
+/// Columns at full depth from all slices at once, which grow dark with depth by `falloff`.
+Status stack_all(const StepCall& call, const Stack& s, const Source& source, const Layers& layers, double falloff,
+                 NewVolume& out) {
+  std::uint64_t deepest = 0;
+  for (const Volume& slice : s.slices) deepest = std::max(deepest, slice.shape[0]);
   Numbers<stack::SliceInStack> slices;
-  Numbers<float> weights;
+  Numbers<float> weights, gains;
   PENSTOCK_TRY(with_tools(call.device, "oct stack", call.options, [&](const Tools& tools) -> Status {
-    PENSTOCK_ASSIGN(slices, Numbers<stack::SliceInStack>::make(std::span(layers.slices), tools.work));
-    PENSTOCK_ASSIGN(weights, Numbers<float>::make(std::span(layers.weights), tools.work));
+    PENSTOCK_ASSIGN(slices, Numbers<stack::SliceInStack>::make(layers.slices, tools.work));
+    PENSTOCK_ASSIGN(weights, Numbers<float>::make(layers.weights, tools.work));
+    PENSTOCK_ASSIGN(gains, Numbers<float>::make(depth_gains(falloff, deepest), tools.work));
     return {};
   }));
-  PENSTOCK_ASSIGN(const Source source, source_of_all(s, call.device, call.options));
   Pass pass{"oct stack", {s.planes, source.shape[1], source.shape[2]}, {s.planes, kChunk, kChunk}};
   pass.needs = [&](const Region& tile) { return Region{{0, source.shape[0], 1}, tile[1], tile[2]}; };
   pass.make = [&](const Tile& in, const Tile& made, const Workspace& work) {
-    const stack::StackSlices stack{const_box(in.view), static_cast<float*>(made.view.data), slices.at(),
-                                   s.slices.size(), weights.at()};
+    const stack::StackSlices stack{const_box(in.view), static_cast<float*>(made.view.data),
+                                   slices.at(),        s.slices.size(),
+                                   weights.at(),       gains.at()};
     return run_work(stack, s.planes * stack.in.columns(), work);
   };
   return make_volume(source, pass, out, call.path(1), call.device, call.options);
@@ -136,7 +140,20 @@ Result<StepDone> run(const StepCall& call) {
   spec.offset_mm = {0, one.offset_mm[1], one.offset_mm[2]};
   spec.levels = call.count("n_levels");
   PENSTOCK_ASSIGN(NewVolume out, NewVolume::create(call.path(1), spec, call.force));
-  PENSTOCK_TRY(stack_all(call, s, out));
+  PENSTOCK_ASSIGN(Source source, source_of_all(s, call.device, call.options));
+  std::atomic<std::uint64_t> read_bytes{0};
+  source.read = [&read_bytes, all = std::move(source.read)](const Region& region, const TensorView& into,
+                                                            const Options& inner) {
+    read_bytes += 4 * region[0].count * region[1].count * region[2].count;
+    return all(region, into, inner);
+  };
+  const Layers layers(s);
+  std::optional<double> falloff;
+  if (!call.flag("keep_falloff") && s.slices.size() > 1) {
+    PENSTOCK_ASSIGN(falloff, measure_falloff(source, layers.slices, call.device, call.options));
+    if (!falloff) done.metrics.warn("no slices share planes that say how dark they grow with depth; it is kept");
+  }
+  PENSTOCK_TRY(stack_all(call, s, source, layers, falloff.value_or(0), out));
   PENSTOCK_TRY(out.finish(call.device, call.options));
   for (std::size_t k = 1; k < s.slices.size(); ++k)
     if (s.first[k] > s.first[k - 1] + s.slices[k - 1].shape[0])
@@ -146,6 +163,11 @@ Result<StepDone> run(const StepCall& call) {
   done.metrics.add("slices", s.slices.size(), "slices", "slices in the volume");
   done.metrics.add("planes", s.planes, "planes", "planes of the volume");
   done.metrics.add("overlap", s.overlap, "planes", "most planes that neighbours share");
+  done.metrics.add("read_bytes", read_bytes.load(), "bytes",
+                   "elements that were read; twice all slices where the falloff is evened out");
+  done.metrics.add("written_bytes", 4 * s.planes * one.shape[1] * one.shape[2], "bytes",
+                   "elements of the volume that were written, without coarser levels");
+  done.metrics.add("falloff", falloff.value_or(0), "1/plane", "by which slices grow dark with depth, evened out");
   done.text = fmt::format("{}: {} x {} x {} of {} slices\n", call.path(1), s.planes, one.shape[1], one.shape[2],
                           s.slices.size());
   return done;
@@ -160,13 +182,16 @@ Step stack_step() {
   step.what.about =
       "Slice NN begins slicing_interval_mm below the one before it, to the nearest plane; a slice that is missing "
       "leaves its "
-      "place to its neighbours. Where slices overlap, the upper one fades into the lower in half a cosine.";
+      "place to its neighbours. Slices grow dark with depth: by how much is seen where they overlap, deep in the upper "
+      "and shallow in the lower one, and evened out for all planes of all slices. Then the upper slice fades into the "
+      "lower in half a cosine.";
   step.what.arguments = {{"SLICES", "folder of slices on one image (`oct common-space`)", false},
                          {"VOLUME", "the volume to write, NAME.ome.zarr", true}};
   step.what.options = {
       number_option("slicing_interval_mm", "0.2", "distance of neighbouring slices"),
       text_option("process", "common", "which slices: what stands before .ome.zarr"),
       count_option("n_levels", "5", "levels of the pyramid, each half of the one before"),
+      flag_option("keep_falloff", "let slices be as dark with depth as they are"),
   };
   step.what.example = "moved 3d_volume.ome.zarr --slicing-interval-mm 0.24";
   step.run = run;

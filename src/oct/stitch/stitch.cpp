@@ -89,9 +89,8 @@ Result<StepDone> run(const StepCall& call) {
   spec.chunks = {kChunk, kChunk, kChunk};
   spec.spacing_mm = mosaic.spacing_mm;
   spec.levels = call.count("n_levels");
-  // Tile (0, 0) stays where it is, wherever the others make the image begin.
-  spec.offset_mm = {0, static_cast<double>(layout.top) * spec.spacing_mm[1],
-                    static_cast<double>(layout.left) * spec.spacing_mm[2]};
+  // The slice as a whole stays where it is, wherever its tiles make the image begin and were rounded to.
+  spec.offset_mm = {0, layout.top * spec.spacing_mm[1], layout.left * spec.spacing_mm[2]};
   PENSTOCK_ASSIGN(NewVolume out, NewVolume::create(call.path(1), spec, call.force));
   const Stitcher stitcher{grid, layout, mosaic.shape[0], call.text("blending") == "none"};
   // Parts at full depth, as tiles are: whether a tile holds anything is the same for all planes.

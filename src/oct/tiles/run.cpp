@@ -54,7 +54,6 @@ class TileRun {
       tiles = stages_[s].step->out();
     }
     PENSTOCK_TRY(write(tiles, mosaic.objects[1] / mosaic.chunks[1], force));
-    for (TileStage& stage : stages_) PENSTOCK_TRY(stage.step->finish(out_, stage.done));
     return TileTraffic{read_bytes_, written_bytes_};
   }
 
@@ -142,6 +141,8 @@ class TileRun {
                         return write_object(out.array(), tiles, i / across * side, i % across * side, side, tools);
                       }));
     kept_.clear();
+    // Files beside the image before it: where it stands, all does.
+    for (TileStage& stage : stages_) PENSTOCK_TRY(stage.step->finish(out_, stage.done));
     return out.finish(device_, options_);
   }
   static std::uint64_t element_bytes(const Shape& shape) {

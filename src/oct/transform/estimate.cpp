@@ -58,7 +58,8 @@ Result<StepDone> run(const StepCall& call) {
   const PairOptions how{call.number("initial_overlap"), call.number("max_empty_fraction")};
   Pairs pairs;
   if (!call.flag("use_motor_positions")) {
-    PENSTOCK_ASSIGN_IN(pairs, find_pairs(aip, grid, how, call.options), call.path(0));
+    PENSTOCK_ASSIGN_IN(pairs, find_pairs(aip, grid, how, call.options, call.device), call.path(0));
+    done.metrics.ran("overlaps compared", call.device.name());
   }
   TileTransform transform;
   std::uint64_t used[2] = {};

@@ -6,67 +6,84 @@
 namespace penstock::oct {
 namespace {
 
-constexpr std::int64_t kFine = 6;          // pixels that one level looks through in each direction
-constexpr std::int64_t kLeastShared = 16;  // pixels; fewer may fit by chance
+using transform::Guess;
+using transform::ImageView;
 
-/// Half the size: the mean of what is there.
-Image halved(const Image& from) {
-  Image to{from.rows / 2, from.cols / 2, {}};
-  to.values.resize(to.rows * to.cols);
-  for (std::uint64_t r = 0; r < to.rows; ++r)
-    for (std::uint64_t c = 0; c < to.cols; ++c) {
-      float sum = 0;
-      bool all = true;
-      for (std::uint64_t k = 0; k < 4; ++k) {
-        const float v = from.at(2 * r + k / 2, 2 * c + k % 2);
-        all = all && v != 0;
-        sum += v;
-      }
-      to.values[r * to.cols + c] = all ? sum / 4 : 0;
-    }
-  return to;
-}
-
-/// Normalised correlation where both are measured; -2: they share too little, or it does not vary.
-double correlation(const Image& a, const Image& b, std::int64_t row, std::int64_t col) {
-  const auto ar = static_cast<std::int64_t>(a.rows), ac = static_cast<std::int64_t>(a.cols);
-  const auto br = static_cast<std::int64_t>(b.rows), bc = static_cast<std::int64_t>(b.cols);
-  const std::int64_t r0 = std::max<std::int64_t>(row, 0), r1 = std::min(ar, row + br);
-  const std::int64_t c0 = std::max<std::int64_t>(col, 0), c1 = std::min(ac, col + bc);
-  double n = 0, sa = 0, sb = 0, saa = 0, sbb = 0, sab = 0;
-  for (std::int64_t r = r0; r < r1; ++r) {
-    const float* const p = a.values.data() + r * ac;
-    const float* const q = b.values.data() + (r - row) * bc - col;
-    for (std::int64_t c = c0; c < c1; ++c) {
-      const double u = p[c], v = q[c];
-      if (u == 0 || v == 0 || !(u * v == u * v)) continue;
-      n += 1, sa += u, sb += v, saa += u * u, sbb += v * v, sab += u * v;
-    }
-  }
-  if (n < kLeastShared) return -2;
-  const double va = saa - sa * sa / n, vb = sbb - sb * sb / n;
-  if (!(va > 1e-9 * saa) || !(vb > 1e-9 * sbb)) return -2;
-  return (sab - sa * sb / n) / std::sqrt(va * vb);
-}
+constexpr std::int64_t kFine = 6;               // pixels that one level looks through in each direction
+constexpr std::int64_t kAround = 3;             // and about what the coarser one has found
+constexpr std::uint64_t kLeastToHalve = 32;     // pixels along a side
+constexpr std::uint64_t kMostScores = 1 << 20;  // in memory at a time
 
 struct Whole {
   std::int64_t row = 0, col = 0;
-  double score = -2;
+  double score = transform::kNotAlike;
+  [[nodiscard]] bool found() const { return score > transform::kNotAlike; }
 };
 
-Whole best_near(const Image& a, const Image& b, const Whole& guess, std::int64_t reach) {
-  Whole best;
-  for (std::int64_t r = guess.row - reach; r <= guess.row + reach; ++r)
-    for (std::int64_t c = guess.col - reach; c <= guess.col + reach; ++c)
-      if (const double score = correlation(a, b, r, c); score > best.score) best = {r, c, score};
+/// All images at half the size, one after another in `held`.
+Result<std::vector<ImageView>> halve(std::span<const ImageView> images, Numbers<float>& held, const Workspace& work) {
+  std::uint64_t pixels = 0;
+  for (const ImageView& image : images) pixels += (image.rows / 2) * (image.cols / 2);
+  PENSTOCK_ASSIGN(held, Numbers<float>::make(pixels, work));
+  std::vector<ImageView> halves;
+  float* to = held.at();
+  for (const ImageView& image : images) {
+    halves.push_back({to, image.rows / 2, image.cols / 2, image.cols / 2});
+    PENSTOCK_TRY(run_work(transform::HalveImage{image, to}, halves.back().rows * halves.back().cols, work));
+    to += halves.back().rows * halves.back().cols;
+  }
+  return halves;
+}
+
+/// The scores of all offsets within reach: for each pair by rows, then by columns.
+Result<std::vector<double>> scores_near(std::span<const ImageView> images, std::span<const ImagePair> pairs,
+                                        std::span<const Whole> at, std::int64_t reach, const Workspace& work) {
+  const auto offsets = static_cast<std::uint64_t>((2 * reach + 1) * (2 * reach + 1));
+  const std::size_t share = std::max<std::uint64_t>(kMostScores / offsets, 1);
+  std::vector<double> scores;
+  for (std::size_t first = 0; first < pairs.size(); first += share) {
+    std::vector<Guess> guesses;
+    for (std::size_t k = first; k < std::min(first + share, pairs.size()); ++k)
+      guesses.push_back({images[pairs[k].fixed], images[pairs[k].moving], at[k].row, at[k].col});
+    PENSTOCK_ASSIGN(const Numbers<Guess> there, Numbers<Guess>::make(guesses, work));
+    PENSTOCK_ASSIGN(const Numbers<double> out, Numbers<double>::make(guesses.size() * offsets, work));
+    PENSTOCK_TRY(run_work(transform::Correlate{there.at(), reach, out.at()}, out.count(), work, 1));
+    PENSTOCK_ASSIGN(const std::vector<double> made, out.get(out.count(), work));
+    scores.insert(scores.end(), made.begin(), made.end());
+  }
+  return scores;
+}
+
+/// The best whole offset of each pair; of equals the first.
+Result<std::vector<Whole>> best_near(std::span<const ImageView> images, std::span<const ImagePair> pairs,
+                                     std::span<const Whole> guesses, std::int64_t reach, const Workspace& work) {
+  PENSTOCK_ASSIGN(const std::vector<double> scores, scores_near(images, pairs, guesses, reach, work));
+  const std::int64_t side = 2 * reach + 1;
+  auto score = scores.begin();
+  std::vector<Whole> best(pairs.size());
+  for (std::size_t k = 0; k < pairs.size(); ++k)
+    for (std::int64_t i = 0; i < side * side; ++i, ++score)
+      if (*score > best[k].score)
+        best[k] = {guesses[k].row - reach + i / side, guesses[k].col - reach + i % side, *score};
   return best;
 }
 
-Whole search(const Image& a, const Image& b, const Whole& guess, std::int64_t reach) {
-  if (reach <= kFine || std::min({a.rows, a.cols, b.rows, b.cols}) < 32) return best_near(a, b, guess, reach);
-  const Whole coarse = search(halved(a), halved(b), {guess.row / 2, guess.col / 2, 0}, (reach + 1) / 2);
-  if (coarse.score < -1) return coarse;
-  return best_near(a, b, {2 * coarse.row, 2 * coarse.col, 0}, 3);
+Result<std::vector<Whole>> search(std::span<const ImageView> images, std::span<const ImagePair> pairs,
+                                  std::span<const Whole> guesses, std::int64_t reach, const Workspace& work) {
+  const bool small = std::ranges::any_of(
+      images, [](const ImageView& image) { return std::min(image.rows, image.cols) < kLeastToHalve; });
+  if (reach <= kFine || small) return best_near(images, pairs, guesses, reach, work);
+  Numbers<float> held;
+  PENSTOCK_ASSIGN(const std::vector<ImageView> halves, halve(images, held, work));
+  std::vector<Whole> half(guesses.begin(), guesses.end());
+  for (Whole& guess : half) guess.row /= 2, guess.col /= 2;
+  PENSTOCK_ASSIGN(std::vector<Whole> coarse, search(halves, pairs, half, (reach + 1) / 2, work));
+  std::vector<Whole> twice = coarse;
+  for (Whole& guess : twice) guess.row *= 2, guess.col *= 2;
+  PENSTOCK_ASSIGN(std::vector<Whole> fine, best_near(images, pairs, twice, kAround, work));
+  for (std::size_t k = 0; k < fine.size(); ++k)
+    if (!coarse[k].found()) fine[k] = {};
+  return fine;
 }
 
 /// Of the parabola through three neighbours, from the middle one.
@@ -78,15 +95,36 @@ double fraction(double before, double here, double after) {
 
 }  // namespace
 
-std::optional<Offset> find_offset(const Image& fixed, const Image& moving, const Offset& guess, std::uint64_t reach) {
-  const Whole start{std::llround(guess.row), std::llround(guess.col), 0};
-  const Whole best = search(fixed, moving, start, static_cast<std::int64_t>(reach));
-  if (best.score < -1) return std::nullopt;
-  const auto at = [&](std::int64_t r, std::int64_t c) {
-    return correlation(fixed, moving, best.row + r, best.col + c);
-  };
-  return Offset{static_cast<double>(best.row) + fraction(at(-1, 0), best.score, at(1, 0)),
-                static_cast<double>(best.col) + fraction(at(0, -1), best.score, at(0, 1)), best.score};
+Result<std::vector<std::optional<Offset>>> find_offsets(std::span<const ImageView> images,
+                                                        std::span<const ImagePair> pairs, std::uint64_t reach,
+                                                        const Workspace& work) {
+  std::vector<std::optional<Offset>> offsets(pairs.size());
+  if (pairs.empty()) return offsets;
+  std::vector<Whole> guesses;
+  for (const ImagePair& pair : pairs) guesses.push_back({std::llround(pair.guess.row), std::llround(pair.guess.col)});
+  PENSTOCK_ASSIGN(const std::vector<Whole> best,
+                  search(images, pairs, guesses, static_cast<std::int64_t>(reach), work));
+  PENSTOCK_ASSIGN(const std::vector<double> around, scores_near(images, pairs, best, 1, work));
+  for (std::size_t k = 0; k < pairs.size(); ++k) {
+    if (!best[k].found()) continue;
+    const double* const here = around.data() + 9 * k + 4;  // of 3 x 3
+    offsets[k] = Offset{static_cast<double>(best[k].row) + fraction(here[-3], here[0], here[3]),
+                        static_cast<double>(best[k].col) + fraction(here[-1], here[0], here[1]), here[0]};
+  }
+  return offsets;
+}
+
+Result<std::optional<Offset>> find_offset(const Image& fixed, const Image& moving, const Offset& guess,
+                                          std::uint64_t reach, const Options& options) {
+  const ImageView images[] = {{fixed.values.data(), fixed.rows, fixed.cols, fixed.cols},
+                              {moving.values.data(), moving.rows, moving.cols, moving.cols}};
+  const ImagePair pair{0, 1, guess};
+  std::vector<std::optional<Offset>> found;
+  PENSTOCK_TRY(with_tools({}, "oct offset", options, [&](const Tools& tools) -> Status {
+    PENSTOCK_ASSIGN(found, find_offsets(images, std::span(&pair, 1), reach, tools.work));
+    return {};
+  }));
+  return found[0];
 }
 
 }  // namespace penstock::oct

@@ -2,7 +2,11 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
+
+#include "oct/transform/kernel.hpp"
+#include "oct/work.hpp"
 
 namespace penstock::oct {
 
@@ -19,8 +23,19 @@ struct Offset {
   double score = 0;
 };
 
-/// Looks within `reach` pixels of a guess, coarse to fine, and then between pixels.  nullopt: nowhere do they share
-/// enough that varies.
-std::optional<Offset> find_offset(const Image& fixed, const Image& moving, const Offset& guess, std::uint64_t reach);
+/// Two of many images, and where the second lies in the first, about.
+struct ImagePair {
+  std::size_t fixed = 0, moving = 0;
+  Offset guess;
+};
+
+/// Looks within `reach` pixels of each guess, coarse to fine, and then between pixels, for all pairs at once where the
+/// work is; the same to the bit on every device.  nullopt: nowhere do they share enough that varies.
+Result<std::vector<std::optional<Offset>>> find_offsets(std::span<const transform::ImageView> images,
+                                                        std::span<const ImagePair> pairs, std::uint64_t reach,
+                                                        const Workspace& work);
+/// The same of one pair in host memory, on the CPU.
+Result<std::optional<Offset>> find_offset(const Image& fixed, const Image& moving, const Offset& guess,
+                                          std::uint64_t reach, const Options& options);
 
 }  // namespace penstock::oct

@@ -58,33 +58,70 @@ Image tile_of(const Image& projection, const TileGrid& grid, std::uint64_t i, st
   return part(projection, i * grid.tile_rows, j * grid.tile_cols, grid.tile_rows, grid.tile_cols);
 }
 
-Result<Pairs> find_pairs(const Image& measured, const TileGrid& grid, const PairOptions& how, const Options& options) {
+namespace {
+
+/// The tiles of a projection, which lies at `values`.
+std::vector<transform::ImageView> views_of_tiles(const float* values, const Image& projection, const TileGrid& grid) {
+  std::vector<transform::ImageView> views;
+  for (std::uint64_t k = 0; k < grid.count(); ++k) {
+    const std::uint64_t row = k / grid.cols * grid.tile_rows, col = k % grid.cols * grid.tile_cols;
+    views.push_back({values + row * projection.cols + col, grid.tile_rows, grid.tile_cols, projection.cols});
+  }
+  return views;
+}
+
+/// The neighbours along one axis of the grid whose overlaps show anything, each with where it lies about.
+std::vector<ImagePair> neighbours(const Image& projection, const TileGrid& grid, bool down, const PairOptions& how,
+                                  double threshold, Pairs& pairs) {
+  const std::uint64_t side = down ? grid.tile_rows : grid.tile_cols;
+  const auto step = static_cast<std::uint64_t>(static_cast<double>(side) * (1 - how.overlap));
+  const Offset guess{down ? static_cast<double>(step) : 0, down ? 0 : static_cast<double>(step), 0};
+  std::vector<ImagePair> found;
+  for (std::uint64_t k = 0; k < grid.count(); ++k) {
+    const std::uint64_t i = k / grid.cols, j = k % grid.cols;
+    if (down ? i + 1 == grid.rows : j + 1 == grid.cols) continue;
+    const std::uint64_t row = i * grid.tile_rows, col = j * grid.tile_cols;
+    const std::uint64_t rows = grid.tile_rows - (down ? step : 0), cols = grid.tile_cols - (down ? 0 : step);
+    const Image end = part(projection, row + (down ? step : 0), col + (down ? 0 : step), rows, cols);
+    const Image begin =
+        part(projection, row + (down ? grid.tile_rows : 0), col + (down ? 0 : grid.tile_cols), rows, cols);
+    ++pairs.looked;
+    if (is_empty(end, threshold, how.max_empty_fraction) || is_empty(begin, threshold, how.max_empty_fraction))
+      ++pairs.empty;
+    else
+      found.push_back({k, k + (down ? grid.cols : 1), guess});
+  }
+  return found;
+}
+
+}  // namespace
+
+Result<Pairs> find_pairs(const Image& measured, const TileGrid& grid, const PairOptions& how, const Options& options,
+                         Device device) {
   if (!(how.overlap > 0) || !(how.overlap < 1))
     return Error(ErrorCode::invalid_argument, "initial_overlap must lie between 0 and 1");
   PENSTOCK_ASSIGN(const Image projection, without_saturated(measured, options));
   PENSTOCK_ASSIGN(const double threshold, otsu_of(projection, options));
   Pairs pairs;
-  for (std::uint64_t k = 0; k < 2 * grid.count(); ++k) {
-    PENSTOCK_TRY(options.stop().check("oct pairs"));
-    const bool down = k % 2 == 0;
-    const std::uint64_t i = k / 2 / grid.cols, j = k / 2 % grid.cols;
-    if (down ? i + 1 == grid.rows : j + 1 == grid.cols) continue;
-    const Image a = tile_of(projection, grid, i, j),
-                b = tile_of(projection, grid, i + (down ? 1 : 0), j + (down ? 0 : 1));
-    const std::uint64_t side = down ? grid.tile_rows : grid.tile_cols;
-    const auto step = static_cast<std::uint64_t>(static_cast<double>(side) * (1 - how.overlap));
-    const std::uint64_t shared = side - step;
-    const Image end = down ? part(a, step, 0, shared, a.cols) : part(a, 0, step, a.rows, shared);
-    const Image begin = down ? part(b, 0, 0, shared, b.cols) : part(b, 0, 0, b.rows, shared);
-    ++pairs.looked;
-    if (is_empty(end, threshold, how.max_empty_fraction) || is_empty(begin, threshold, how.max_empty_fraction)) {
-      ++pairs.empty;
-      continue;
+  const auto look = [&](const Tools& tools) -> Status {
+    Numbers<float> there;
+    if (tools.work.on_device()) {
+      PENSTOCK_ASSIGN(there, Numbers<float>::make(projection.values, tools.work));
     }
-    const Offset guess{down ? static_cast<double>(step) : 0, down ? 0 : static_cast<double>(step), 0};
-    const auto offset = find_offset(a, b, guess, std::max<std::uint64_t>(side / 10, 4));
-    if (offset && offset->score >= kLeastScore) pairs.found.push_back({i, j, down, *offset});
-  }
+    const float* const values = tools.work.on_device() ? there.at() : projection.values.data();
+    const std::vector<transform::ImageView> tiles = views_of_tiles(values, projection, grid);
+    for (const bool down : {true, false}) {
+      PENSTOCK_TRY(options.stop().check("oct pairs"));
+      const std::vector<ImagePair> looked = neighbours(projection, grid, down, how, threshold, pairs);
+      const std::uint64_t reach = std::max<std::uint64_t>((down ? grid.tile_rows : grid.tile_cols) / 10, 4);
+      PENSTOCK_ASSIGN(const auto offsets, find_offsets(tiles, looked, reach, tools.work));
+      for (std::size_t k = 0; k < looked.size(); ++k)
+        if (offsets[k] && offsets[k]->score >= kLeastScore)
+          pairs.found.push_back({looked[k].fixed / grid.cols, looked[k].fixed % grid.cols, down, *offsets[k]});
+    }
+    return {};
+  };
+  PENSTOCK_TRY(with_tools(device, "oct pairs", options, look));
   return pairs;
 }
 

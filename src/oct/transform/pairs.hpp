@@ -18,14 +18,15 @@ struct Pair {
   bool down = false;
   Offset offset;  ///< of the second in the first
 };
-/// The pairs whose overlap shows where they lie.
+/// The pairs whose overlap shows where they lie: first those below each other, then those beside each other.
 struct Pairs {
   std::vector<Pair> found;
   std::uint64_t looked = 0, empty = 0;
 };
 /// `projection`: of the mosaic, whole tiles at least; pixels that are saturated do not count.  Errors: invalid_argument
-/// (overlap), cancelled.
-Result<Pairs> find_pairs(const Image& projection, const TileGrid& grid, const PairOptions& how, const Options& options);
+/// (overlap), cancelled, out_of_memory.  `device`: where overlaps are compared; the pairs are the same on every one.
+Result<Pairs> find_pairs(const Image& projection, const TileGrid& grid, const PairOptions& how, const Options& options,
+                         Device device = {});
 
 /// A projection with 0, as what was not measured, where it is saturated or not finite.  A pixel that the detector could
 /// not measure is far brighter than all that a slice shows, by three times its 99.9th percentile: it says nothing of

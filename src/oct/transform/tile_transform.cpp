@@ -32,16 +32,20 @@ Result<TileLayout> layout_of(const TileTransform& transform, std::uint64_t grid_
           ErrorCode::invalid_metadata,
           fmt::format("the tile transform has a step of {} pixels; tiles have {} x {}", v, tile_rows, tile_cols));
   std::vector<std::int64_t> rows, cols;
+  double row_error = 0, col_error = 0;  // sums of what rounding adds
   for (std::uint64_t i = 0; i < grid_rows; ++i)
     for (std::uint64_t j = 0; j < grid_cols; ++j) {
       rows.push_back(std::llround(transform.row(i, j)));
       cols.push_back(std::llround(transform.col(i, j)));
+      row_error += static_cast<double>(rows.back()) - transform.row(i, j);
+      col_error += static_cast<double>(cols.back()) - transform.col(i, j);
     }
   TileLayout layout;
   if (rows.empty()) return layout;
   const auto [top, bottom] = std::ranges::minmax(rows);
   const auto [left, right] = std::ranges::minmax(cols);
-  layout.top = top, layout.left = left;
+  layout.top = static_cast<double>(top) - row_error / static_cast<double>(rows.size());
+  layout.left = static_cast<double>(left) - col_error / static_cast<double>(cols.size());
   for (std::size_t k = 0; k < rows.size(); ++k) {
     layout.rows.push_back(static_cast<std::uint64_t>(rows[k] - top));
     layout.cols.push_back(static_cast<std::uint64_t>(cols[k] - left));

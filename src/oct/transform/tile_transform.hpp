@@ -27,7 +27,8 @@ Status write_transform(const std::string& path, const TileTransform& transform);
 struct TileLayout {
   std::vector<std::uint64_t> rows, cols;  ///< of the tiles, row by row of the grid
   std::uint64_t height = 0, width = 0;
-  std::int64_t top = 0, left = 0;  ///< of the image, from tile (0, 0)
+  /// Where the image begins, pixels from tile (0, 0): there tiles lie, on average over all, where they should.
+  double top = 0, left = 0;
 };
 /// Positions are rounded to the nearest pixel.  Errors: invalid_metadata (steps that are no steps of tiles: beyond
 /// twice a tile).

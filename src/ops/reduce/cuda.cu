@@ -34,7 +34,15 @@ Status add_on_cuda(const BoxPass& box, const Stream& stream) {
   Status status;
   with_pass(box.pass, box.dtype, [&]<class Op>(TypeTag<Op>) {
     const ReduceJob<Op> job = job_of<Op>(box);
-    static_cast<void>(status = box.parts_together ? launch_tiles(stream, job) : launch_cuda(stream, job.lanes(), job));
+    if (box.parts_together) return static_cast<void>(status = launch_tiles(stream, job));
+    if constexpr (sizeof(typename Op::In) <= 4) {
+      using Columns = ReduceColumns<Op>;
+      if (Columns::fits(job)) {
+        const Columns columns{job};
+        return static_cast<void>(status = launch_cuda(stream, columns.lanes(), columns));
+      }
+    }
+    static_cast<void>(status = launch_cuda(stream, job.lanes(), job));
   });
   return status;
 }

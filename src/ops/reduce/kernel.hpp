@@ -175,6 +175,45 @@ PENSTOCK_HD typename Op::Held accumulate(const BoxShape& shape, const typename O
   return held;
 }
 
+/// What is read at once: 16 bytes of elements side by side.
+template <class T>
+struct alignas(16) Packed {
+  static constexpr std::uint32_t kCount = 16 / sizeof(T);
+  static constexpr std::uint32_t kAhead = sizeof(T) < 4 ? 2 * sizeof(T) : 8;  ///< under way at once, of a lane
+  T value[kCount];
+};
+
+/// The same of `count` elements side by side, 16 bytes at a time.
+template <class Op>
+PENSTOCK_HD typename Op::Held accumulate_packed(const typename Op::In* in, std::uint64_t count, std::uint64_t first,
+                                                std::uint64_t step, typename Op::Held held, double mean) {
+  using T = typename Op::In;
+  using Pack = Packed<T>;
+  constexpr std::uint32_t kAhead = Pack::kAhead;
+  const std::uint64_t before = (16 - misalignment(in, 16)) % 16 / sizeof(T), head = before < count ? before : count;
+  const std::uint64_t packs = (count - head) / Pack::kCount;
+  const T* const at = in + head;
+  Pack ahead[kAhead];
+  std::uint64_t k = first;
+  for (; k + (kAhead - 1) * step < packs; k += kAhead * step) {
+    PENSTOCK_UNROLL
+    for (std::uint32_t i = 0; i < kAhead; ++i) ahead[i] = load_aligned<Pack>(at + (k + i * step) * Pack::kCount);
+    PENSTOCK_UNROLL
+    for (std::uint32_t i = 0; i < kAhead; ++i) {
+      PENSTOCK_UNROLL
+      for (const T value : ahead[i].value) held = Op::with(held, value, mean);
+    }
+  }
+  for (; k < packs; k += step) {
+    ahead[0] = load_aligned<Pack>(at + k * Pack::kCount);
+    PENSTOCK_UNROLL
+    for (const T value : ahead[0].value) held = Op::with(held, value, mean);
+  }
+  const std::uint64_t edges = count - packs * Pack::kCount;
+  for (k = first; k < edges; k += step) held = Op::with(held, in[k < head ? k : k + packs * Pack::kCount], mean);
+  return held;
+}
+
 /// Joins what two accumulators hold.
 template <class Op>
 using Join = std::conditional_t<std::is_same_v<Op, Least<typename Op::In>> || std::is_same_v<Op, Most<typename Op::In>>,
@@ -201,6 +240,61 @@ struct ReduceJob {
   [[nodiscard]] PENSTOCK_HD double mean_of(std::uint64_t target) const { return means == nullptr ? 0 : means[target]; }
 };
 
+/// The same where rows of outputs are made of whole packs: a lane makes the accumulators of those of one.
+template <class Op>
+struct ReduceColumns {
+  using T = typename Op::In;
+  using Pack = Packed<T>;
+  ReduceJob<Op> job;
+
+  /// Whether every pack lies within a row, at a multiple of its size.
+  [[nodiscard]] static bool fits(const ReduceJob<Op>& job) {
+    const BoxShape& shape = job.shape;
+    const std::uint32_t last = shape.kept - 1;
+    if (shape.kept == 0 || shape.kept_stride[last] != 1 || shape.target_stride[last] != 1) return false;
+    bool fits = misalignment(job.in, 16) == 0 && shape.kept_extent[last] % Pack::kCount == 0;
+    for (std::uint32_t d = 0; d < last; ++d) fits = fits && shape.kept_stride[d] % Pack::kCount == 0;
+    for (std::uint32_t d = 0; d < shape.reduced; ++d) fits = fits && shape.reduced_stride[d] % Pack::kCount == 0;
+    return fits;
+  }
+  [[nodiscard]] PENSTOCK_HD std::uint64_t lanes() const { return job.lanes() / Pack::kCount; }
+
+  PENSTOCK_HD void operator()(std::uint64_t lane) const {
+    constexpr std::uint32_t kAhead = Pack::kAhead;
+    const BoxShape& shape = job.shape;
+    const std::uint32_t parts = job.into.parts;
+    std::uint64_t pack = lane, from, target;
+    const auto part = static_cast<std::uint32_t>(divide(pack, shape.outputs / Pack::kCount));
+    shape.locate(pack * Pack::kCount, from, target);
+    typename Op::Held* const into = job.into.held + job.into.index(target, part);
+    const std::uint64_t apart = job.into.parts_together ? parts : 1;
+    typename Op::Held held[Pack::kCount];
+    constexpr bool kMeans = std::is_same_v<Op, Squares<T>>;
+    double mean[kMeans ? Pack::kCount : 1] = {};
+    PENSTOCK_UNROLL
+    for (std::uint32_t c = 0; c < Pack::kCount; ++c) {
+      held[c] = job.first ? Op::nothing() : into[c * apart];
+      if constexpr (kMeans) mean[c] = job.mean_of(target + c);
+    }
+    const T* const at = job.in + from;
+    for (std::uint64_t k = part; k < shape.count; k += kAhead * parts) {
+      Pack ahead[kAhead];
+      PENSTOCK_UNROLL
+      for (std::uint32_t i = 0; i < kAhead; ++i)
+        if (k + i * parts < shape.count) ahead[i] = load_aligned<Pack>(at + shape.offset(k + i * parts));
+      PENSTOCK_UNROLL
+      for (std::uint32_t i = 0; i < kAhead; ++i) {
+        if (k + i * parts >= shape.count) break;
+        PENSTOCK_UNROLL
+        for (std::uint32_t c = 0; c < Pack::kCount; ++c)
+          held[c] = Op::with(held[c], ahead[i].value[c], mean[kMeans ? c : 0]);
+      }
+    }
+    PENSTOCK_UNROLL
+    for (std::uint32_t c = 0; c < Pack::kCount; ++c) into[c * apart] = held[c];
+  }
+};
+
 /// Accumulator number `tile` of a box, by one team; `shared`: a value for each of its lanes.
 template <class Team, class Op>
 PENSTOCK_HD void reduce_tile(const Team& team, const ReduceJob<Op>& job, std::uint64_t tile,
@@ -210,8 +304,10 @@ PENSTOCK_HD void reduce_tile(const Team& team, const ReduceJob<Op>& job, std::ui
   job.shape.locate(output, from, target);
   const double mean = job.mean_of(target);
   team.each_lane([&](std::uint32_t lane) {
-    shared[lane] = accumulate<Op>(job.shape, job.in + from, part * Team::lanes + lane,
-                                  std::uint64_t{job.into.parts} * Team::lanes, Op::nothing(), mean);
+    const std::uint64_t first = part * Team::lanes + lane, step = std::uint64_t{job.into.parts} * Team::lanes;
+    shared[lane] = job.shape.reduced <= 1 && job.shape.step() <= 1
+                       ? accumulate_packed<Op>(job.in + from, job.shape.count, first, step, Op::nothing(), mean)
+                       : accumulate<Op>(job.shape, job.in + from, first, step, Op::nothing(), mean);
   });
   for (std::uint32_t half = Team::lanes / 2; half > 0; half /= 2)
     team.for_each(half, [&](std::uint32_t i) { shared[i] = Join<Op>::with(shared[i], shared[i + half], 0); });

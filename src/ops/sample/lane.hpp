@@ -4,6 +4,8 @@
 // weighed straight from memory, without a question about borders, and nothing is kept in an array whose index a
 // compiler does not know, which would lie in memory.  The others are left to what makes any output (spline.hpp).
 #pragma once
+#include <algorithm>
+
 #include "ops/divide.hpp"
 #include "ops/sample/spline.hpp"
 
@@ -49,48 +51,62 @@ PENSTOCK_HD void weights_at(C t, C (&weight)[kTaps]) {
   }
 }
 
+/// An element that nothing writes while a job runs.
+template <class T>
+PENSTOCK_HD T load_unchanging(const T* at) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (!std::is_same_v<T, bool>) return __ldg(at);
+#endif
+  return *at;
+}
+
 /// Element: NearestElement or SplineElement.
 template <class Element>
 struct SampleLane {
   static constexpr int kRank = Element::kRank, kTaps = Element::kTaps;  ///< 0: any number
-  static constexpr std::uint32_t kOutputs = 4;
+  static constexpr bool kTogether = kRank > 0 && (kTaps == 1 || kTaps == 2);
+  /// Outputs whose elements are under way at once; outputs of a lane, at most; lanes with neighbouring outputs.
+  static constexpr std::uint32_t kAtOnce = 4, kMost = kTogether ? 16 : 4, kBeside = 32;
   Element element;
   /// Coordinates in [low, high) of every axis have all their neighbours.
   double low = 0;
   Point<kRank> high = {};
-  bool straight = false;  ///< along a row only the last coordinate changes
+  bool fast = false;         ///< places and outputs of a run are counted in 32 bits
+  bool straight = false;     ///< along a row only the last coordinate changes
+  std::uint64_t across = 1;  ///< outputs of a run: a row, or some of a list
+  std::uint64_t apart = 1;   ///< outputs of a lane are so far apart that neighbouring lanes have neighbouring outputs
 
   explicit SampleLane(const Element& of) : element(of) {
+    const Job& job = of.job;
     low = kTaps == 4 ? 1 : 0;
-    // Places are counted in 32 bits.
-    const bool counts = kRank > 0 && kTaps > 0 && of.job.elements <= 0x7fffffffu;
-    for (int d = 0; d < kRank; ++d)
-      high.at[d] = counts ? static_cast<double>(of.job.shape[d]) - (kTaps == 4 ? 2 : 1) : low;
-    straight = kRank > 0 && of.job.from == From::matrix;
-    for (int d = 0; d + 1 < kRank; ++d) straight = straight && of.job.matrix[d * kMaxDimensions + kRank - 1] == 0;
+    across = std::max<std::uint64_t>(job.from == From::list ? std::min<std::uint64_t>(job.outputs, kAtOnce * kBeside)
+                                                            : job.out_extent[job.out_dimensions - 1],
+                                     1);
+    const std::uint64_t least = (across + kMost - 1) / kMost;
+    apart = across < kBeside ? across : (least + kBeside - 1) / kBeside * kBeside;
+    fast = kRank > 0 && kTaps > 0 && job.elements <= 0x7fffffffu && across <= 0x3fffffffu;
+    for (int d = 0; d < kRank; ++d) high.at[d] = fast ? static_cast<double>(job.shape[d]) - (kTaps == 4 ? 2 : 1) : low;
+    straight = kTogether && job.from == From::matrix && boxed() >= static_cast<std::uint64_t>(kTaps);
+    for (int d = 0; d + 1 < kRank; ++d) straight = straight && job.matrix[d * kMaxDimensions + kRank - 1] == 0;
   }
 
-  [[nodiscard]] PENSTOCK_HD std::uint64_t width() const {
-    return element.job.out_extent[element.job.out_dimensions - 1];
-  }
-  /// Outputs of a lane are so far apart that neighbouring lanes have neighbouring outputs.
-  [[nodiscard]] PENSTOCK_HD std::uint64_t apart() const { return (width() + kOutputs - 1) / kOutputs; }
-  [[nodiscard]] std::uint64_t lanes() const {
-    return element.job.outputs == 0 ? 0 : element.job.outputs / width() * apart();
-  }
+  [[nodiscard]] std::uint64_t lanes() const { return (element.job.outputs + across - 1) / across * apart; }
 
   PENSTOCK_HD void operator()(std::uint64_t lane) const {
-    const std::uint64_t across = width(), step = apart(), row = divide(lane, step);
+    const std::uint64_t row = divide(lane, apart), begin = row * across, left = element.job.outputs - begin;
+    const std::uint64_t count = left < across ? left : across;
     const Point<kRank> start = start_of(row);
-    if constexpr (kRank > 0 && (kTaps == 1 || kTaps == 2)) {
-      straight ? make_together<true>(start, row, lane) : make_together<false>(start, row, lane);
-    } else {
-      PENSTOCK_NO_UNROLL
-      for (std::uint64_t x = lane; x < across; x += step) {
-        const std::uint64_t number = row * across + x;
-        element.job.out[number] = value(coordinates<false>(start, x, number));
+    if constexpr (kTogether) {
+      if (fast) {
+        const Run run{begin, static_cast<std::uint32_t>(lane), static_cast<std::uint32_t>(count),
+                      static_cast<std::uint32_t>(apart)};
+        straight ? make_straight(start, run) : make_together(start, run);
+        return;
       }
     }
+    PENSTOCK_NO_UNROLL
+    for (std::uint64_t x = lane; x < count; x += apart)
+      element.job.out[begin + x] = value(coordinates(start, x, begin + x));
   }
 
  private:
@@ -101,6 +117,16 @@ struct SampleLane {
   /// Of each axis those of its neighbours.
   using Weights = C[kRank == 0 ? 1 : kRank][kTaps == 0 ? 1 : kTaps];
 
+  /// Outputs first, first + apart ... of the `count` that begin with number `begin`.
+  struct Run {
+    std::uint64_t begin;
+    std::uint32_t first, count, apart;
+  };
+
+  /// Elements of the box along the last axis.
+  [[nodiscard]] std::uint64_t boxed() const {
+    return kRank >= 2 ? element.job.stride[kRank >= 2 ? kRank - 2 : 0] : element.job.elements;
+  }
   [[nodiscard]] PENSTOCK_HD int axes() const { return kRank == 0 ? static_cast<int>(element.job.dimensions) : kRank; }
   /// Of outputs that are no list.
   [[nodiscard]] PENSTOCK_HD int last_axis() const {
@@ -133,15 +159,9 @@ struct SampleLane {
     return start;
   }
 
-  template <bool kStraight>
   PENSTOCK_HD Point<kRank> coordinates(Point<kRank> point, std::uint64_t x, std::uint64_t number) const {
     const Job& job = element.job;
     const int last = last_axis();
-    if constexpr (kStraight) {
-      const double index = static_cast<double>(static_cast<std::int64_t>(x) + job.out_origin[last]);
-      point.at[kRank - 1] += job.matrix[(kRank - 1) * kMaxDimensions + kRank - 1] * index;
-      return point;
-    }
     if (job.from != From::list) {
       const double index = static_cast<double>(static_cast<std::int64_t>(x) + job.out_origin[last]);
       PENSTOCK_UNROLL
@@ -150,7 +170,7 @@ struct SampleLane {
     }
     if (job.from == From::matrix) return point;
     PENSTOCK_UNROLL
-    for (int d = 0; d < axes(); ++d) point.at[d] += job.coordinates[d * job.outputs + number];
+    for (int d = 0; d < axes(); ++d) point.at[d] += load_unchanging(job.coordinates + d * job.outputs + number);
     return point;
   }
 
@@ -176,31 +196,129 @@ struct SampleLane {
     return place;
   }
 
-  /// All outputs of a lane side by side, so that their elements are under way at once.
-  template <bool kStraight>
-  PENSTOCK_HD void make_together(const Point<kRank>& start, std::uint64_t row, std::uint64_t first) const {
-    const std::uint64_t across = width(), step = apart(), begin = row * across;
-    Place place[kOutputs];
-    T made[kOutputs];
-    std::int32_t some = -1;  // where elements are that can be read in place of those that are not there
-    PENSTOCK_UNROLL
-    for (std::uint32_t k = 0; k < kOutputs; ++k) {
-      const std::uint64_t x = first + k * step, there = x < across ? x : first;
-      place[k] = place_of(coordinates<kStraight>(start, there, begin + there));
-      some = place[k].within ? place[k].from : some;
-    }
-    if (some >= 0) {
+  /// Some outputs of a lane side by side, so that their elements are under way at once.
+  PENSTOCK_HD void make_together(const Point<kRank>& start, const Run& run) const {
+    T* const out = element.job.out + run.begin;
+    PENSTOCK_NO_UNROLL
+    for (std::uint32_t first = run.first; first < run.count; first += kAtOnce * run.apart) {
+      Place place[kAtOnce];
+      T made[kAtOnce];
+      std::int32_t some = -1;  // where elements are that can be read in place of those that are not there
       PENSTOCK_UNROLL
-      for (std::uint32_t k = 0; k < kOutputs; ++k)
-        made[k] = weighed(place[k].within ? place[k].from : some, place[k].weight);
+      for (std::uint32_t k = 0; k < kAtOnce; ++k) {
+        const std::uint32_t x = first + k * run.apart, there = x < run.count ? x : first;
+        place[k] = place_of(coordinates(start, there, run.begin + there));
+        some = place[k].within ? place[k].from : some;
+      }
+      if (some >= 0) {
+        PENSTOCK_UNROLL
+        for (std::uint32_t k = 0; k < kAtOnce; ++k)
+          made[k] = weighed(place[k].within ? place[k].from : some, place[k].weight);
+      }
+      PENSTOCK_UNROLL
+      for (std::uint32_t k = 0; k < kAtOnce; ++k) {
+        const std::uint32_t x = first + k * run.apart;
+        if (x >= run.count) break;
+        out[x] = place[k].within ? made[k] : beyond(element, coordinates(start, x, run.begin + x));
+      }
     }
+  }
+
+  /// Rows of the input that a row of the output is made of, and what each counts.
+  struct Rows {
+    static constexpr int kCount = kTaps == 1 || kRank < 2 ? 1 : 1 << (kRank - 1);
+    bool constant = false;  ///< there are none
+    bool plain = true;      ///< the constant has no weight
+    std::int32_t from[kCount];
+    C weight[kCount];
+  };
+  /// Of a row in which all coordinates but the last are the same, wherever they lie.
+  PENSTOCK_HD Rows rows_of(const Point<kRank>& start) const {
+    const Job& job = element.job;
+    Rows rows;
+    rows.from[0] = 0, rows.weight[0] = C(1);
     PENSTOCK_UNROLL
-    for (std::uint32_t k = 0; k < kOutputs; ++k) {
-      const std::uint64_t x = first + k * step;
-      if (x >= across) break;
-      element.job.out[begin + x] =
-          place[k].within ? made[k] : beyond(element, coordinates<kStraight>(start, x, begin + x));
+    for (int d = 0; d + 1 < kRank; ++d) {
+      double x = start.at[d];
+      if (!job.fold_one(static_cast<std::uint32_t>(d), x)) rows.constant = true;
+      if (rows.constant) break;
+      if constexpr (kTaps == 1) {
+        const std::int64_t at = element_at(static_cast<std::int64_t>(std::floor(x + 0.5)),
+                                           static_cast<std::int64_t>(job.shape[d]), job.mode);
+        rows.constant = at < 0;
+        rows.from[0] += static_cast<std::int32_t>((at - job.origin[d]) * static_cast<std::int64_t>(job.stride[d]));
+      } else {
+        Taps<C, 1> taps;
+        taps.find(1, x, job.shape[d], job.origin[d], job.stride[d], job.mode);
+        rows.plain = rows.plain & (taps.beyond == C(0));
+        PENSTOCK_UNROLL
+        for (int r = (1 << d) - 1; r >= 0; --r) {  // each becomes two, the last first
+          const std::int32_t from = rows.from[r];
+          const C weight = rows.weight[r];
+          PENSTOCK_UNROLL
+          for (int k = 1; k >= 0; --k) {
+            rows.from[2 * r + k] = from + static_cast<std::int32_t>(taps.offset[k]);
+            rows.weight[2 * r + k] = weight * taps.weight[k];
+          }
+        }
+      }
     }
+    return rows;
+  }
+
+  /// Outputs of a row along which only the last coordinate changes: what lies beside it is found once.
+  PENSTOCK_HD void make_straight(const Point<kRank>& start, const Run& run) const {
+    const Job& job = element.job;
+    T* const out = job.out + run.begin;
+    const Rows rows = rows_of(start);
+    if (rows.constant || !rows.plain) {
+      PENSTOCK_NO_UNROLL
+      for (std::uint32_t x = run.first; x < run.count; x += run.apart)
+        out[x] = rows.constant ? nearest<T>(job.constant) : beyond(element, coordinates(start, x, run.begin + x));
+      return;
+    }
+    constexpr int kLast = kRank - 1;
+    const double begin = start.at[kLast], step = job.matrix[kLast * kMaxDimensions + kLast], end = high.at[kLast];
+    const double apart_by = static_cast<double>(run.apart);
+    const auto origin = static_cast<std::int32_t>(job.origin[kLast]);
+    double index = static_cast<double>(static_cast<std::int64_t>(run.first) + job.out_origin[kLast]);
+    PENSTOCK_NO_UNROLL
+    for (std::uint32_t first = run.first; first < run.count; first += kAtOnce * run.apart) {
+      bool within[kAtOnce];
+      std::int32_t from[kAtOnce];
+      C rest[kAtOnce], made[kAtOnce];
+      PENSTOCK_UNROLL
+      for (std::uint32_t k = 0; k < kAtOnce; ++k, index += apart_by) {
+        const double x = begin + step * index;
+        within[k] = (x >= low) & (x < end);
+        const Cell cell = cell_of((within[k] ? x : low) + (kTaps == 1 ? 0.5 : 0));
+        from[k] = within[k] ? cell.below - origin : 0;  // where there is none its weights count for nothing
+        rest[k] = static_cast<C>(cell.rest);
+      }
+      PENSTOCK_UNROLL
+      for (std::uint32_t k = 0; k < kAtOnce; ++k) made[k] = along(rows, from[k], rest[k]);
+      PENSTOCK_UNROLL
+      for (std::uint32_t k = 0; k < kAtOnce; ++k) {
+        const std::uint32_t x = first + k * run.apart;
+        if (x >= run.count) break;
+        out[x] = within[k] ? nearest<T>(made[k]) : beyond(element, coordinates(start, x, run.begin + x));
+      }
+    }
+  }
+  /// At an element of the last axis, and `rest` beyond it.
+  PENSTOCK_HD C along(const Rows& rows, std::int32_t from, C rest) const {
+    C made = C(0);
+    PENSTOCK_UNROLL
+    for (int r = 0; r < Rows::kCount; ++r) {
+      const T* const at = element.job.in + (rows.from[r] + from);
+      if constexpr (kTaps == 1) {
+        made = load_unchanging(at);
+      } else {
+        const C here = static_cast<C>(load_unchanging(at)), next = static_cast<C>(load_unchanging(at + 1));
+        made += rows.weight[r] * (here * (C(1) - rest) + next * rest);
+      }
+    }
+    return made;
   }
 
   PENSTOCK_HD T value(const Point<kRank>& point) const {
@@ -221,7 +339,7 @@ struct SampleLane {
 
   PENSTOCK_HD T weighed(std::int32_t from, const Weights& weight) const {
     if constexpr (kTaps == 1)
-      return element.job.in[from];
+      return load_unchanging(element.job.in + from);
     else
       return nearest<T>(sum<0>(element.job.in + from, weight));
   }
@@ -234,7 +352,7 @@ struct SampleLane {
     for (int k = 0; k < kTaps; ++k) {
       C here;
       if constexpr (kAxis == kRank - 1)
-        here = static_cast<C>(at[k]);
+        here = static_cast<C>(load_unchanging(at + k));
       else
         here = sum<kAxis + 1>(at + k * static_cast<std::int64_t>(element.job.stride[kAxis]), weight);
       made = k == 0 ? weight[kAxis][0] * here : made + weight[kAxis][k] * here;

@@ -1,11 +1,11 @@
 #include "tracto/run/memory_plan.hpp"
 
 #include <malloc.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <memory>
 
 #include "core/checked.hpp"
@@ -20,12 +20,14 @@ constexpr std::uint64_t kPieceBytes =
 constexpr std::uint64_t kWriterBytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t kWrittenBytes = 8 + 4;  // of a streamline, while its chunk is written: offset, length in mm
 
-/// What the process holds now.
-std::uint64_t process_bytes() {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen("/proc/self/statm", "r"), &std::fclose);
-  unsigned long long all = 0, resident = 0;
-  if (file == nullptr || std::fscanf(file.get(), "%llu %llu", &all, &resident) != 2) return peak_process_bytes();
-  return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+/// A row of /proc/self/status; 0 where it cannot be read.
+std::uint64_t status_bytes(const char* row) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen("/proc/self/status", "r"), &std::fclose);
+  char line[256];
+  while (file != nullptr && std::fgets(line, sizeof(line), file.get()) != nullptr)
+    if (std::strncmp(line, row, std::strlen(row)) == 0)
+      return std::strtoull(line + std::strlen(row), nullptr, 10) * 1024;
+  return 0;
 }
 
 /// What a tracker holds in memory: the points only where they are not on a device.
@@ -72,11 +74,8 @@ std::uint64_t work_bytes(const Session& session, std::uint64_t chunk_seeds, doub
 
 }  // namespace
 
-std::uint64_t peak_process_bytes() {
-  rusage usage = {};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
-}
+// Not of getrusage, whose peak begins with what the process had that started this one.
+std::uint64_t peak_process_bytes() { return status_bytes("VmHWM:"); }
 
 Result<TrackPlan> plan_memory(Job& job, const Session& session) {
   TrackPlan plan;
@@ -84,7 +83,7 @@ Result<TrackPlan> plan_memory(Job& job, const Session& session) {
   PENSTOCK_ASSIGN(const Yield each, yield_of_seed(job, session));
   ::malloc_trim(0);                                      // what the fit has given back
   const std::uint64_t chunks = session.trackers.size();  // being tracked or written
-  const std::uint64_t budget = session.plan.budget_bytes, held = process_bytes();
+  const std::uint64_t budget = session.plan.budget_bytes, held = status_bytes("VmRSS:");
   const std::uint64_t room = std::max(budget > held ? budget - held : 0, budget / 4);
   const double fit = each.bytes > 0 ? static_cast<double>(room) / static_cast<double>(chunks) / each.bytes : 1e12;
   plan.chunk_seeds =
