@@ -407,8 +407,9 @@ bool DevicePool::collect(Lock& lock, Lane& lane, Wait wait) {
 }
 
 void DevicePool::finish(Lock& lock, Lane& lane, Load& load) {
-  // Told when the slab is in use again.
-  thread_local std::vector<Part> told;
+  // Told when the slab is in use again.  What is told may come back here, where no thread was to be had.
+  thread_local std::vector<Part> room;
+  std::vector<Part> told = std::exchange(room, {});
   told.reserve(kMaxParts);
   told.swap(load.parts);
   load.empty();
@@ -435,6 +436,7 @@ void DevicePool::finish(Lock& lock, Lane& lane, Load& load) {
     if ((requests_ -= over) == 0) idle_.notify_all();
   }
   told.clear();
+  room = std::move(told);
 }
 
 void DevicePool::conclude(Lock& lock, const std::shared_ptr<Request>& request) {

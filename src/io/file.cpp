@@ -129,12 +129,15 @@ enum class Wait : std::uint8_t { no, yes };
 std::shared_ptr<Request> start(const std::shared_ptr<io::OpenFile>& file, Direction direction, const Asked& asked,
                                Wait wait) {
   if (!file->begin()) return Request::failed(Error(ErrorCode::closed, file->path + ": the file is closed"));
-  auto order = guarded([&] { return order_of(file, direction, asked); });
-  if (!order) {
+  auto begun = guarded([&]() -> Result<std::shared_ptr<Request>> {
+    PENSTOCK_ASSIGN(Order order, order_of(file, direction, asked));
+    return std::make_shared<Request>(std::move(order));
+  });
+  if (!begun) {
     file->end();
-    return Request::failed(std::move(order).error());
+    return Request::failed(std::move(begun).error());
   }
-  auto request = std::make_shared<Request>(*std::move(order));
+  const std::shared_ptr<Request> request = *std::move(begun);
   const Order& made = request->order();
   const bool is_host = made.device.type == Device::Type::cpu;
   if (made.bytes == 0)
@@ -253,7 +256,13 @@ Status File::close() const { return file_->close(); }
 
 bool File::closed() const { return file_->closed(); }
 
-int File::descriptor() const { return closed() ? -1 : file_->fd.get(); }
+int File::descriptor() const {
+  if (!file_->begin()) return -1;
+  const int fd = file_->fd.get();
+  file_->end();
+  return fd;
+}
+
 int File::open_flags() const { return closed() ? -1 : file_->flags; }
 const std::string& File::path() const { return file_->path; }
 

@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "io/per_process.hpp"
+
 namespace penstock::io {
 namespace {
 
@@ -136,25 +138,34 @@ void OpenFile::refuse_direct(std::string why) {
   refused.store(true, std::memory_order_release);
 }
 
+std::uint64_t OpenFile::here(std::uint64_t counted) {
+  const std::uint64_t process = std::uint64_t{forks()} * kProcess;
+  return counted / kProcess * kProcess == process ? counted : process | (counted & kClosed);
+}
+
 bool OpenFile::begin() {
-  if ((requests.fetch_add(kOne) & kClosed) == 0) return true;
-  end();
-  return false;
+  std::uint64_t before = requests.load();
+  do {
+    if ((before & kClosed) != 0) return false;
+  } while (!requests.compare_exchange_weak(before, here(before) + kOne));
+  return true;
 }
 
 void OpenFile::add() { requests.fetch_add(kOne); }
 
 void OpenFile::end() {
-  if (requests.fetch_sub(kOne) != kOne + kClosed) return;
+  if (requests.fetch_sub(kOne) % kProcess != kOne + kClosed) return;
   const std::scoped_lock lock(mutex);
   idle.notify_all();
 }
 
 Status OpenFile::close() {
-  const bool first = (requests.fetch_or(kClosed) & kClosed) == 0;
+  std::uint64_t before = requests.load();
+  while (!requests.compare_exchange_weak(before, here(before) | kClosed)) {
+  }
   std::unique_lock lock(mutex);
-  idle.wait(lock, [&] { return requests.load() == kClosed; });
-  if (!first) return {};
+  idle.wait(lock, [&] { return requests.load() % kProcess == kClosed; });
+  if ((before & kClosed) != 0) return {};
   (void)facts.fd.close();  // the same file: what was lost, the other one tells
   const int why = fd.close();
   if (why != 0) return errno_error(why, path);

@@ -49,8 +49,10 @@ struct OpenFile {
 
  private:
   // No lock: thousands of small requests begin in one thread and end in others.
-  static constexpr std::uint64_t kClosed = 1, kOne = 2;
-  std::atomic<std::uint64_t> requests{0};  ///< kOne for each that is counted, and kClosed
+  static constexpr std::uint64_t kClosed = 1, kOne = 2, kProcess = std::uint64_t{1} << 48;
+  /// What is counted, without the requests of a process that this one was forked from: they never end here.
+  static std::uint64_t here(std::uint64_t counted);
+  std::atomic<std::uint64_t> requests{0};  ///< kOne for each that is counted, kClosed, and kProcess for each fork
   std::mutex mutex;                        ///< of who closes it and waits, and of the reason below
   std::condition_variable idle;
   std::once_flag looked;

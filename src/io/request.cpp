@@ -121,7 +121,7 @@ Result<Report> Request::result() const {
 }
 
 void Request::then(std::function<void(const Result<Report>&)> call) {
-  if (!done()) {
+  if (!done() && process_ == forks()) {
     const std::scoped_lock lock(mutex_);
     calls_.push_back(std::move(call));
     if (watch()) return;
