@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Reads from S3: penstock beside obstore and tensorstore; wall time, CPU time of the client, requests.
 
-    bench/cloud.py [--cases objects,shard,late,group] [--repeats 5] [--cores 2] [--save]
+    bench/cloud.py [--cases objects,shard,late,group] [--repeats 5] [--cores 2] [--save | --json FILE]
 
 objects: 1 GiB in 1,024 objects of 1 MiB.  shard: 1 GiB in one object with 1,024 inner chunks of 1 MiB.  Both from
 versitygw (tests/servers, signatures checked) on the same machine.  late: 1,000 chunks of 64 KiB behind 50 ms, two
@@ -11,13 +11,19 @@ counts requests.
 Each reading is a process of its own on the first `cores` cores, which opens first and is measured from then on; the
 server has the others where there are any.  Huge pages are off for all of them: in a virtual machine the first touch of
 one costs from 0.1 to 2 s of CPU time a GiB, by what the host has done with it before, and small pages 0.45 s always
-(measured here).  Readings are interleaved, and every result is compared with what was written.
-obstore brings bytes and no array: what it need not do counts for it.  --save writes bench/results/cloud-N-cores.json.
+(measured here).  `again` is a second reading in the same process: penstock's into the same array, which costs no new
+pages; the others take memory as they do, after what they gave before has been freed.  Readings are interleaved, and
+every result is compared with what was written.  obstore brings bytes and no array: what it need not do counts for it.
+A peer that is not installed is named and left out.  --save writes bench/results/cloud-N-cores.json, --json another
+file.
 """
 
 import argparse
 import asyncio
+import contextlib
 import ctypes
+import importlib
+import importlib.metadata
 import json
 import os
 import statistics
@@ -42,6 +48,7 @@ PEERS = {
     "group": ("penstock", "zarr-python"),
 }
 MEMBERS = 200
+AGAIN = ("objects", "shard")
 
 
 def values(case: str) -> np.ndarray:
@@ -66,7 +73,7 @@ def write(case: str, endpoint: str) -> None:
     array[...] = data
 
 
-# Readers: (open) -> (read) -> array of bytes.
+# Readers: (open) -> (read into what came before, or None) -> array of bytes.
 
 
 def penstock_reader(case: str, endpoint: str):
@@ -74,9 +81,9 @@ def penstock_reader(case: str, endpoint: str):
 
     options = servers.s3_options(endpoint)
     if case == "group":
-        return lambda: penstock.open("s3://penstock/group", options=options).keys()
+        return lambda _: penstock.open("s3://penstock/group", options=options).keys()
     array = penstock.open(f"s3://penstock/{case}", options=options)
-    return lambda: array.read(..., threads=2)
+    return lambda out: array.read(..., out=out, threads=2)
 
 
 def tensorstore_reader(case: str, endpoint: str):
@@ -91,7 +98,7 @@ def tensorstore_reader(case: str, endpoint: str):
         "aws_region": "us-east-1",
     }
     array = ts.open({"driver": "zarr3", "kvstore": kvstore}).result()
-    return lambda: array.read().result()
+    return lambda _: array.read().result()
 
 
 def obstore_reader(case: str, endpoint: str):
@@ -110,7 +117,7 @@ def obstore_reader(case: str, endpoint: str):
 
         return await asyncio.gather(*(one(i) for i in range(rows)))
 
-    def read():
+    def read(_):
         if case == "shard":
             parts = obstore.get_ranges(
                 store, f"{case}/c/0/0", starts=[i * width for i in range(rows)], lengths=[width] * rows
@@ -128,7 +135,7 @@ def zarr_reader(case: str, endpoint: str):
     from zarr.storage import ObjectStore
 
     store = S3Store("penstock", prefix=case, client_options={"allow_http": True}, **servers.s3_options(endpoint))
-    return lambda: sorted(
+    return lambda _: sorted(
         name
         for name, _ in zarr.open_group(ObjectStore(store, read_only=True), mode="r", use_consolidated=False).members()
     )
@@ -149,31 +156,42 @@ def no_huge_pages() -> None:
 
 
 def worker(peer: str, case: str, endpoint: str, cores: int) -> None:
-    """Prints seconds, CPU seconds and largest memory; with CHECK set compares instead."""
+    """Prints seconds, CPU seconds and largest memory; with CHECK set compares, too."""
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
     no_huge_pages()
     read = READERS[peer](case, endpoint)
-    begin, cpu = time.perf_counter(), time.process_time()
-    got = read()
-    took, cpu = time.perf_counter() - begin, time.process_time() - cpu
+    figures, got = {}, None
+    for again in ("", "again_") if case in AGAIN else ("",):
+        before = got if peer == "penstock" else None
+        if before is not None and os.environ.get("CHECK"):
+            before.fill(0)
+        got = None
+        begin, cpu = time.perf_counter(), time.process_time()
+        got = read(before)
+        figures[again + "seconds"] = time.perf_counter() - begin
+        figures[again + "cpu_seconds"] = time.process_time() - cpu
+        check(case, got)
+    # Not ru_maxrss, which begins with what the parent had.
+    figures["memory_mib"] = int(record.first("/proc/self/status", "VmHWM").split()[0]) / 1024
+    print(json.dumps(figures), flush=True)
+    os._exit(0)  # not every peer's threads survive the end of the interpreter
+
+
+def check(case: str, got) -> None:
     if case == "group":
         assert list(got) == [f"a{i:03}" for i in range(MEMBERS)], "other members"
     elif os.environ.get("CHECK"):
         assert np.array_equal(np.asarray(got), values(case)), "other bytes"
-    # Not ru_maxrss, which begins with what the parent had.
-    peak_kib = record.first("/proc/self/status", "VmHWM").split()[0]
-    print(json.dumps([took, cpu, int(peak_kib) / 1024]), flush=True)
-    os._exit(0)  # not every peer's threads survive the end of the interpreter
 
 
-def measured(peer: str, case: str, endpoint: str, cores: int, check: bool = False) -> list[float]:
+def measured(peer: str, case: str, endpoint: str, cores: int, check: bool = False) -> dict[str, float]:
     command = [sys.executable, __file__, "--worker", peer, case, endpoint, str(cores)]
     done = subprocess.run(
         command, capture_output=True, text=True, check=False, env={**os.environ, **({"CHECK": "1"} if check else {})}
     )
     if done.returncode != 0:
         sys.exit(f"{peer}, {case}: ended with {done.returncode}: {done.stderr[-2000:]}")
-    result: list[float] = json.loads(done.stdout)
+    result: dict[str, float] = json.loads(done.stdout)
     return result
 
 
@@ -190,33 +208,52 @@ def run_case(case: str, repeats: int, cores: int) -> list[dict]:
         write(case, endpoint)
         if objects is not None:
             objects.tell("PUT", "options", {"delay_s": 0.05})
-        for peer in PEERS[case]:
+        peers = [peer for peer in PEERS[case] if peer in versions()]
+        for peer in peers:
             measured(peer, case, endpoint, cores, check=True)
-        seen: dict[str, list] = {peer: [] for peer in PEERS[case]}
+        seen: dict[str, list] = {peer: [] for peer in peers}
         for _ in range(repeats):
-            for peer in PEERS[case]:
+            for peer in peers:
                 if objects is not None:
                     objects.rules()
-                result = measured(peer, case, endpoint, cores)
-                seen[peer].append((*result, len(objects.log()) if objects is not None else None))
+                run = measured(peer, case, endpoint, cores)
+                seen[peer].append(run | ({"requests": len(objects.log())} if objects is not None else {}))
         for peer, runs in seen.items():
-            seconds, cpu = sorted(run[0] for run in runs), [run[1] for run in runs]
-            row = {
-                "case": case,
-                "reader": peer,
-                "seconds": [round(s, 4) for s in seconds],
-                "cpu_seconds": round(statistics.median(cpu), 4),
-                "memory_mib": round(max(run[2] for run in runs)),
-            }
-            if objects is not None:
-                row["requests"] = max(run[3] for run in runs)
+            row = {"case": case, "reader": peer, **summary(runs)}
             rows.append(row)
-            print(
-                f"{case:8} {peer:12} {statistics.median(seconds):7.3f} s ({seconds[0]:.3f} to {seconds[-1]:.3f})"
-                f"  CPU {row['cpu_seconds']:.3f} s, {row['memory_mib']} MiB"
-                + (f", {row['requests']} requests with opening" if objects is not None else "")
-            )
+            seconds = row["seconds"]
+            text = f"{statistics.median(seconds):7.3f} s ({seconds[0]:.3f} to {seconds[-1]:.3f})"
+            text += f"  CPU {row['cpu_seconds']:.3f} s, {row['memory_mib']} MiB"
+            if "again_seconds" in row:
+                text += f"; again {statistics.median(row['again_seconds']):.3f} s, CPU {row['again_cpu_seconds']:.3f} s"
+            if "requests" in row:
+                text += f", {row['requests']} requests with opening"
+            print(f"{case:8} {peer:12} {text}", flush=True)
     return rows
+
+
+def summary(runs: list[dict]) -> dict:
+    """Seconds of all runs, in order; CPU seconds in the middle; the most of the rest."""
+    row = {}
+    for name in runs[0]:
+        values = sorted(run[name] for run in runs)
+        if name.endswith("cpu_seconds"):
+            row[name] = round(statistics.median(values), 4)
+        elif name.endswith("seconds"):
+            row[name] = [round(value, 4) for value in values]
+        else:
+            row[name] = round(values[-1])
+    return row
+
+
+def versions() -> dict[str, str]:
+    """Of the readers that are installed."""
+    found = {}
+    for name in READERS:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            found[name] = f"{name} {importlib.metadata.version(name if name != 'zarr-python' else 'zarr')}"
+    found.setdefault("penstock", f"penstock {importlib.import_module('penstock').__version__}")
+    return found
 
 
 def main() -> int:
@@ -228,16 +265,18 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--save", action="store_true")
+    parser.add_argument("--json", type=Path)
     args = parser.parse_args()
     load = os.getloadavg()[0]
     rows = [row for case in args.cases.split(",") for row in run_case(case, args.repeats, args.cores)]
-    if args.save:
-        from importlib.metadata import version
-
-        versions = {name: f"{name} {version(name if name != 'zarr-python' else 'zarr')}" for name in READERS}
-        content = {"title": "Reads from S3 on the same machine", "versions": versions, "results": rows}
+    found = versions()
+    missing = {name: "not installed" for name in READERS if name not in found}
+    for name in missing:
+        print(f"{name}: not installed, left out")
+    if args.save or args.json:
+        content = {"title": "Reads from S3 on the same machine", "versions": found, "missing": missing, "results": rows}
         content["note"] = f"the machine did other work too: load average {load:.0f} when it began"
-        print(record.save("cloud", len(os.sched_getaffinity(0)), content))
+        print(record.save("cloud", len(os.sched_getaffinity(0)), content, args.json))
     return 0
 
 

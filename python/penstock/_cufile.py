@@ -33,18 +33,24 @@ class CuFile:
     Every request moves all of its bytes or raises, also where the file ends before.  Thread-safe.
     """
 
+    _future: type[IOFuture] = IOFuture
+
     def __init__(
         self, file: PathOrFile, flags: str = "r", *, reads: Engine | None = None, writes: Engine | None = None
     ) -> None:
         reads = reads or ("auto" if defaults.get("auto_direct_io_read") else "buffered")
         writes = writes or ("auto" if defaults.get("auto_direct_io_write") else "buffered")
         if isinstance(file, str | os.PathLike):
-            self._core = _core.File.open(os.fspath(file), flags, reads, writes)
+            self._set(_core.File.open(os.fspath(file), flags, reads, writes))
             return
         if not isinstance(file, int) and not hasattr(file, "fileno"):
             raise TypeError(f"file is a path, a descriptor or an object with fileno(), not {type(file).__name__}")
         number = file if isinstance(file, int) else file.fileno()
-        self._core = _core.File.from_descriptor(number, reads, writes)
+        self._set(_core.File.from_descriptor(number, reads, writes))
+
+    def _set(self, core: _core.File) -> None:
+        self._core = core
+        self._plain = core.start_plain  # looked up once, not for each of thousands of requests
 
     def pread(self, buf: Any, size: int | None = None, file_offset: int = 0, task_size: int | None = None) -> IOFuture:
         """Starts to read into ``buf``.
@@ -59,7 +65,7 @@ class CuFile:
         stream: device memory is written after the work that is now in the stream that ``buf`` names, else in the
             device's default stream; it is complete when the future is done.
         """
-        return self._start(True, buf, size, file_offset, 0, task_size)
+        return self._begin(True, buf, size, file_offset, task_size)
 
     def pread_many(
         self, buf: Any, sizes: npt.ArrayLike, file_offsets: npt.ArrayLike, buf_offsets: npt.ArrayLike | None = None
@@ -72,13 +78,13 @@ class CuFile:
         buf, returns, errors, stream: as of ``pread``.
         """
         parts = _parts(sizes, file_offsets, buf_offsets)
-        threads, piece = defaults._asked("num_threads"), defaults._asked("task_size")
+        threads, piece = defaults._for_requests()
         device = _device_memory(buf, True, None)
         if device is not None:
             address, nbytes, queue, keep = device
-            return IOFuture(self._core.start_device_many(address, nbytes, parts, threads, piece, queue, keep))
+            return self._future(self._core.start_device_many(address, nbytes, parts, threads, piece, queue, keep))
         try:
-            return IOFuture(self._core.start_host_many(_shown(buf), parts, threads, piece))
+            return self._future(self._core.start_host_many(_shown(buf), parts, threads, piece))
         except BufferError as error:
             raise ValueError(f"buf, {type(buf).__name__}: {error}") from None
 
@@ -87,7 +93,7 @@ class CuFile:
 
         Not forced to the disk: see ``flush``.
         """
-        return self._start(False, buf, size, file_offset, 0, task_size)
+        return self._begin(False, buf, size, file_offset, task_size)
 
     def read(self, buf: Any, size: int | None = None, file_offset: int = 0, task_size: int | None = None) -> int:
         """As ``pread``, complete on return.  returns: bytes read, all of them."""
@@ -134,6 +140,15 @@ class CuFile:
             )
         )
 
+    def _begin(self, reading: bool, buf: Any, size: int | None, file_offset: int, task_size: int | None) -> IOFuture:
+        """What thousands of small requests take: everything unusual is left to ``_start``."""
+        if task_size is None:
+            threads, piece = defaults._asked or defaults._for_requests()
+            core = self._plain(reading, buf, size, file_offset, threads, piece)
+            if core is not None:
+                return self._future(core)
+        return self._start(reading, buf, size, file_offset, 0, task_size)
+
     def _start(
         self,
         reading: bool,
@@ -149,12 +164,9 @@ class CuFile:
     ) -> IOFuture:
         if file_offset < 0 or begin < 0 or (size is not None and size < 0):
             raise ValueError(f"negative: size {size}, file_offset {file_offset}, dev_offset {begin}")
-        threads = defaults._asked("num_threads")
-        piece = defaults._asked("task_size") if task_size is None else defaults._positive(task_size)
-        if stream is None and not isinstance(buf, _HOST):
-            core = self._core.start_cuda(reading, buf, size, file_offset, begin, threads, piece)
-            if core is not None:
-                return IOFuture(core)
+        threads, piece = defaults._for_requests()
+        if task_size is not None:
+            piece = defaults._positive(task_size)
         device = _device_memory(buf, reading, stream)
         if device is not None:
             address, nbytes, queue, keep = device
@@ -165,7 +177,7 @@ class CuFile:
             raise ValueError("Non-CUDA buffers not supported: raw_read and raw_write take CUDA memory only")
         else:
             core = self._host(reading, buf, size, file_offset, begin, threads, piece)
-        return IOFuture(core)
+        return self._future(core)
 
     def _host(self, reading: bool, buf: Any, *request: Any) -> _core.IoFuture:
         try:

@@ -121,6 +121,8 @@ _lock = threading.Lock()
 _values: dict[str, Any] = {}
 _set: dict[str, Any] = {}
 """What somebody decided, by the environment or by `set`: the rest is chosen for each request."""
+_asked: tuple[int, int] | None = None
+"""Of `_for_requests`, until somebody decides again."""
 
 
 def _from_environment(name: str, row: _Row) -> Any:
@@ -150,11 +152,13 @@ def _known() -> dict[str, Any]:
         return _values
 
 
-def _asked(name: str) -> Any:
-    """What somebody decided; 0: nobody did."""
-    if not _values:
+def _for_requests() -> tuple[int, int]:
+    """num_threads and task_size as somebody decided them; 0: nobody did."""
+    global _asked
+    if _asked is None:
         _known()
-    return _set.get(name, 0)
+        _asked = _set.get("num_threads", 0), _set.get("task_size", 0)
+    return _asked
 
 
 def _row(name: str) -> _Row:
@@ -174,12 +178,14 @@ class _Restore:
         pass
 
     def __exit__(self, *error: object) -> None:
+        global _asked
         for name, value in self._before.items():
             _values[name] = value
             if name in self._asked:
                 _set[name] = self._asked[name]
             else:
                 _set.pop(name, None)
+        _asked = None
 
 
 def set(*config: Any) -> _Restore:
@@ -197,8 +203,10 @@ def set(*config: Any) -> _Restore:
     values = _known()
     checked = {name: _row(name).check(value) for name, value in given.items()}
     restore = _Restore({name: values[name] for name in checked}, {name: _set[name] for name in checked if name in _set})
+    global _asked
     values.update(checked)
     _set.update(checked)
+    _asked = None
     return restore
 
 

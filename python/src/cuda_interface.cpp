@@ -11,9 +11,25 @@ namespace {
 
 namespace nb = nanobind;
 
+/// A name that is looked up often, made once; never freed.
+PyObject* name_of(const char* text) {
+  PyObject* const name = PyUnicode_InternFromString(text);
+  if (name == nullptr) throw nb::python_error();
+  return name;
+}
+
+struct Names {
+  PyObject* interface = name_of("__cuda_array_interface__");
+  PyObject* shape = name_of("shape");
+  PyObject* typestr = name_of("typestr");
+  PyObject* data = name_of("data");
+  PyObject* strides = name_of("strides");
+  PyObject* stream = name_of("stream");
+};
+
 /// A new reference, or none; an error is forgotten.
-nb::object attribute(nb::handle object, const char* name) {
-  PyObject* const found = PyObject_GetAttrString(object.ptr(), name);
+nb::object attribute(nb::handle object, PyObject* name) {
+  PyObject* const found = PyObject_GetAttr(object.ptr(), name);
   if (found == nullptr) PyErr_Clear();
   return nb::steal(found);
 }
@@ -62,19 +78,20 @@ std::optional<std::uint64_t> bytes_of(PyObject* shape, PyObject* typestr) {
 }  // namespace
 
 std::optional<CudaInterface> cuda_interface_of(nb::handle object, bool writable) {
-  const nb::object interface = attribute(object, "__cuda_array_interface__");
+  static const Names names;
+  const nb::object interface = attribute(object, names.interface);
   if (!interface || !PyDict_Check(interface.ptr())) return std::nullopt;
-  const auto entry = [&](const char* name) { return PyDict_GetItemString(interface.ptr(), name); };
-  PyObject* const strides = entry("strides");
-  PyObject* const data = entry("data");
+  const auto entry = [&](PyObject* name) { return PyDict_GetItem(interface.ptr(), name); };
+  PyObject* const strides = entry(names.strides);
+  PyObject* const data = entry(names.data);
   if ((strides != nullptr && strides != Py_None) || data == nullptr || !PyTuple_Check(data) || PyTuple_Size(data) != 2)
     return std::nullopt;
   const auto address = number_of(PyTuple_GetItem(data, 0));
   if (!address || *address == 0) return std::nullopt;
   if (writable && PyTuple_GetItem(data, 1) != Py_False) return std::nullopt;
-  const auto bytes = bytes_of(entry("shape"), entry("typestr"));
+  const auto bytes = bytes_of(entry(names.shape), entry(names.typestr));
   if (!bytes) return std::nullopt;
-  PyObject* const named = entry("stream");
+  PyObject* const named = entry(names.stream);
   std::uint64_t stream = 0;
   if (named != nullptr && named != Py_None) {
     const auto handle = number_of(named);

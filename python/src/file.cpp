@@ -41,29 +41,30 @@ std::uint64_t part_of(std::uint64_t all, std::optional<std::uint64_t> bytes, std
   return bytes ? *bytes : all - begin;
 }
 
+/// A request so small that to begin it takes less time than to give up the GIL and take it back.
+constexpr std::uint64_t kQuickBytes = std::uint64_t{256} << 10;
+
 struct PyFile {
   File file;
 
   [[nodiscard]] IoFuture start(bool reading, void* memory, std::uint64_t bytes, std::uint64_t offset, IoOptions options,
                                bool in_stream = false) const {
     release_held();
-    return without_gil(CallGuard::Threads::starts, [&, kept = std::move(options)]() mutable {
+    auto begin = [&, kept = std::move(options)]() mutable {
       const IoOptions given = std::move(kept);
       if (in_stream && reading) return file.enqueue_read(memory, bytes, offset, *given.stream, given);
       if (in_stream) return file.enqueue_write(memory, bytes, offset, *given.stream, given);
       return reading ? file.start_read(memory, bytes, offset, given) : file.start_write(memory, bytes, offset, given);
-    });
+    };
+    if (in_stream || bytes > kQuickBytes) return without_gil(CallGuard::Threads::starts, begin);
+    const CallGuard guard(CallGuard::Threads::starts);
+    return begin();
   }
 };
 
 IoOptions options_of(std::uint64_t threads, std::uint64_t piece_bytes, const Stream& stream,
                      std::shared_ptr<const void> keep) {
-  IoOptions options;
-  options.threads = threads;
-  options.piece_bytes = piece_bytes;
-  options.stream = stream;
-  options.keep = std::move(keep);
-  return options;
+  return {threads, piece_bytes, stream, std::move(keep), CancelToken::never()};
 }
 
 IoFuture start_host(const PyFile& self, bool reading, nb::handle buffer, std::optional<std::uint64_t> bytes,
@@ -84,10 +85,30 @@ IoFuture start_device(const PyFile& self, bool reading, std::uintptr_t address, 
                     options_of(threads, piece_bytes, stream, held(std::move(keep))), in_stream);
 }
 
-/// The same for an object that shows its memory by __cuda_array_interface__ as most do; nullopt: this one does not.
-std::optional<IoFuture> start_cuda(const PyFile& self, bool reading, nb::handle buffer,
-                                   std::optional<std::uint64_t> bytes, std::uint64_t offset, std::uint64_t begin,
-                                   std::uint64_t threads, std::uint64_t piece_bytes) {
+/// An int that is not negative.
+std::optional<std::uint64_t> plain_number(nb::handle given) {
+  if (!PyLong_CheckExact(given.ptr())) return std::nullopt;
+  const long long number = PyLong_AsLongLong(given.ptr());
+  if (number >= 0) return static_cast<std::uint64_t>(number);
+  PyErr_Clear();  // of one that is too large
+  return std::nullopt;
+}
+
+/// The same for memory that shows itself as most does, by the buffer protocol or __cuda_array_interface__, and for
+/// plain numbers; nullopt: this request is to be looked at closely, and may be to be refused.
+std::optional<IoFuture> start_plain(const PyFile& self, bool reading, nb::handle buffer, nb::handle size,
+                                    nb::handle file_offset, std::uint64_t threads, std::uint64_t piece_bytes) {
+  const std::optional<std::uint64_t> offset = plain_number(file_offset);
+  std::optional<std::uint64_t> bytes;
+  if (!size.is_none() && !(bytes = plain_number(size))) return std::nullopt;
+  if (!offset) return std::nullopt;
+  if (PyObject_CheckBuffer(buffer.ptr()) != 0) {
+    std::optional<HeldBuffer> host = held_bytes(buffer, PyBUF_ANY_CONTIGUOUS | (reading ? PyBUF_WRITABLE : 0));
+    if (!host) return std::nullopt;
+    const std::uint64_t wanted = part_of(host->bytes, bytes, 0);
+    return self.start(reading, host->data, wanted, *offset,
+                      options_of(threads, piece_bytes, Stream(), std::move(host->keep)));
+  }
   const std::optional<CudaInterface> memory = cuda_interface_of(buffer, reading);
   if (!memory) return std::nullopt;
   // Where there is one device the driver need not be asked: its answer may take longer than all else here.
@@ -95,8 +116,8 @@ std::optional<IoFuture> start_cuda(const PyFile& self, bool reading, nb::handle 
       std::ranges::count(devices(), Device::Type::cuda, [](const DeviceInfo& info) { return info.device.type; }) == 1;
   const Device device = is_one ? Device{Device::Type::cuda, 0} : unwrap(cuda_device_of(memory->data));
   const Stream stream = unwrap(Stream::wrap(device, memory->stream));
-  const std::uint64_t wanted = part_of(memory->bytes, bytes, begin);
-  return self.start(reading, memory->data + begin, wanted, offset,
+  const std::uint64_t wanted = part_of(memory->bytes, bytes, 0);
+  return self.start(reading, memory->data, wanted, *offset,
                     options_of(threads, piece_bytes, stream, held(nb::borrow(buffer))));
 }
 
@@ -231,9 +252,9 @@ void bind_file(nb::module_& m) {
            nb::arg("piece_bytes"), "Reads `parts`, rows of (byte of the file, byte of the buffer, bytes) as uint64.")
       .def("start_device_many", &start_device_many, nb::arg("address"), nb::arg("all"), nb::arg("parts"),
            nb::arg("threads"), nb::arg("piece_bytes"), nb::arg("stream"), nb::arg("keep"))
-      .def("start_cuda", &start_cuda, nb::arg("reading"), nb::arg("buffer"), nb::arg("bytes").none(), nb::arg("offset"),
-           nb::arg("begin"), nb::arg("threads"), nb::arg("piece_bytes"),
-           "The same for what __cuda_array_interface__ shows as C-contiguous memory; None: it does not.")
+      .def("start_plain", &start_plain, nb::arg("reading"), nb::arg("buffer"), nb::arg("size").none(),
+           nb::arg("file_offset"), nb::arg("threads"), nb::arg("piece_bytes"),
+           "For what the buffer protocol or __cuda_array_interface__ shows as contiguous memory; None: ask otherwise.")
       .def("close",
            [](const PyFile& f) { unwrap(without_gil(CallGuard::Threads::none, [&] { return f.file.close(); })); })
       .def("flush",

@@ -28,18 +28,19 @@ Result<Choice> choose(OpenFile& file, Direction direction, std::uint64_t offset,
       if (passed_over.empty()) passed_over = engine.unasked(file);
       if (!passed_over.empty()) continue;
     }
-    Offer offer = engine.offer(file);
+    const Offer offer = engine.offer(file);
     if (!offer.serves && asked != IoEngine::automatic)
-      return Error(ErrorCode::unsupported, file.path + ": not by " + std::string(engine.name) + ": " + offer.why)
+      return Error(ErrorCode::unsupported,
+                   file.path + ": not by " + std::string(engine.name) + ": " + std::string(offer.why))
           .set_hint("Leave the choice to penstock, or open the file with another engine.");
     if (!offer.serves) {
-      passed_over = "not direct: " + offer.why;
+      passed_over = "not direct: " + std::string(offer.why);
       continue;
     }
     std::string why = asked != IoEngine::automatic      ? "asked for"
-                      : engine.kind == IoEngine::direct ? (reading ? "cold; " : "large; ") + offer.why
+                      : engine.kind == IoEngine::direct ? (reading ? "cold; " : "large; ") + std::string(offer.why)
                                                         : passed_over;
-    return Choice{&engine, std::move(offer), std::move(why)};
+    return Choice{&engine, offer, std::move(why)};
   }
   return Error(ErrorCode::internal, file.path + ": no engine");
 }

@@ -92,12 +92,7 @@ bool DevicePool::start_thread() {
 }
 
 void DevicePool::submit(const std::shared_ptr<Request>& request) {
-  ++requests_;
-  {
-    const std::scoped_lock door(door_);
-    arriving_.push_back(request);
-  }
-  ++version_;
+  door_.leave(request);
   if (spinning_ > 0) return;  // who spins has not seen it yet, or sees it before it sleeps
   Lock lock(mutex_);
   if (waiting_ > 0)
@@ -108,7 +103,7 @@ void DevicePool::submit(const std::shared_ptr<Request>& request) {
   // No thread is to be had: this one does it.
   while (!request->done()) {
     const std::uint64_t seen = version_;
-    if (!step(lock) && version_ == seen) {
+    if (!step(lock) && version_ == seen && door_.is_empty()) {
       lock.unlock();
       std::this_thread::sleep_for(kLook);
       lock.lock();
@@ -123,23 +118,21 @@ void DevicePool::start_threads_for(const Order& order, std::uint64_t pieces) {
 }
 
 bool DevicePool::admit(Lock& lock) {
-  thread_local std::vector<std::shared_ptr<Request>> came;
   thread_local std::vector<Before> streams;
-  {
-    const std::scoped_lock door(door_);
-    if (arriving_.empty()) return false;
-    came.swap(arriving_);
-  }
+  if (door_.is_empty()) return false;
+  std::shared_ptr<Request> request = door_.fetch();
+  if (!request) return false;
+  for (const Request* one = request.get(); one != nullptr; one = Door::behind(*one)) ++requests_;
   lock.unlock();
   const auto before = [&](const Order& order) -> Before& {
     for (Before& one : streams)
       if (one.device == order.device && one.stream == order.after) return one;
     return streams.emplace_back(Before{order.device, order.after, work_before(order.device, order.after)});
   };
-  for (const auto& request : came) (void)before(request->order());
+  for (const Request* one = request.get(); one != nullptr; one = Door::behind(*one)) (void)before(one->order());
   lock.lock();
   std::uint64_t pieces = 0;
-  for (const auto& request : came) {
+  for (; request; request = Door::take_behind(*request)) {
     const Result<std::optional<Event>>& mark = before(request->order()).mark;
     if (!mark) {
       request->fail(copied(mark.error()));
@@ -152,7 +145,6 @@ bool DevicePool::admit(Lock& lock) {
       start_threads_for(request->order(), pieces);
     }
   }
-  came.clear();
   streams.clear();
   wake(pieces > 1 ? pieces - 1 : 0);
   return true;
@@ -160,7 +152,7 @@ bool DevicePool::admit(Lock& lock) {
 
 void DevicePool::wait_idle() {
   Lock lock(mutex_);
-  idle_.wait(lock, [&] { return requests_ == 0; });
+  idle_.wait(lock, [&] { return requests_ == 0 && door_.is_empty(); });
 }
 
 DevicePool::Lane& DevicePool::lane_of(const Order& order) {
@@ -207,7 +199,7 @@ bool DevicePool::step(Lock& lock, Lane& lane) {
 }
 
 void DevicePool::rest(Lock& lock, std::uint64_t seen) {
-  const auto changed = [&] { return version_ != seen; };
+  const auto changed = [&] { return version_ != seen || !door_.is_empty(); };
   if (changed()) return;
   const bool soon = std::ranges::any_of(lanes_, [](const auto& lane) { return !lane->queue.empty(); });
   if (soon || spinning_ < kSpinners) {
@@ -415,8 +407,9 @@ bool DevicePool::collect(Lock& lock, Lane& lane, Wait wait) {
 }
 
 void DevicePool::finish(Lock& lock, Lane& lane, Load& load) {
-  // Told when the slab is in use again.
-  thread_local std::vector<Part> told;
+  // Told when the slab is in use again.  What is told may come back here, where no thread was to be had.
+  thread_local std::vector<Part> room;
+  std::vector<Part> told = std::exchange(room, {});
   told.reserve(kMaxParts);
   told.swap(load.parts);
   load.empty();
@@ -443,6 +436,7 @@ void DevicePool::finish(Lock& lock, Lane& lane, Load& load) {
     if ((requests_ -= over) == 0) idle_.notify_all();
   }
   told.clear();
+  room = std::move(told);
 }
 
 void DevicePool::conclude(Lock& lock, const std::shared_ptr<Request>& request) {

@@ -3,8 +3,8 @@
 // A load is a slab with pieces in it.  Reading, all threads fill the pieces of a load together, and it goes over the
 // bus at once; writing, it comes over the bus at once, and all threads write its pieces.  So the bus is handed work
 // once for 8 MiB, while other loads are filled or emptied.  Small requests share loads.  While the bus has nothing to
-// do a load need not be full.  Who submits a request leaves it at the door: it calls no driver, and seldom waits for a
-// lock.
+// do a load need not be full.  Who submits a request leaves it at the door: it calls no driver, and takes a lock only
+// where all threads sleep.
 #pragma once
 #include <array>
 #include <atomic>
@@ -107,11 +107,11 @@ class DevicePool {
   std::chrono::steady_clock::time_point next_look_{};
   bool looking_ = false, watching_ = false;
   std::uint64_t threads_ = 0, waiting_ = 0;
+  std::uint64_t requests_ = 0;  ///< that were let in and have not ended
   std::size_t turn_ = 0, slabs_ = 0;
 
-  std::atomic<std::uint64_t> spinning_{0}, requests_{0};
-  std::mutex door_;  // guards what follows; who has it takes no other
-  std::vector<std::shared_ptr<Request>> arriving_;
+  std::atomic<std::uint64_t> spinning_{0};
+  alignas(64) Door door_;  // a cache line of its own: who submits writes nothing else
 };
 
 }  // namespace penstock::io

@@ -19,7 +19,7 @@ enum class Direction : std::uint8_t { read, write };
 /// "For this file: yes, or why not", and what memory it takes there.
 struct Offer {
   bool serves = false;
-  std::string why;
+  std::string_view why;            ///< lives as long as the file
   std::uint64_t offset_align = 1;  ///< of offsets and lengths in the file
   std::uint64_t memory_align = 1;  ///< of addresses
   /// Room that a piece may need beyond its bytes.

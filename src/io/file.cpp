@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <limits>
 #include <utility>
@@ -63,11 +64,24 @@ Status check(const io::OpenFile& file, Direction direction, const Asked& asked) 
   return {};
 }
 
+/// The setting, at most 200 ms old: to look it up takes longer than all else that begins a small request.
+Result<std::uint64_t> recent_threads() {
+  constexpr std::chrono::milliseconds kFresh{200};
+  thread_local std::chrono::steady_clock::time_point asked;
+  thread_local std::uint64_t answer = 0;
+  const auto now = std::chrono::steady_clock::now();
+  if (answer == 0 || now - asked > kFresh) {
+    PENSTOCK_ASSIGN(answer, default_threads());
+    asked = now;
+  }
+  return answer;
+}
+
 /// Pieces so large that a copy takes far longer than it takes to start, and so many that every thread has some.
 Status cut(Order& order, const IoOptions& options) {
   order.threads = options.threads;
   if (order.threads == 0) {
-    PENSTOCK_ASSIGN(order.threads, default_threads());
+    PENSTOCK_ASSIGN(order.threads, order.bytes <= io::kSmallBytes ? recent_threads() : default_threads());
     order.threads = std::max(order.threads, order.choice.engine->min_pieces);
   }
   const bool on_device = order.device.type != Device::Type::cpu;
@@ -115,12 +129,15 @@ enum class Wait : std::uint8_t { no, yes };
 std::shared_ptr<Request> start(const std::shared_ptr<io::OpenFile>& file, Direction direction, const Asked& asked,
                                Wait wait) {
   if (!file->begin()) return Request::failed(Error(ErrorCode::closed, file->path + ": the file is closed"));
-  auto order = guarded([&] { return order_of(file, direction, asked); });
-  if (!order) {
+  auto begun = guarded([&]() -> Result<std::shared_ptr<Request>> {
+    PENSTOCK_ASSIGN(Order order, order_of(file, direction, asked));
+    return std::make_shared<Request>(std::move(order));
+  });
+  if (!begun) {
     file->end();
-    return Request::failed(std::move(order).error());
+    return Request::failed(std::move(begun).error());
   }
-  auto request = std::make_shared<Request>(*std::move(order));
+  const std::shared_ptr<Request> request = *std::move(begun);
   const Order& made = request->order();
   const bool is_host = made.device.type == Device::Type::cpu;
   if (made.bytes == 0)
@@ -237,12 +254,15 @@ Status File::flush() const {
 
 Status File::close() const { return file_->close(); }
 
-bool File::closed() const {
-  const std::scoped_lock lock(file_->mutex);
-  return file_->closed;
+bool File::closed() const { return file_->closed(); }
+
+int File::descriptor() const {
+  if (!file_->begin()) return -1;
+  const int fd = file_->fd.get();
+  file_->end();
+  return fd;
 }
 
-int File::descriptor() const { return closed() ? -1 : file_->fd.get(); }
 int File::open_flags() const { return closed() ? -1 : file_->flags; }
 const std::string& File::path() const { return file_->path; }
 
@@ -261,7 +281,7 @@ std::vector<EngineAnswer> File::engines() const {
     io::Offer offer{false, "the file is closed"};
     if (is_open) offer = engine.offer(*file_);
     const std::string unasked = offer.serves ? engine.unasked(*file_) : std::string();
-    answers.push_back({std::string(engine.name), offer.serves, unasked.empty() ? offer.why : unasked});
+    answers.push_back({std::string(engine.name), offer.serves, unasked.empty() ? std::string(offer.why) : unasked});
   }
   if (is_open) file_->end();
   return answers;

@@ -146,8 +146,8 @@ void Enqueued::move(std::uint64_t at, ByteSpan slot) {
     order.memory = slot.data();
     order.bytes = slot.size();
     order.offset += at;
-    order.file->add();
     const auto request = std::make_shared<Request>(std::move(order));
+    part_.file->add();
     of_this_process<Pool>().submit(request);
     PENSTOCK_TRY(request->result());
     return {};

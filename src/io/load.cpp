@@ -1,6 +1,8 @@
 #include "io/load.hpp"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 
 #include "core/guard.hpp"
 
@@ -22,10 +24,15 @@ std::uint64_t block_of(const Offer& offer) {
 std::uint64_t slack_bytes_of(const Offer& offer) { return 2 * std::max(block_of(offer), kLine); }
 
 Result<std::uint64_t> slab_bytes_of(Device::Type type) {
+  // The ring of a kind of device is made once: no request after the first one asks for its settings.
+  static std::array<std::atomic<std::uint64_t>, 2> known{};  // by Device::Type
+  std::atomic<std::uint64_t>& bytes = known.at(static_cast<std::size_t>(type));
+  if (bytes != 0) return bytes.load();
   PENSTOCK_ASSIGN(const auto ring, shared_pinned_ring(type));
   // Half of the ring, so that readers of arrays need not wait for it.
   const std::uint64_t share = ring->capacity_bytes() / (2 * kLoads) / kBlock * kBlock;
-  return std::clamp(share, std::min(4 * kBlock, ring->capacity_bytes()), kSlabBytes);
+  bytes = std::clamp(share, std::min(4 * kBlock, ring->capacity_bytes()), kSlabBytes);
+  return bytes.load();
 }
 
 /// Where the next piece would lie.  Right behind the last one of its request, where the engine can put it there: what

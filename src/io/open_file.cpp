@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "io/per_process.hpp"
+
 namespace penstock::io {
 namespace {
 
@@ -131,37 +133,39 @@ const DirectFacts& OpenFile::direct() {
 
 void OpenFile::refuse_direct(std::string why) {
   const std::scoped_lock lock(mutex);
-  if (refused_why.empty()) refused_why = std::move(why);
+  if (refused.load(std::memory_order_relaxed)) return;
+  refused_why = std::move(why);  // and never changes again
   refused.store(true, std::memory_order_release);
 }
 
-std::string OpenFile::refusal() {
-  const std::scoped_lock lock(mutex);
-  return refused_why;
+std::uint64_t OpenFile::here(std::uint64_t counted) {
+  const std::uint64_t process = std::uint64_t{forks()} * kProcess;
+  return counted / kProcess * kProcess == process ? counted : process | (counted & kClosed);
 }
 
 bool OpenFile::begin() {
-  const std::scoped_lock lock(mutex);
-  if (closed) return false;
-  ++under_way;
+  std::uint64_t before = requests.load();
+  do {
+    if ((before & kClosed) != 0) return false;
+  } while (!requests.compare_exchange_weak(before, here(before) + kOne));
   return true;
 }
 
-void OpenFile::add() {
-  const std::scoped_lock lock(mutex);
-  ++under_way;
-}
+void OpenFile::add() { requests.fetch_add(kOne); }
 
 void OpenFile::end() {
+  if (requests.fetch_sub(kOne) % kProcess != kOne + kClosed) return;
   const std::scoped_lock lock(mutex);
-  if (--under_way == 0) idle.notify_all();
+  idle.notify_all();
 }
 
 Status OpenFile::close() {
+  std::uint64_t before = requests.load();
+  while (!requests.compare_exchange_weak(before, here(before) | kClosed)) {
+  }
   std::unique_lock lock(mutex);
-  const bool first = !std::exchange(closed, true);
-  idle.wait(lock, [&] { return under_way == 0; });
-  if (!first) return {};
+  idle.wait(lock, [&] { return requests.load() % kProcess == kClosed; });
+  if ((before & kClosed) != 0) return {};
   (void)facts.fd.close();  // the same file: what was lost, the other one tells
   const int why = fd.close();
   if (why != 0) return errno_error(why, path);

@@ -36,7 +36,8 @@ struct OpenFile {
   /// The system refused O_DIRECT after all: from now on it is not offered.
   void refuse_direct(std::string why);
   [[nodiscard]] bool direct_refused() const { return refused.load(std::memory_order_acquire); }
-  [[nodiscard]] std::string refusal();
+  /// Why; empty: it did not.
+  [[nodiscard]] std::string_view refusal() const { return direct_refused() ? refused_why : std::string_view(); }
 
   /// Counts a request; false: closed.  Every `begin` that gave true has its `end`.
   bool begin();
@@ -44,13 +45,16 @@ struct OpenFile {
   void add();
   void end();
   Status close();
-
-  std::mutex mutex;  // guards what follows
-  std::condition_variable idle;
-  std::uint64_t under_way = 0;
-  bool closed = false;
+  [[nodiscard]] bool closed() const { return (requests.load(std::memory_order_acquire) & kClosed) != 0; }
 
  private:
+  // No lock: thousands of small requests begin in one thread and end in others.
+  static constexpr std::uint64_t kClosed = 1, kOne = 2, kProcess = std::uint64_t{1} << 48;
+  /// What is counted, without the requests of a process that this one was forked from: they never end here.
+  static std::uint64_t here(std::uint64_t counted);
+  std::atomic<std::uint64_t> requests{0};  ///< kOne for each that is counted, kClosed, and kProcess for each fork
+  std::mutex mutex;                        ///< of who closes it and waits, and of the reason below
+  std::condition_variable idle;
   std::once_flag looked;
   DirectFacts facts;
   std::atomic<bool> refused{false};

@@ -3,9 +3,18 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 
 namespace penstock::io {
+
+/// Forks between the process that loaded the library and this one: tells them apart without a system call.
+inline std::uint32_t forks() {
+  static std::atomic<std::uint32_t> count{0};
+  static const int watched = ::pthread_atfork(nullptr, nullptr, [] { ++count; });
+  (void)watched;
+  return count.load(std::memory_order_relaxed);
+}
 
 /// The T of this process, made at the first call.  Never destroyed: its threads live as long as the process.  A child
 /// of a fork has none of them, and its parent's locks may be held by threads that are not here: it gets a T of its own.

@@ -1,20 +1,19 @@
 #include "io/request.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "core/guard.hpp"
+#include "io/per_process.hpp"
 
 namespace penstock::io {
 
-Request::Request(Order order) : order_(std::move(order)), process_(::getpid()) {}
+Request::Request(Order order) : order_(std::move(order)), process_(forks()) {}
 
 std::shared_ptr<Request> Request::failed(Error error) {
   auto request = std::make_shared<Request>(Order{});
   request->error_ = std::move(error);
-  request->over_ = true;
+  request->state_ = State::over;
   return request;
 }
 
@@ -60,9 +59,8 @@ void Request::conclude() {
   wall_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   order_.keep.reset();
   std::vector<std::function<void(const Result<Report>&)>> calls;
-  {
+  if (state_.exchange(State::over) == State::watched) {
     const std::scoped_lock lock(mutex_);
-    over_ = true;
     calls.swap(calls_);
     ended_.notify_all();
   }
@@ -85,7 +83,8 @@ Report Request::report() const {
   stage.path = std::string("file, ") + std::string(order_.choice.engine->name) + ", " + order_.device.name();
   stage.reason = order_.choice.why;
   const bool was_direct = order_.choice.engine->kind == IoEngine::direct;
-  if (was_direct && order_.file->direct_refused()) stage.reason += "; then buffered: " + order_.file->refusal();
+  if (was_direct && order_.file->direct_refused())
+    stage.reason += "; then buffered: " + std::string(order_.file->refusal());
   stage.bytes = order_.bytes;
   stage.seconds = seconds_;
   stage.counts.push_back({"pieces", claimed_});
@@ -93,16 +92,17 @@ Report Request::report() const {
   return report;
 }
 
-bool Request::done() const {
-  const std::scoped_lock lock(mutex_);
-  return over_;
+bool Request::watch() const {
+  State before = State::under_way;
+  return state_.compare_exchange_strong(before, State::watched) || before == State::watched;
 }
 
 bool Request::wait_for(std::optional<std::chrono::nanoseconds> time) const {
+  if (done()) return true;
+  if (process_ != forks()) return true;  // it never comes here: `status` says so
   std::unique_lock lock(mutex_);
-  const auto there = [&] { return over_; };
-  if (there()) return true;
-  if (process_ != ::getpid()) return true;  // it never comes here: `status` says so
+  if (!watch()) return true;
+  const auto there = [&] { return done(); };
   if (time) return ended_.wait_for(lock, *time, there);
   ended_.wait(lock, there);
   return true;
@@ -121,14 +121,29 @@ Result<Report> Request::result() const {
 }
 
 void Request::then(std::function<void(const Result<Report>&)> call) {
-  {
+  if (!done() && process_ == forks()) {
     const std::scoped_lock lock(mutex_);
-    if (!over_) {
-      calls_.push_back(std::move(call));
-      return;
-    }
+    calls_.push_back(std::move(call));
+    if (watch()) return;
+    call = std::move(calls_.back());
+    calls_.pop_back();
   }
   call(result());
+}
+
+void Door::leave(const std::shared_ptr<Request>& request) noexcept {
+  request->link_ = request;
+  Request* before = last_.load();
+  do request->before_ = before;
+  while (!last_.compare_exchange_weak(before, request.get()));
+}
+
+std::shared_ptr<Request> Door::fetch() noexcept {
+  std::shared_ptr<Request> first;
+  for (Request* one = last_.exchange(nullptr); one != nullptr; one = one->before_) {
+    std::swap(first, one->link_);  // it refers to itself no more, but to the one behind it
+  }
+  return first;
 }
 
 }  // namespace penstock::io

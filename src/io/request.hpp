@@ -1,5 +1,6 @@
 // One request for bytes of a file, on its way.
 #pragma once
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -7,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "io/choose.hpp"
@@ -33,7 +35,7 @@ struct Order {
   Device device;
   void* after = nullptr;  ///< on a device: the stream whose work comes before
   std::shared_ptr<const void> keep;
-  CancelToken stop;
+  CancelToken stop = CancelToken::never();
   Choice choice;
   std::uint64_t piece_bytes = 0;
   std::uint64_t threads = 1;  ///< that are at it at a time
@@ -79,7 +81,7 @@ class Request {
   /// Ends the request, outside of any lock.
   void conclude();
 
-  [[nodiscard]] bool done() const;
+  [[nodiscard]] bool done() const { return state_.load(std::memory_order_acquire) == State::over; }
   [[nodiscard]] bool wait_for(std::optional<std::chrono::nanoseconds> time) const;
   /// Waits for the end, and says how it went.
   [[nodiscard]] Status status() const;
@@ -87,9 +89,12 @@ class Request {
   void then(std::function<void(const Result<Report>&)> call);
 
  private:
+  friend class Door;
   [[nodiscard]] Report report() const;
 
   Order order_;
+  std::shared_ptr<Request> link_;  // at a door: itself; fetched from there: the one behind it
+  Request* before_ = nullptr;      // at a door
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::size_t part_ = 0;
   std::uint64_t next_ = 0, active_ = 0, held_ = 0, claimed_ = 0;  // `next_`: in the part
@@ -97,11 +102,31 @@ class Request {
   std::optional<Error> error_;
   double wall_seconds_ = 0;
 
-  mutable std::mutex mutex_;  // guards what follows; once it is over nothing changes any more
+  /// Once it is over nothing changes any more.  Who waits says so: where nobody does the end takes no lock.
+  enum class State : std::uint8_t { under_way, watched, over };
+  /// Asks for `ended_` or a call at the end, with the mutex; false: it is over.
+  bool watch() const;
+
+  mutable std::atomic<State> state_{State::under_way};
+  mutable std::mutex mutex_;  // guards what follows
   mutable std::condition_variable ended_;
-  bool over_ = false;
   std::vector<std::function<void(const Result<Report>&)>> calls_;
-  int process_;  ///< that has the threads
+  std::uint32_t process_;  ///< that has the threads
+};
+
+/// Where requests are left by who submits them and fetched by who carries them out, without a lock.
+class Door {
+ public:
+  void leave(const std::shared_ptr<Request>& request) noexcept;
+  [[nodiscard]] bool is_empty() const { return last_.load() == nullptr; }
+  /// The first of all that are there, in the order in which they came.
+  std::shared_ptr<Request> fetch() noexcept;
+  /// The next of them; `take` where the link is needed no more.
+  static const Request* behind(const Request& one) { return one.link_.get(); }
+  static std::shared_ptr<Request> take_behind(Request& one) { return std::exchange(one.link_, nullptr); }
+
+ private:
+  std::atomic<Request*> last_{nullptr};
 };
 
 }  // namespace penstock::io

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import pathlib
+import resource
 import subprocess
 import sys
 
@@ -58,6 +60,27 @@ def test_errors_are_both(tmp_path: pathlib.Path) -> None:
             f.read(bytearray(1))
         with pytest.raises(kind, match="Unknown file open flag"):
             kvikio.CuFile(tmp_path / "a", "z")
+
+
+def test_errors_tell_their_number_once(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "a").write_bytes(b"0123456789")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, limits[1]))
+    try:
+        with kvikio.CuFile(tmp_path / "a", "r+") as f, pytest.raises(OSError) as large:
+            f.write(b"x", file_offset=10)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    with kvikio.CuFile(tmp_path / "a") as f, pytest.raises(OSError) as past:
+        f.read(bytearray(11))
+    with kvikio.CuFile(tmp_path / "a") as f, pytest.raises(OSError) as read_only:
+        f.write(b"x")
+    with pytest.raises(OSError) as absent:
+        kvikio.CuFile(tmp_path / "absent")
+    numbers = (errno.EFBIG, errno.EIO, errno.EACCES, errno.ENOENT)
+    for told, number in zip((large, past, read_only, absent), numbers, strict=True):
+        text = str(told.value)
+        assert (told.value.errno, text.count(f"rrno {number}"), text.count("rrno")) == (number, 1, 1), text
 
 
 @pytest.mark.parametrize("name", ["Mmap", "RemoteFile"])

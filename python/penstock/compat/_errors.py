@@ -58,14 +58,12 @@ def opening(path: object) -> Iterator[None]:
         raise WrongKind(f"{path!r} is neither a path nor an open file") from error
 
 
-@contextlib.contextmanager
-def moving() -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        words = f"Operation not permitted: {error}" if isinstance(error, PermissionError) else str(error)
-        raise _of(error)(error.errno, words) from error
-    except ValueError as error:
-        if getattr(error, "code", "") != "closed":
-            raise
-        raise ClosedFile(f"Operation not permitted: {error}") from error
+def moving(error: OSError | ValueError) -> Exception | None:
+    """What a request failed with, in KvikIO's words; None: it has none of its own for that."""
+    if isinstance(error, OSError):
+        words = "Operation not permitted: " if isinstance(error, PermissionError) else ""
+        # An OSError prints its number itself, in front of the words.
+        return _of(error)(error.errno, words + str(error.strerror).removesuffix(f" (errno {error.errno})"))
+    if getattr(error, "code", "") == "closed":
+        return ClosedFile(f"Operation not permitted: {error}")
+    return None

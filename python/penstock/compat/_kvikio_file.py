@@ -12,20 +12,23 @@ class IOFuture(_io_future.IOFuture):
     """As ``penstock.IOFuture``; errors are also RuntimeError."""
 
     def get(self) -> int:
-        with _errors.moving():
-            return super().get()
+        try:
+            return self._core.get()
+        except (OSError, ValueError) as error:
+            told = _errors.moving(error)
+            if told is None:
+                raise
+            raise told from error
 
 
 class CuFile(_cufile.CuFile):
     """As ``penstock.CuFile``; errors are also RuntimeError."""
 
+    _future = IOFuture
+
     def __init__(self, file: Any, flags: str = "r") -> None:
         with _errors.opening(file):
             super().__init__(file, flags)
-
-    def _start(self, *args: Any, **kwargs: Any) -> IOFuture:
-        with _errors.moving():
-            return IOFuture(super()._start(*args, **kwargs)._core)
 
 
 def get_page_cache_info(file: Any, offset: int = 0, length: int = 0) -> tuple[int, int]:
