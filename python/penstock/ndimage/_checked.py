@@ -10,6 +10,7 @@ import numpy as np
 
 _EACH = ("sigma", "order", "radius", "size", "origin", "mode", "shift", "zoom")
 """Arguments that are one value, or one for each axis."""
+_SINGLE = (type(None), int, float, str)
 _MANY_AXES = (
     "gaussian_filter", "uniform_filter", "minimum_filter", "maximum_filter", "median_filter", "percentile_filter",
     "prewitt", "rank_filter", "shift", "sobel", "zoom",
@@ -39,6 +40,8 @@ def check(name: str, ndim: int, arguments: dict[str, Any]) -> None:
         arguments["axes"] = axes
     for key in _EACH:
         value = arguments.get(key)
+        if type(value) in _SINGLE:  # most are, and to be asked what they are takes longer
+            continue
         if isinstance(value, str) or not isinstance(value, Sequence | np.ndarray) or np.ndim(value) == 0:
             continue
         if len(value) != len(axes):

@@ -18,6 +18,8 @@ LINEAR = (
 
 def _kind(value: Any) -> str:
     """Kind of its data type; of numbers and lists that of NumPy's."""
+    if type(value) in (int, float):
+        return "f"
     dtype = getattr(value, "dtype", None)
     if dtype is None:
         return np.asarray(value).dtype.kind

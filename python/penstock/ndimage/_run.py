@@ -20,6 +20,7 @@ from ._lazy import LazyArray
 Call: TypeAlias = tuple[str, str]
 """An operator's name, and its arguments as JSON."""
 
+_STORED = (Array, LazyArray)
 _LONG_BYTES = 32 << 20
 """Smaller arrays are done before anyone has pressed Ctrl-C."""
 
@@ -72,7 +73,7 @@ def _plain(value: Any) -> Any:
 
 def is_stored(x: Any) -> bool:
     """Whether it is an array that is read when it is needed."""
-    return isinstance(x, Array | LazyArray)
+    return isinstance(x, _STORED)
 
 
 def output_name(output: Any) -> str | None:
