@@ -14,6 +14,7 @@ namespace penstock::oct {
 namespace {
 
 constexpr std::uint64_t kDeviceTiles = 4;  // under way at once on a device: they overlap reading, work and writing
+constexpr std::uint64_t kDeviceReadBytes = std::uint64_t{16} << 20;  // that a read into a device holds beside its tile
 
 /// A tile between two looks.
 struct Kept {
@@ -85,8 +86,10 @@ class TileRun {
               const std::function<Status(std::uint64_t, const Tools&)>& piece) {
     PENSTOCK_TRY(plan_budget(options_, saturating_add(bytes, held_bytes)));
     const std::uint64_t room = shares_.budget_bytes - held_bytes;
-    std::uint64_t at_once = std::clamp<std::uint64_t>(room / bytes, 1, std::min(count, threads_));
-    if (device_.type != Device::Type::cpu) at_once = std::min(at_once, kDeviceTiles);
+    const bool on_device = device_.type != Device::Type::cpu;
+    const std::uint64_t each_bytes = on_device ? saturating_add(bytes, kDeviceReadBytes) : bytes;
+    std::uint64_t at_once = std::clamp<std::uint64_t>(room / each_bytes, 1, std::min(count, threads_));
+    if (on_device) at_once = std::min(at_once, kDeviceTiles);
     Options inner = options_;
     inner.progress = nullptr;
     inner.budget_bytes = room / at_once;
