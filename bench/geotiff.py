@@ -5,19 +5,19 @@
                      [--layouts uint16-lzw,float32-lzw,uint16-deflate,float32-deflate] [--save] [--out FILE]
 
 core: 128 MiB on one core, timed by what the process uses of it; host: all of a file into host memory, all cores; device:
-into the memory of the first GPU, where there is one; cog: a COG of the uint16 raster with deflate or LZW, predictor 2, tiles of 512 and average overviews, written
-by penstock and by GDAL's COG driver from the same file.
-Files lie in the page cache; programs take turns; every result is compared with the data.  Peers that are not installed
-(rasterio: GDAL and LIBERTIFF; imagecodecs: libtiff; tifffile with it; xarray-spatial with CuPy) are named.  --save writes
-bench/results/geotiff-*.json, of which bench/compare.py draws the tables.  With 2 GiB it takes about 100 s on 16 cores.
+into the memory of the first GPU, where there is one; cog: a COG of the uint16 raster with deflate (and LZW, where
+--layouts says so), predictor 2, tiles of 512 and average overviews, by penstock and by GDAL's COG driver from one file.
+Files lie in the page cache; programs take turns; every result is compared with the data.  Peers that do not import
+(rasterio: GDAL and LIBERTIFF; imagecodecs: libtiff; tifffile with it; xarray-spatial with CuPy) are named with the reason.
+--out is written after each measurement; --save writes bench/results/geotiff-*.json, of which bench/compare.py draws the
+tables.  With 2 GiB it takes about 200 s on 16 cores.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import gc
-import json
+import importlib
 import os
 import re
 import statistics
@@ -25,7 +25,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -35,24 +35,27 @@ import record
 
 import penstock
 
-try:
-    import rasterio
-    import rasterio.shutil
+ABSENT: dict[str, str] = {}
 
+
+def peer(name: str) -> Any:
+    """The module; or None, and why it does not import in ABSENT."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        ABSENT[name.split(".")[0]] = f"{type(error).__name__}: {error}"
+        return None
+
+
+rasterio = peer("rasterio.shutil") and peer("rasterio")
+imagecodecs, tifffile = peer("imagecodecs"), peer("tifffile")
+xrspatial, cupy = peer("xrspatial.geotiff"), peer("cupy")
+if rasterio:
     warnings.filterwarnings("ignore", category=rasterio.errors.NotGeoreferencedWarning)
-except ImportError:
-    rasterio = None
-try:
-    import imagecodecs
-except ImportError:
-    imagecodecs = None
-try:
-    import tifffile
-except ImportError:
-    tifffile = None
 
-LAYOUTS = (("uint16", "lzw"), ("uint16", "deflate"), ("float32", "deflate"))
+LAYOUTS = (("uint16", "lzw"), ("float32", "deflate"), ("uint16", "deflate"))  # the last takes longest: it becomes a COG
 CORE_LAYOUTS = (("uint16", "lzw"), ("float32", "lzw"), ("uint16", "deflate"), ("float32", "deflate"))
+COG_LAYOUTS = (("uint16", "deflate"),)
 PARTS = ("core", "host", "device", "cog")
 CORES = len(os.sched_getaffinity(0))
 Program = Callable[[], Any]
@@ -61,11 +64,26 @@ Program = Callable[[], Any]
 class Run:
     """Rows of the result, and what each program is."""
 
-    def __init__(self, rounds: int) -> None:
-        self.rounds = rounds
+    def __init__(self, rounds: int, mib: int, out: Path | None) -> None:
+        self.rounds, self.mib, self.out = rounds, mib, out
+        self.start = time.perf_counter()
         self.rows: list[dict] = []
         self.versions: dict[str, str] = {}
-        self.missing: dict[str, str] = {}
+        self.missing = dict(ABSENT)
+        self.gpu = next((d.description for d in penstock.devices() if d.name.startswith("cuda")), None)
+
+    def say(self, text: str) -> None:
+        print(f"{time.perf_counter() - self.start:6.1f} s  {text}", flush=True)
+
+    def content(self) -> dict:
+        made = {
+            "encoder": geotiff_data.encoder(),
+            "title": f"GeoTIFF, rasters of {self.mib} MiB in tiles of 256 x 256",
+            "results": self.rows,
+            "versions": self.versions,
+            "missing": self.missing,
+        }
+        return made | ({"gpu": self.gpu} if self.gpu else {})
 
     def take_turns(
         self, what: str, layout: str, programs: dict[str, Program], check: Callable[[Any], bool], size: int,
@@ -82,6 +100,7 @@ class Run:
                     if name == "penstock":
                         raise
                     self.missing[name] = re.sub(r"'/\S+'", "the file", f"{type(error).__name__}: {error}")[:200]
+                    self.say(f"{name} failed: {self.missing[name]}")
                     del programs[name], seconds[name]
                     continue
                 spent = clock() - start
@@ -94,7 +113,9 @@ class Run:
             if times:
                 self.rows.append({"what": what, "layout": layout, "program": name, "bytes": size, "seconds": times})
         text = "  ".join(f"{n} {size / statistics.median(s) / 1e9:.3f}" for n, s in seconds.items() if s)
-        print(f"{what}, {layout}: {text} GB/s", flush=True)
+        self.say(f"{what}, {layout}: {text} GB/s")
+        if self.out:
+            record.save("geotiff", CORES, self.content(), self.out)
 
 
 def same(base: np.ndarray) -> Callable[[Any], bool]:
@@ -114,7 +135,7 @@ def same(base: np.ndarray) -> Callable[[Any], bool]:
 
 def gdal(path: Path, threads: int, drivers: tuple[str, ...] = ("GDAL",)) -> dict[str, Program]:
     """By its driver GTiff, and by LIBERTIFF."""
-    if rasterio is None:
+    if not rasterio:
         return {}
 
     def read(options: dict) -> Any:
@@ -125,7 +146,7 @@ def gdal(path: Path, threads: int, drivers: tuple[str, ...] = ("GDAL",)) -> dict
 
 
 def by_tifffile(path: Path, threads: int) -> dict[str, Program]:
-    if tifffile is None or imagecodecs is None:
+    if not (tifffile and imagecodecs):
         return {}
 
     def read() -> Any:
@@ -141,7 +162,7 @@ def core(run: Run, folder: Path, layouts: Sequence[tuple[str, str]]) -> None:
         size = geotiff_data.write(path, dtype, codec, (2, 2) if dtype == "uint16" else (1, 2))
         content = path.read_bytes()
         programs: dict[str, Program] = {"penstock": lambda path=path: penstock.open(path).read(threads=1)}
-        if imagecodecs is not None:
+        if imagecodecs:
             programs["libtiff"] = lambda content=content: imagecodecs.tiff_decode(content)
         programs |= gdal(path, 1) | by_tifffile(path, 1)
         check = same(geotiff_data.raster(dtype))
@@ -159,7 +180,7 @@ def host(run: Run, path: Path, layout: str, check: Callable[[Any], bool], size: 
 
 
 def device(run: Run, path: Path, layout: str, check: Callable[[Any], bool], size: int) -> None:
-    if not any(d.name.startswith("cuda") for d in penstock.devices()):
+    if not run.gpu:
         run.missing["device"] = penstock.cuda_unavailable_reason()
         return
     reports: list[Any] = []
@@ -170,25 +191,21 @@ def device(run: Run, path: Path, layout: str, check: Callable[[Any], bool], size
         reports[:] = [raster.last_report]
         return made
 
+    def theirs() -> Any:
+        read = xrspatial.open_geotiff(str(path), gpu=True, on_gpu_failure="strict", max_pixels=2 * 10**9)
+        cupy.cuda.Device().synchronize()
+        return read.data
+
     programs: dict[str, Program] = {"penstock": ours}
-    with contextlib.suppress(ImportError):
-        import cupy
-        from xrspatial.geotiff import open_geotiff
-
+    if xrspatial and cupy:
         run.versions["xarray-spatial"] = f"xarray-spatial {version('xarray-spatial')}"
-
-        def theirs() -> Any:
-            read = open_geotiff(str(path), gpu=True, on_gpu_failure="strict", max_pixels=2 * 10**9)
-            cupy.cuda.Device().synchronize()
-            return read.data
-
         programs["xarray-spatial"] = theirs
 
     def to_host(made: Any) -> bool:
         return check(made.get() if hasattr(made, "get") else made.numpy() if hasattr(made, "numpy") else made)
 
     run.take_turns("page cache to the device", layout, programs, to_host, size)
-    print(*reports, flush=True)
+    run.say(str(reports[0]))
 
 
 def cog(run: Run, folder: Path, path: Path, codec: str, check: Callable[[Any], bool], size: int) -> None:
@@ -212,30 +229,27 @@ def cog(run: Run, folder: Path, path: Path, codec: str, check: Callable[[Any], b
         return check(raster[0])
 
     programs: dict[str, Program] = {"penstock": write_ours}
-    if rasterio is not None:
+    if rasterio:
         programs["GDAL"] = write_theirs
     run.take_turns("COG", f"uint16 {codec}", programs, check_file, size)
     sizes = {name: file.stat().st_size for name, file in (("penstock", ours), ("GDAL", theirs)) if file.exists()}
-    print(f"COG, uint16 {codec}: bytes {sizes}", flush=True)
+    run.say(f"COG, uint16 {codec}: bytes {sizes}")
 
 
 def name_peers(run: Run) -> None:
-    """Versions of those that are installed, and which are not."""
+    """Versions of those that are there, and why the others are not."""
     run.versions["penstock"] = f"penstock {penstock.__version__}"
-    for name in ("rasterio", "imagecodecs", "tifffile", "xarray-spatial"):
-        try:
-            version(name)
-        except PackageNotFoundError:
-            run.missing[name] = "not installed"
-    if rasterio is not None:
+    if rasterio:
         run.versions["GDAL"] = f"GDAL {rasterio.__gdal_version__} (rasterio {rasterio.__version__})"
         run.versions["LIBERTIFF"] = "its driver LIBERTIFF"
-    if imagecodecs is not None:
+    if imagecodecs:
         library = imagecodecs.tiff_version().split()[-1]
         run.versions["libtiff"] = f"libtiff {library} (imagecodecs {imagecodecs.__version__})"
-        if tifffile is not None:
+        if tifffile:
             run.versions["tifffile"] = f"tifffile {tifffile.__version__}"
-    print(f"tiles encoded by {geotiff_data.encoder()}; not here: {', '.join(run.missing) or 'none'}", flush=True)
+    run.say(f"tiles encoded by {geotiff_data.encoder()}; {', '.join(run.versions.values())}")
+    for name, reason in ABSENT.items():
+        run.say(f"{name} is not here: {reason}")
 
 
 def main() -> None:
@@ -253,7 +267,7 @@ def main() -> None:
     for given, known, what in ((parts, PARTS, "parts"), (chosen or [], CORE_LAYOUTS, "layouts")):
         if unknown := [g for g in given if g not in known]:
             parser.error(f"--{what}: {unknown} not among {known}")
-    run = Run(args.rounds)
+    run = Run(args.rounds, args.mib, Path(args.out) if args.out else None)
     name_peers(run)
     with tempfile.TemporaryDirectory(dir=args.dir) as name:
         folder = Path(name)
@@ -265,28 +279,18 @@ def main() -> None:
             down = max(d for d in range(1, int(copies**0.5) + 1) if copies % d == 0)
             path = folder / "x.tif"
             size = geotiff_data.write(path, dtype, codec, (down, copies // down))
+            run.say(f"made {size} bytes of {dtype} as {path.stat().st_size} of {codec}")
             check = same(geotiff_data.raster(dtype))
             layout = f"{dtype} {codec}, predictor {3 if dtype == 'float32' else 2}"
             if "host" in parts:
                 host(run, path, layout, check, size)
             if "device" in parts:
                 device(run, path, layout, check, size)
-            if "cog" in parts and dtype == "uint16":
+            if "cog" in parts and (dtype, codec) in (chosen or COG_LAYOUTS) and dtype == "uint16":
                 cog(run, folder, path, codec, check, size)
             path.unlink()
-    content: dict = {
-        "encoder": geotiff_data.encoder(),
-        "title": f"GeoTIFF, rasters of {args.mib} MiB in tiles of 256 x 256",
-        "results": run.rows,
-    }
-    content |= {"versions": run.versions, "missing": run.missing}
-    gpus = [d.description for d in penstock.devices() if d.name.startswith("cuda")]
-    if gpus and "device" in parts:
-        content["gpu"] = gpus[0]
-    if args.out:
-        Path(args.out).write_text(json.dumps(content, indent=1) + "\n")
     if args.save:
-        print(record.save("geotiff", CORES, content))
+        run.say(str(record.save("geotiff", CORES, run.content())))
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ def encoder() -> str:
     """Whose tiles the files have: GDAL's where rasterio is installed, else penstock's."""
     try:
         import rasterio
-    except ImportError:
+    except ImportError:  # bench/geotiff.py says why
         return "penstock"
     return f"GDAL {rasterio.__gdal_version__}"
 
@@ -54,7 +54,7 @@ def _write_base(path: Path, base: np.ndarray, codec: str, predictor: int) -> Non
 
     with rasterio.open(
         path, "w", driver="GTiff", height=BASE, width=BASE, count=1, dtype=base.dtype, tiled=True, blockxsize=TILE,
-        blockysize=TILE, compress=codec, predictor=predictor, BIGTIFF="YES",
+        blockysize=TILE, compress=codec, predictor=predictor, BIGTIFF="YES", num_threads="ALL_CPUS",
     ) as file:  # fmt: skip
         file.write(base, 1)
 

@@ -1,7 +1,7 @@
 """Image operators beside scipy on one core, or beside CuPy on a GPU, in one run.
 
     ndimage.py [--device cpu|cuda] [--size N] [--rounds N] [--only TEXT]    writes bench/results/ndimage-*.json
-    ndimage.py --scaling [--size N]     operators that compute bounds with one thread and with all
+    ndimage.py --scaling [--size N]     one thread and all, beside what the machine's copies and arithmetic gain by all
     ndimage.py --small                  calls on few elements: what a call costs
 
 N^3 elements; every result is compared with the peer's before it is timed (where the peer is wrong or rounds otherwise, with
@@ -12,6 +12,8 @@ The share is how much of the bandwidth of one copy of the elements it is to read
 """
 
 import argparse
+import concurrent.futures
+import hashlib
 import importlib
 import os
 import sys
@@ -176,28 +178,83 @@ def seconds(call: Callable[[], Any], wait: Callable[[], None], clock: Callable[[
     return clock() - start
 
 
+def arithmetic(threads: int) -> None:
+    """The same work for each thread, of which nothing leaves its caches: SHA-256 of a MiB, 32 times."""
+    block = bytes(1 << 20)  # hashed without Python's lock
+    with concurrent.futures.ThreadPoolExecutor(threads) as pool:
+        list(pool.map(lambda _: hashlib.sha256(block), range(32 * threads)))
+
+
+def copy_rate(x: np.ndarray, out: np.ndarray, threads: int, rounds: int) -> float:
+    """Bytes a second that are read and written where threads copy parts of an array into memory that was used before."""
+    edges = np.linspace(0, len(x), threads + 1, dtype=int)
+    with concurrent.futures.ThreadPoolExecutor(threads) as pool:
+
+        def copy() -> None:
+            list(
+                pool.map(lambda k: np.copyto(out[edges[k] : edges[k + 1]], x[edges[k] : edges[k + 1]]), range(threads))
+            )
+
+        copy()
+        return 2 * x.nbytes / min(seconds(copy, lambda: None) for _ in range(3 * rounds))
+
+
 def scaling(size: int, rounds: int) -> None:
-    """How much faster all threads are than one, of what this many could be."""
+    """How much faster all threads are than one: of what this many could be, of what they are at SHA-256 on this machine,
+    whose processors may be halves of cores; and how much of the bandwidth of a copy by all of them moving the elements is
+    that each row cannot do without: what is read and written once by each pass over memory."""
     x = np.random.default_rng(7).random((size, size, size), np.float32)
-    u, out = (x * 4000).astype(np.uint16), np.empty_like(x)
+    u, out, wide = (x * 4000).astype(np.uint16), np.empty_like(x), np.empty_like(x)
+    whole = np.empty_like(u)
+    part = slice(0, size // 4)
     cores = len(os.sched_getaffinity(0))
-    calls: dict[str, Callable[[int], Any]] = {
-        "gaussian_filter sigma 4": lambda n: nd.gaussian_filter(x, 4, output=out, threads=n),
-        "median_filter 3 uint16": lambda n: nd.median_filter(u, 3, threads=n),
-        "median_filter 5 float32": lambda n: nd.median_filter(x[: size // 4], 5, threads=n),
-        "affine_transform order 3": lambda n: nd.affine_transform(x, ROTATION, OFFSET, order=3, output=out, threads=n),
-        "affine_transform order 1": lambda n: nd.affine_transform(x, ROTATION, OFFSET, order=1, output=out, threads=n),
+    calls: dict[str, tuple[int, Callable[[int], Any]]] = {
+        "gaussian_filter sigma 4": (4 * x.nbytes, lambda n: nd.gaussian_filter(x, 4, output=out, threads=n)),
+        "uniform_filter 5": (4 * x.nbytes, lambda n: nd.uniform_filter(x, 5, output=out, threads=n)),
+        "maximum_filter 3": (2 * x.nbytes, lambda n: nd.maximum_filter(x, 3, output=out, threads=n)),
+        "median_filter 3 uint16": (4 * u.nbytes, lambda n: nd.median_filter(u, 3, output=whole, threads=n)),
+        "median_filter 5 float32": (x.nbytes, lambda n: nd.median_filter(x[part], 5, output=out[part], threads=n)),
+        "affine_transform order 3": (
+            6 * x.nbytes,
+            lambda n: nd.affine_transform(x, ROTATION, OFFSET, order=3, output=out, threads=n),
+        ),
+        "affine_transform order 1": (
+            2 * x.nbytes,
+            lambda n: nd.affine_transform(x, ROTATION, OFFSET, order=1, output=out, threads=n),
+        ),
+        "zoom 0.5 order 1": (x.nbytes * 9 // 8, lambda n: nd.zoom(x, 0.5, order=1, threads=n)),
+        "mean": (x.nbytes, lambda n: nd.mean(x, threads=n)),
+        "percentile": (2 * x.nbytes, lambda n: nd.percentile(x, QUANTILES, threads=n)),
     }
+    rates = {n: copy_rate(x, wide, n, rounds) for n in (1, cores)}
+    units = [min(seconds(lambda n=n: arithmetic(n), lambda: None) for _ in range(rounds)) for n in (1, cores)]
+    possible = units[0] * cores / units[1]
+    print(
+        f"copies {rates[1] / 1e9:.1f} GB/s with one thread, {rates[cores] / 1e9:.1f} GB/s with {cores} (read and written); "
+        f"arithmetic {possible:.1f} x"
+    )
     made = []
-    for name, call in calls.items():
+    for name, (moved, call) in calls.items():
         call(cores)
         one = min(seconds(lambda call=call: call(1), lambda: None) for _ in range(max(rounds // 2, 2)))
         all_of = min(seconds(lambda call=call: call(cores), lambda: None) for _ in range(rounds))
-        made.append({"what": name, "one_ms": one * 1e3, "all_ms": all_of * 1e3, "share": one / all_of / cores})
+        row = {"what": name, "one_ms": one * 1e3, "all_ms": all_of * 1e3, "share": one / all_of / cores}
+        row |= {"share_of_possible": one / all_of / possible, "moved_bytes": moved}
+        row |= {"share_of_bandwidth": moved / all_of / rates[cores]}
+        made.append(row)
         print(
-            f"{name:36} {one * 1e3:9.2f} ms {all_of * 1e3:9.2f} ms {one / all_of / cores:5.0%} of {cores} x", flush=True
+            f"{name:26} {one * 1e3:9.2f} ms {all_of * 1e3:9.2f} ms {row['share']:5.0%} of {cores} x, "
+            f"{row['share_of_possible']:5.0%} of {possible:.1f} x, {moved / 1e6:6.0f} MB: "
+            f"{row['share_of_bandwidth']:5.0%} of the bandwidth",
+            flush=True,
         )
-    print(record.save("ndimage-scaling", cores, {"size": size, "rows": made}))
+    content = {
+        "size": size,
+        "copy_gb_s": [rate / 1e9 for rate in rates.values()],
+        "arithmetic_x": possible,
+        "rows": made,
+    }
+    print(record.save("ndimage-scaling", cores, content))
 
 
 def small(device: str, rounds: int) -> None:
@@ -206,11 +263,12 @@ def small(device: str, rounds: int) -> None:
     peer = importlib.import_module("cupyx.scipy.ndimage" if device == "cuda" else "scipy.ndimage")
     wait = xp.cuda.Device().synchronize if device == "cuda" else (lambda: None)
     x = xp.asarray(np.random.default_rng(7).random((32, 32, 32), np.float32))
+    turn = {nd: ROTATION, peer: xp.asarray(ROTATION)}  # CuPy wants the matrix on the device
     for name, call in {
         "gaussian_filter": lambda of: of.gaussian_filter(x, 1),
         "maximum_filter": lambda of: of.maximum_filter(x, 3),
         "median_filter": lambda of: of.median_filter(x, 3),
-        "affine_transform order 1": lambda of: of.affine_transform(x, xp.asarray(ROTATION), OFFSET, order=1),
+        "affine_transform order 1": lambda of: of.affine_transform(x, turn[of], OFFSET, order=1),
         "mean": lambda of: of.mean(x),
         "sum": lambda of: of.sum(x),
     }.items():

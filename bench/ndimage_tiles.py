@@ -63,7 +63,9 @@ def main() -> None:
     args = parser.parse_args()
     scratch = Path(tempfile.mkdtemp(dir=args.folder))
     try:
+        start = time.perf_counter()
         source = make_source(scratch / "from.zarr", args.gib, args.shard)
+        print(f"{'source':10} {time.perf_counter() - start:8.2f} s", flush=True)
         seconds: dict[str, list[float]] = {"copy": [], "gaussian": []}
         lazy = {"copy": nd.cast(source, "uint16"), "gaussian": nd.gaussian_filter(source, 2)}
         explained = lazy["gaussian"].explain(device=args.device, budget=args.budget)

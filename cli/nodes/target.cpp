@@ -75,16 +75,19 @@ Result<Occupant> occupant(const TargetNode& target) {
 }
 
 Status check_target_name(const TargetNode& target) {
-  constexpr std::string_view others[] = {".png", ".jpg",  ".jpeg", ".npy",  ".npz", ".raw", ".bin", ".txt",
-                                         ".csv", ".json", ".h5",   ".hdf5", ".nc",  ".nii", ".mrc", ".tar"};
+  constexpr std::string_view others[] = {".png", ".jpg", ".jpeg", ".npy", ".npz",  ".raw", ".bin",
+                                         ".txt", ".csv", ".json", ".h5",  ".hdf5", ".nc",  ".nii",
+                                         ".gz",  ".hdr", ".img",  ".mrc", ".tar",  ".tif", ".tiff"};
   if (target.store_url.starts_with("memory://")) return {};
   if (const auto file = file_in(target.store_url); file && *file != local_path(target.store_url))
     return Error(ErrorCode::invalid_argument, target.store_url + ": " + *file + " is a file, not a folder");
   const std::string ending = fs::path(local_path(target.store_url)).extension().string();
   if (target.store_url != "-" && std::ranges::find(others, ending) == std::end(others)) return {};
-  return Error(ErrorCode::invalid_argument, target.store_url + ": copy writes a directory of zarr, a .zip or a .tif")
+  return Error(ErrorCode::invalid_argument, target.store_url + ": what is written is zarr, a directory or a .zip")
       .set_hint(
-          "name it out.zarr or out.zip; penstock cat writes the elements as .npy, .raw, .txt or .json, or to a pipe.");
+          "name it out.zarr or out.zip; of that penstock copy makes a .tif (a COG), and penstock cat writes the "
+          "elements "
+          "as .npy, .raw, .txt or .json, or to a pipe.");
 }
 
 std::optional<std::string> array_around(const TargetNode& target) {

@@ -43,7 +43,7 @@ struct PlannedArray {
   std::string path;  ///< below the copy; "" is the copy itself
   Dataset dataset;
   bool coarser = false;  ///< a level of the pyramid, made of the one before it
-  std::string lost;      ///< what cannot be carried into the other zarr version; empty: nothing
+  std::string lost;      ///< what cannot be carried into the other format or version; empty: nothing
 };
 /// All arrays that `copy` would write, in its order; nothing is written.  Errors: those that `copy` would begin with.
 PENSTOCK_API Result<std::vector<PlannedArray>> plan_copy(const Node& from, const CopyOptions& how);

@@ -12,4 +12,8 @@ namespace penstock {
 /// group's document), those of opening an array.
 PENSTOCK_API Result<Dataset> parse_zarr_array(int zarr_format, std::string_view document);
 
+/// Whether a new node of zarr may have this name.  Errors: unsupported (it ends as a file of another format: programs
+/// would take the directory for one).
+PENSTOCK_API Status check_zarr_name(std::string_view url);
+
 }  // namespace penstock

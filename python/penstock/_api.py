@@ -26,6 +26,7 @@ Downsample: TypeAlias = Literal["mean", "gaussian", "mode", "nearest"]
 
 def _make_store(url: str | os.PathLike[str], durable: Durable | None, options: Mapping[str, str] | None) -> _core.Store:
     told = checked_options(options)
+    _core.check_zarr_name(location(url))  # before there is a directory
     return _core.Store.open(location(url), "a", durable, None, told)
 
 

@@ -50,7 +50,8 @@ def write_cog(
         ``penstock.asarray`` takes, on a CUDA device too: then it is copied to the host box by box.  Whole numbers of 8 to 64 bits, floats of 16 to 64, complex of 64 and 128.
     url: a file that ends in .tif or .tiff; its directory must be there.
     crs, transform, nodata, mask, scales, offsets, tags: as a Raster has them; what is not given is taken from the source,
-        as far as it says: all of a Raster, ``proj:code`` and ``spatial:transform`` (GeoZarr) of another Array.
+        as far as it says: all of a Raster; of another Array nodata (``_FillValue``), ``proj:code`` and ``spatial:transform``
+        (GeoZarr), ``scale_factor``, ``add_offset``, ``units`` (CF), and all that a copied raster had.
         crs: an EPSG code, or "EPSG:32633".  transform: six numbers, as ``affine.Affine`` begins.
         mask: (y, x) or (1, y, x), uint8 or bool; 0 where there is nothing to see.
     codec, level, predictor: of tiles; level: of deflate 0 to 9 (6), of zstd 1 to 22 (9); predictor None: 2 for whole

@@ -11,6 +11,7 @@
 #include "errors.hpp"
 #include "jobs.hpp"
 #include "penstock/cog.hpp"
+#include "penstock/zarr.hpp"
 #include "store.hpp"
 #include "transfer.hpp"
 
@@ -75,6 +76,9 @@ void bind_cog(nb::module_& m) {
           },
           nb::arg("mask"), nb::keep_alive<1, 2>());
   m.def("names_raster", [](const std::string& url) { return names_raster(url); }, nb::arg("url"));
+  m.def(
+      "check_zarr_name", [](const std::string& url) { unwrap(check_zarr_name(url)); }, nb::arg("url"),
+      "Errors: UnsupportedError (the name of a file of another format).");
   m.def(
       "write_cog",
       [](const CogInput& from, const std::string& url, const CogOptions& cog, bool overwrite, const JobOptions& job) {

@@ -12,6 +12,7 @@
 #include "core/json.hpp"
 #include "format/format.hpp"
 #include "format/nifti/gunzip_store.hpp"
+#include "penstock/zarr.hpp"
 
 namespace penstock {
 namespace {
@@ -164,6 +165,7 @@ Result<Array> Array::prepare(std::shared_ptr<Store> store, std::string_view path
   const std::string where = normalised(path);
   if (!store->writable())
     return Error(ErrorCode::permission_denied, fmt::format("{} is open for reading only", store->url()));
+  PENSTOCK_TRY(check_zarr_name(display(*store, where)));
   // Everything that can be wrong with the dataset is found before anything is touched.
   PENSTOCK_TRY_IN(complete_codecs(dataset), display(*store, where));
   PENSTOCK_ASSIGN(auto state, make_state(store, where, std::move(dataset)));

@@ -14,6 +14,7 @@
 #include "format/zarr/consolidated.hpp"
 #include "penstock/array.hpp"
 #include "penstock/members.hpp"
+#include "penstock/zarr.hpp"
 
 namespace penstock {
 
@@ -54,6 +55,7 @@ Group Group::with_metadata(std::shared_ptr<Store> store, std::string_view path, 
 Result<Group> Group::create(std::shared_ptr<Store> store, std::string_view path, GroupInfo info,
                             Array::IfExists if_exists) {
   const std::string where = trimmed(path);
+  PENSTOCK_TRY(check_zarr_name(where.empty() ? store->url() : joined(store->url(), where)));
   PENSTOCK_TRY(check_not_below_array(*store, where));
   const auto there = read_node(*store, where);
   if (there && if_exists == Array::IfExists::fail)

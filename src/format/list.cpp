@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "format/foreign.hpp"
 #include "format/nifti/open.hpp"
 #include "format/tiff/open.hpp"
 #include "format/tiff/write/cog.hpp"
 #include "format/zarr/node.hpp"
+#include "penstock/zarr.hpp"
 
 namespace penstock {
 namespace {
@@ -43,6 +46,17 @@ std::string formats_read() {
   for (std::size_t i = 0; i < all.size(); ++i)
     text += fmt::format("{}{}", i == 0 ? "" : i + 1 == all.size() ? " and " : ", ", all[i]);
   return text;
+}
+
+Status check_zarr_name(std::string_view url) {
+  for (const FormatEntry& format : kFormats) {
+    if (std::ranges::none_of(format.suffixes, [&](std::string_view suffix) { return url.ends_with(suffix); })) continue;
+    return Error(ErrorCode::unsupported, fmt::format("{}: files of this name are {}, not zarr", url, format.reads))
+        .set_hint(format.create_raster != nullptr
+                      ? "Write to a name that ends in .zarr; `penstock copy` makes a COG of that."
+                      : "penstock only reads them: write to a name that ends in .zarr.");
+  }
+  return {};
 }
 
 std::string format_title(const FormatInfo& format) {

@@ -108,7 +108,7 @@ Status apply_chain(const Chain& chain, const TensorView& input, const TensorView
   PENSTOCK_ASSIGN(const BudgetPlan allowed, plan_budget(options, 0));
   PENSTOCK_ASSIGN(const std::uint64_t elements, output.elements());
   if (elements == 0) return {};
-  Job job(options, "apply", elements * output.dtype.size_bytes, allowed.threads);
+  Job job(options, "apply", elements * output.dtype.size_bytes, allowed.threads, reuse_within(allowed.budget_bytes));
   PENSTOCK_ASSIGN(const auto memory, working_memory(input.device, options));
   Workspace work{&job, input.stream, memory};
   const Region all = whole(chain.output().shape);

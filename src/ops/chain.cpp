@@ -10,25 +10,10 @@
 #include "core/suggest.hpp"
 #include "ops/dispatch.hpp"
 #include "ops/list.hpp"
+#include "ops/run.hpp"
 
 namespace penstock {
 namespace {
-
-std::uint64_t bytes_of(const ArrayInfo& info, const Region& box) {
-  std::uint64_t bytes = info.dtype.size_bytes;
-  for (const Range& r : box) bytes = saturating_mul(bytes, r.count);
-  return bytes;
-}
-
-/// Of a tile, the elements of a box inside of it.
-Result<TensorView> part_of(const Tile& tile, const Region& box) {
-  std::vector<Index> part;
-  for (std::size_t d = 0; d < box.size(); ++d) {
-    const auto start = static_cast<std::int64_t>(box[d].start - tile.box[d].start);
-    part.push_back(Slice{start, start + static_cast<std::int64_t>(box[d].count), 1});
-  }
-  return tile.view.slice(part);
-}
 
 Status add_call(Chain& chain, const OpCall& call) {
   const OpEntry* entry = find_op(call.name);
@@ -88,7 +73,7 @@ std::uint64_t Chain::scratch_bytes(const Region& box) const {
   std::uint64_t most = 0, before = 0;
   for (std::size_t i = 0; i < operators_.size(); ++i) {
     const bool last = i + 1 == operators_.size();
-    const std::uint64_t made = last ? 0 : bytes_of(operators_[i]->output(), all[i + 1]);
+    const std::uint64_t made = last ? 0 : bytes_of(operators_[i]->output().dtype, all[i + 1]);
     const std::uint64_t own = operators_[i]->scratch_bytes(all[i + 1]);
     most = std::max(most, saturating_add(saturating_add(before, made), own));
     before = made;
@@ -105,33 +90,13 @@ Status Chain::run(const Tile& in, const Tile& out, const Workspace& work) const 
   if (operators_.empty()) return copy_elements(from.view, out.view);
   Buffer held;  // what `from` lies in
   if (!from.view.is_contiguous()) {
-    PENSTOCK_ASSIGN(held, work.scratch(bytes_of(input_, all.front())));
+    PENSTOCK_ASSIGN(held, work.scratch(bytes_of(input_.dtype, all.front())));
     PENSTOCK_ASSIGN(const TensorView packed,
                     TensorView::packed(held.data(), input_.dtype, from.view.shape, work.stream));
     PENSTOCK_TRY(copy_elements(from.view, packed));
     from.view = packed;
   }
-  for (std::size_t i = 0; i < operators_.size(); ++i) {
-    Tile to = out;
-    Buffer made;
-    const std::size_t left = operators_.size() - 1 - i;
-    if (left > 0) {
-      const ArrayInfo& info = operators_[i]->output();
-      const std::uint64_t bytes = bytes_of(info, all[i + 1]);
-      // Every second of them may lie where the result will: fresh memory costs as much as a filter does.
-      const bool in_result = left % 2 == 0 && info.dtype == output().dtype && bytes <= bytes_of(output(), out.box);
-      if (!in_result) {
-        PENSTOCK_ASSIGN(made, work.scratch(bytes));
-      }
-      void* const memory = in_result ? out.view.data : made.data();
-      PENSTOCK_ASSIGN(to.view, TensorView::packed(memory, info.dtype, shape_of(all[i + 1]), work.stream));
-      to.box = all[i + 1];
-    }
-    PENSTOCK_TRY(operators_[i]->run(from, to, work));
-    from = std::move(to);
-    held = std::move(made);
-  }
-  return {};
+  return run_operators(operators_, all, from, out, work);
 }
 
 std::string Chain::text() const {

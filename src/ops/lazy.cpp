@@ -7,6 +7,7 @@
 #include "array/tiles/walk.hpp"
 #include "core/guard.hpp"
 #include "exec/budget.hpp"
+#include "format/position.hpp"
 #include "ops/chain.hpp"
 #include "penstock/copy.hpp"
 
@@ -98,10 +99,7 @@ Result<Dataset> LazyArray::dataset(const CopyChanges& changes) const {
   }
   to.shape = shape();
   to.dtype = dtype();
-  if (reshaped) {
-    to.world_from_voxel.reset();
-    for (Dimension& d : to.dims) d.scale.reset(), d.offset.reset();
-  }
+  if (reshaped) PENSTOCK_TRY(forget_position(to));
   if (!retyped && !reranked) return copied_dataset(to, how);
   // Codecs and fill value of other elements, or shapes, say nothing of these.
   if (inner != to.chunk_shape && !how.shard_shape) how.shard_shape = to.chunk_shape;

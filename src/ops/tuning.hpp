@@ -9,6 +9,8 @@ namespace penstock::tuning {
 inline constexpr std::size_t kLineWidth = 128;
 /// Extended rows of a piece: half of a small second-level cache.
 inline constexpr std::size_t kLineBytes = std::size_t{128} << 10;
+/// What a slab of rows between two operators takes: it stays in the second-level cache.  Fewer slabs are not worth it.
+inline constexpr std::size_t kSlabBytes = std::size_t{512} << 10, kMinSlabs = 8;
 /// Elements that are worth a task of their own.
 inline constexpr std::size_t kTaskElements = std::size_t{1} << 15;
 /// Under footprints of up to so many elements, those held are sorted out; of more, the bits of the result are found.

@@ -22,6 +22,8 @@ std::multimap<std::string, std::string> arguments() {
       {"gaussian_filter", R"({"sigma":[1.2,0,0.7]})"},
       {"gaussian_filter", R"({"sigma":1,"order":1,"mode":"grid-wrap"})"},
       {"gaussian_filter1d", R"({"sigma":0.8})"},
+      {"prewitt", R"({"axis":0,"mode":"wrap"})"},
+      {"sobel", R"({"axis":1,"mode":["mirror","nearest","reflect"]})"},
       {"uniform_filter", R"({"size":3,"mode":"constant","cval":2})"},
       {"uniform_filter1d", R"({"size":4})"},
       {"minimum_filter", R"({"size":[1,3,2]})"},

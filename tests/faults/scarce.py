@@ -16,6 +16,7 @@ import tempfile
 OUT_OF_MEMORY = 71
 SOURCE = pathlib.Path(__file__).parents[1] / "golden/stores/v3.zarr/u16"
 FORTRAN = pathlib.Path(__file__).parents[1] / "golden/stores/v2.zarr/fortran"
+PHANTOM = pathlib.Path(__file__).parents[1] / "cli/phantom.py"
 WORKS = (
     "read",
     "read-in-waves",
@@ -135,12 +136,18 @@ class Each:
 def commands(penstock: str, scratch: pathlib.Path, threads: int) -> list[list[str]]:
     some = ["--threads", str(threads)]
     target = str(scratch / "copy.zarr")
+    dwi = scratch / "dwi.nii"
+    if not dwi.exists():
+        subprocess.run([sys.executable, str(PHANTOM), str(dwi.with_suffix(""))], check=True)
+    coarse = ["--sphere", "16", "--sh-order", "2", "--force", *some]
     return [
         [penstock, "cat", str(SOURCE), "--format", "raw", *some],
         [penstock, "verify", str(SOURCE), *some],
         [penstock, "copy", str(SOURCE), target, "--force", *some],
         [penstock, "info", str(SOURCE)],
         [penstock, "info", str(FORTRAN)],
+        [penstock, "track", str(dwi), "-o", str(scratch / "a.trx"), "--seeds", "5", "--quiet", *coarse],
+        [penstock, "dwi", "fit", str(dwi), "-o", str(scratch / "maps"), "--model", "csa", *coarse],
     ]
 
 

@@ -46,6 +46,12 @@ TEST(BoundOperators, RefuseWhatTheyAreNotBoundTo) {
   EXPECT_EQ(code(TensorView::packed(in.data(), DType::int32(), {9, 14}, {}).value(), bound.result().shape),
             ErrorCode::invalid_argument);
   EXPECT_EQ(code(view_of(in, {9, 14}), {9, 14}), ErrorCode::invalid_argument);
+  // Memory and stream of two devices: said before anything is touched.
+  TensorView elsewhere = view_of(in, {9, 14});
+  elsewhere.device = {Device::Type::cuda, 1};
+  const Error error = bound.apply(elsewhere, view_of(out, bound.result().shape)).error();
+  EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+  EXPECT_NE(error.message().find("memory of cuda:1 with a stream of cpu"), std::string::npos) << error.message();
   const OpCall unknown{"gausian_filter", "{}"};
   EXPECT_EQ(BoundOperators::make({&unknown, 1}, {DType::float32(), {9, 14}}).error().code(),
             ErrorCode::invalid_argument);

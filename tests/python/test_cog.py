@@ -1,6 +1,7 @@
 """Cloud Optimized GeoTIFFs that penstock writes, as rasterio (GDAL), tifffile and rio-cogeo see them."""
 
 import itertools
+import json
 import os
 import pathlib
 import shutil
@@ -14,7 +15,11 @@ import hypothesis
 import numpy as np
 import pytest
 import rasterio
+import rioxarray  # noqa: F401  (gives xarray's arrays .rio)
 import tifffile
+import xarray as xr
+import zarr
+from rasterio.control import GroundControlPoint
 from rasterio.transform import from_origin
 from rio_cogeo.cogeo import cog_validate
 
@@ -173,18 +178,93 @@ def test_what_is_known_goes_along(tmp_path: pathlib.Path) -> None:
         file.update_tags(2, KIND="second")
     source = penstock.open(tmp_path / "x.tif")
     penstock.write_cog(source, tmp_path / "direct.tif", block=64)
-    penstock.copy(source, tmp_path / "x.zarr")
-    penstock.write_cog(penstock.open(tmp_path / "x.zarr"), tmp_path / "by_zarr.tif", block=64)
+    for version in (2, 3):
+        penstock.copy(source, tmp_path / f"v{version}.zarr", zarr_format=version)
+        penstock.write_cog(penstock.open(tmp_path / f"v{version}.zarr"), tmp_path / f"by_v{version}.tif", block=64)
     with rasterio.open(tmp_path / "x.tif") as want:
-        with rasterio.open(tmp_path / "direct.tif") as made:
-            np.testing.assert_array_equal(made.read(), want.read())
-            for member in ("crs", "transform", "nodata", "scales", "offsets", "units", "descriptions"):
-                assert getattr(made, member) == getattr(want, member), member
-            assert {k: v for k, v in made.tags().items() if k != "OVR_RESAMPLING_ALG"} == want.tags()
-            assert made.tags(2) == want.tags(2)
-        with rasterio.open(tmp_path / "by_zarr.tif") as made:
-            np.testing.assert_array_equal(made.read(), want.read())
-            assert (made.crs, made.transform) == (want.crs, want.transform)
+        for name in ("direct", "by_v2", "by_v3"):
+            with rasterio.open(tmp_path / f"{name}.tif") as made:
+                np.testing.assert_array_equal(made.read(), want.read())
+                for member in ("crs", "transform", "nodata", "scales", "offsets", "units", "descriptions"):
+                    assert getattr(made, member) == getattr(want, member), (name, member)
+                assert {k: v for k, v in made.tags().items() if k != "OVR_RESAMPLING_ALG"} == want.tags(), name
+                assert made.tags(2) == want.tags(2), name
+
+
+@pytest.mark.parametrize("dtype,nodata", [("float32", -9999.0), ("float32", np.nan), ("int16", -9999), ("uint8", 0)])
+@pytest.mark.parametrize("version", [2, 3])
+def test_nodata_by_zarr_and_back(dtype: str, nodata: float, version: int, tmp_path: pathlib.Path) -> None:
+    """As xarray sees the Zarr array, and in the overviews of the COG that is made of it."""
+    data = values(3, 70, 90, dtype)
+    data[data == nodata] += 1
+    data[:, :4, :6] = nodata
+    with rasterio.open(
+        tmp_path / "x.tif", "w", driver="GTiff", height=70, width=90, count=3, dtype=dtype, nodata=nodata, interleave="PIXEL"
+    ) as file:  # fmt: skip
+        file.write(data)
+    zarr.open_group(tmp_path / "g.zarr", mode="w", zarr_format=version)
+    penstock.copy(penstock.open(tmp_path / "x.tif"), tmp_path / "g.zarr" / "x", zarr_format=version)
+    copied = penstock.open(tmp_path / "g.zarr" / "x")
+    np.testing.assert_equal(copied.nodata, nodata)
+    raw = xr.open_dataset(tmp_path / "g.zarr", engine="zarr", consolidated=False, mask_and_scale=False).x
+    np.testing.assert_equal(raw.rio.nodata, nodata)
+    seen = xr.open_dataset(tmp_path / "g.zarr", engine="zarr", consolidated=False).x
+    assert np.isnan(seen[:, :4, :6]).all() and np.isfinite(seen[:, 4:]).all()
+    made = penstock.write_cog(copied, tmp_path / "y.tif", block=64)
+    with rasterio.open(tmp_path / "y.tif") as file:
+        np.testing.assert_equal(file.nodata, nodata)
+    direct = penstock.write_cog(penstock.open(tmp_path / "x.tif"), tmp_path / "z.tif", block=64)
+    np.testing.assert_array_equal(made.levels[1][...], direct.levels[1][...])
+    np.testing.assert_array_equal(made.levels[1][:, :2, :3], np.full((3, 2, 3), nodata, dtype))
+
+
+def test_a_fill_value_is_no_nodata(tmp_path: pathlib.Path) -> None:
+    array = penstock.create(tmp_path / "x.zarr", shape=(70, 70), dtype="u1", fill_value=7)
+    assert array.nodata is None
+    assert penstock.write_cog(array, tmp_path / "x.tif", block=64).nodata is None
+
+
+def test_control_points_and_parts_by_zarr(tmp_path: pathlib.Path) -> None:
+    points = [GroundControlPoint(row=r, col=c, x=7 + c, y=50 - r, z=1) for r, c in ((0, 0), (0, 60), (50, 0), (50, 60))]
+    with rasterio.open(
+        tmp_path / "x.tif", "w", driver="GTiff", height=70, width=90, count=2, dtype="uint8", gcps=points, crs="EPSG:4326"
+    ) as file:  # fmt: skip
+        file.write(values(2, 70, 90, "u1"))
+        file.set_band_description(2, "second")
+    done = command("copy", tmp_path / "x.tif", tmp_path / "x.zarr", "--region", "1:,10:,20:")
+    assert done.returncode == 0, done.stderr
+    penstock.write_cog(penstock.open(tmp_path / "x.zarr"), tmp_path / "y.tif", block=64)
+    with rasterio.open(tmp_path / "y.tif") as file:
+        got, crs = file.gcps
+        assert crs.to_epsg() == 4326 and file.descriptions == ("second",)
+        assert [(p.row, p.col, p.x, p.y, p.z) for p in got] == [(p.row - 10, p.col - 20, p.x, p.y, p.z) for p in points]
+
+
+def test_what_a_copy_leaves_behind_is_said(tmp_path: pathlib.Path) -> None:
+    penstock.write_cog(values(1, 200, 200), tmp_path / "x.tif", block=64, mask=np.ones((200, 200), "u1"))
+    done = command("copy", tmp_path / "x.tif", tmp_path / "x.zarr")
+    assert done.returncode == 0 and "not copied: its mask, its overviews" in done.stderr
+
+
+def test_the_report_tells_what_was_written(tmp_path: pathlib.Path) -> None:
+    penstock.create(tmp_path / "x.zarr", shape=(1, 300, 300), dtype="u2", chunks=(1, 100, 100))[...] = values(
+        1, 300, 300
+    )
+    mask = np.ones((300, 300), "u1")
+    made = penstock.write_cog(penstock.open(tmp_path / "x.zarr"), tmp_path / "x.tif", block=128, mask=mask)
+    report = made.last_report
+    tiles = 2 * (9 + 4 + 1)  # of the image and of the mask, three levels
+    size = (tmp_path / "x.tif").stat().st_size
+    assert json.loads(report.json)["written"] == {
+        "chunks": tiles,
+        "absent_chunks": 0,
+        "requests": 1,
+        "stored_bytes": size,
+    }
+    assert report.chunks == 9 + tiles
+    stages = {stage.stage: stage for stage in report.stages}
+    assert "tiff.lzw" in stages["encode"].path and 0 < stages["encode"].bytes < size
+    assert stages["store"].bytes == size and stages["store"].seconds > 0
 
 
 def test_places_of_other_shapes(tmp_path: pathlib.Path) -> None:

@@ -49,6 +49,24 @@ def test_views_outputs_and_streams() -> None:
     with cupy.cuda.Stream(non_blocking=True):
         made = nd.gaussian_filter(g * 2, 1) + 1
         expect_same(made.get(), nd.gaussian_filter(x * 2, 1) + 1)
+    # Nobody waits for a result: what is done to it and to the input next comes after it, in the same stream.
+    with cupy.cuda.Stream(non_blocking=True) as stream:
+        big = cupy.asarray(image((300, 200, 200), "f4"))
+        wanted = nd.median_filter(big.get(), 3) + 1
+        made = nd.median_filter(big, 3)
+        assert not stream.done
+        made += 1
+        big[...] = 0
+        expect_same(made.get(), wanted)
+        assert nd.sum(g).item() == pytest.approx(x.sum(dtype=float), rel=1e-6)
+        points = cupy.asarray(np.mgrid[:30, :40, :20].astype("f8"))
+        expect_same(nd.map_coordinates(g, points, order=1).get(), x)
+        turn = cupy.asarray(np.eye(3))  # a matrix on the device is fetched
+        expect_same(nd.affine_transform(g, turn, order=1).get(), x)
+        # Memory of another library than the input's: complete on return.
+        ours = ps.asarray(cupy.empty_like(g))
+        assert nd.gaussian_filter(g, 1, output=ours) is ours
+        expect_same(ours.numpy(), nd.gaussian_filter(x, 1))
     nd.gaussian_filter(g, 1, output=g)
     expect_same(g.get(), nd.gaussian_filter(x, 1))
     with pytest.raises(ValueError, match="output is on"):

@@ -11,6 +11,7 @@ import pytest
 import zarr
 
 import penstock as ps
+import penstock.ndimage
 
 
 @pytest.fixture
@@ -203,3 +204,16 @@ def test_a_path_that_is_not_there_is_named_once(tmp_path: Path, monkeypatch: pyt
     monkeypatch.chdir(tmp_path)
     for path in ("nope.zarr", str(tmp_path / "nope.zarr")):
         check(ps.open, FileNotFoundError, f"[Errno 2] no zarr array or group here: {path!r}", path)
+
+
+def test_files_of_other_formats_do_not_become_directories(a: ps.Array, tmp_path: Path) -> None:
+    lazy = penstock.ndimage.gaussian_filter(a, 1)
+    for name, call in {
+        "a.tif": lambda url: lazy.write(url),
+        "b.tif": lambda url: ps.create(url, shape=4, dtype="u1"),
+        "c.nii.gz": lambda url: ps.create_group(url),
+        "d.nii": lambda url: ps.copy(a, url),
+    }.items():
+        with pytest.raises(ps.UnsupportedError, match=f"{name}: files of this name are .*, not zarr"):
+            call(tmp_path / name)
+        assert not (tmp_path / name).exists()

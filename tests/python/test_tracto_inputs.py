@@ -29,7 +29,8 @@ import penstock as ps
 from penstock._diffusion_inputs import write_nifti
 
 COMMAND = pathlib.Path(sys.executable).parent / "penstock"
-GUIDE = pathlib.Path(__file__).parents[2] / "docs/guides/tractography.md"
+ROOT = pathlib.Path(__file__).parents[2]
+GUIDE = ROOT / "docs/guides/tractography.md"
 
 
 @pytest.fixture
@@ -180,6 +181,52 @@ def test_the_picture_of_the_guide_is_what_its_commands_draw(dwi: pathlib.Path) -
     assert (shown == 0).mean() > 0.02  # the gaps between the projections
     assert shown.std() > 20
     assert np.corrcoef(drawn.ravel().astype(float), shown.ravel().astype(float))[0, 1] > 0.98
+
+
+def test_the_guide_can_be_followed_to_its_end(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every block in its order, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```", GUIDE.read_text(), re.S | re.M)
+    assert len(blocks) > 8
+    for language, block in blocks:
+        if language == "python":
+            exec(compile(block, str(GUIDE), "exec"), names)
+            continue
+        for line in block.strip().splitlines():
+            words = line.split("#")[0].split()
+            done = subprocess.run([COMMAND, *words[1:]], capture_output=True, text=True, check=False)
+            assert done.returncode == 0, (line, done.stderr)
+    many, one = lines_of("many.trx"), lines_of("one.trx")
+    assert list(one) == [4712]
+    np.testing.assert_array_equal(one[4712], many[4712])
+
+
+def test_the_demo_tracks_its_phantom(tmp_path: pathlib.Path) -> None:
+    """What `./run demo` does with it."""
+    subprocess.run([sys.executable, ROOT / "tools/demo_dwi.py", tmp_path / "demo/dwi"], check=True)
+    (tmp_path / "demo/output").mkdir()
+    body = (ROOT / "tools/run/demo.sh").read_text().split("demo_tracks() {")[1].split("\n}")[0]
+    lines = [line.split() for line in body.splitlines() if "bin/penstock" in line]
+    assert [line[1] for line in lines] == ["track", "tracks"]
+    for words in lines:
+        subprocess.run([COMMAND, *words[1:]], cwd=tmp_path, check=True, capture_output=True)
+    picture = grey(tmp_path / "demo/output/tracks.png")
+    assert picture.max() == 255
+    assert (picture > 0).mean() > 0.1
+    lines_found = lines_of(str(tmp_path / "demo/output/tracks.trx"))
+    assert len(lines_found) > 5000
+
+
+def lines_of(path: str) -> dict[int, np.ndarray]:
+    """The points of each seed that gave one streamline."""
+    with zipfile.ZipFile(path) as file:
+        points = np.frombuffer(file.read("positions.3.float32"), np.float32).reshape(-1, 3)
+        offsets = np.frombuffer(file.read("offsets.uint64"), np.uint64).astype(int)
+        seeds = np.frombuffer(file.read("dps/seed_index.uint64"), np.uint64).astype(int)
+    numbers, count = np.unique(seeds, return_counts=True)
+    alone = set(numbers[count == 1])
+    return {int(s): points[a:b] for s, a, b in zip(seeds, offsets[:-1], offsets[1:], strict=True) if s in alone}
 
 
 CUSLINES = """nifti_file bvals bvecs mask_nifti roi_nifti --device --sphere --output-prefix --chunk-size --nseeds --ngpus

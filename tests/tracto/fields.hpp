@@ -9,12 +9,12 @@
 
 namespace penstock::tracto {
 
-/// A field of dims voxels whose amplitudes `fill(voxel, direction)` gives, 0 to 1.
+/// A field of dims voxels whose amplitudes `fill(voxel, direction)` gives, 0 to 1, in `n` directions.
 template <class Fill>
-HostField hand_field(std::array<std::uint32_t, 3> dims, const Fill& fill) {
+HostField hand_field(std::array<std::uint32_t, 3> dims, const Fill& fill, std::uint32_t n = 100) {
   HostField f;
-  const auto sphere = repulsion_sphere(100);
-  const std::uint32_t n = 100, stride = 128, voxels = dims[0] * dims[1] * dims[2];
+  const auto sphere = repulsion_sphere(n);
+  const std::uint32_t stride = (n + 63) / 64 * 64, voxels = dims[0] * dims[1] * dims[2];
   f.params.directions = n;
   f.params.stride = stride;
   f.vertices.assign(3 * stride, 0);
@@ -52,8 +52,8 @@ HostField hand_field(std::array<std::uint32_t, 3> dims, const Fill& fill) {
   return f;
 }
 
-inline double along(const Direction& v, double x, double y, double z) {
-  return std::pow(std::abs(v[0] * x + v[1] * y + v[2] * z), 8);
+inline double along(const Direction& v, double x, double y, double z, double power = 8) {
+  return std::pow(std::abs(v[0] * x + v[1] * y + v[2] * z), power);
 }
 
 inline HostField waves() {

@@ -303,6 +303,17 @@ class PttOracle : public Oracle {
     const double mean = sum / (probe.quality * probe.count);
     return mean >= static_cast<double>(f_.params.pmf_threshold) ? mean : 0;
   }
+  /// The mean of the curvatures towards n1 that are drawn at `p`: each triangle's is that of its middle.
+  [[nodiscard]] double mean_curvature(const Vector3d& p, const OracleState& s) const {
+    const double k = f_.params.probe.max_curvature;
+    const std::vector<double> weights = triangle_weights(p, s);
+    double sum = 0, total = 0;
+    for (std::size_t i = 0; i < kDiscTriangles; ++i) {
+      for (std::size_t c = 0; c < 3; ++c) sum += weights[i] * k * f_.disc[f_.triangle[3 * i + c]] / 3;
+      total += weights[i];
+    }
+    return total > 0 ? sum / total : 0;
+  }
 
  protected:
   bool set_out(OracleState& s, const Vector3d& seed, const DrawKey& key) override {
@@ -326,15 +337,9 @@ class PttOracle : public Oracle {
   }
   bool next(const Vector3d& p, OracleState& s, Vector3d& moved, const DrawKey& key, std::uint32_t step) override {
     const double k = f_.params.probe.max_curvature;
-    std::vector<double> at(kDiscPoints), up_to;
-    for (std::size_t i = 0; i < kDiscPoints; ++i) at[i] = support(p, s, k * f_.disc[i], k * f_.disc[kDiscPoints + i]);
+    std::vector<double> up_to;
     double total = 0;
-    for (std::size_t i = 0; i < kDiscTriangles; ++i) {
-      const std::uint16_t* c = f_.triangle.data() + 3 * i;
-      if (at[c[0]] > 0 && at[c[1]] > 0 && at[c[2]] > 0)
-        total += (at[c[0]] + at[c[1]] + at[c[2]]) * static_cast<double>(f_.disc[2 * kDiscPoints + i]);
-      up_to.push_back(total);
-    }
+    for (const double weight : triangle_weights(p, s)) up_to.push_back(total += weight);
     if (!(total > 0)) return false;
     for (std::uint32_t attempt = 0; attempt < 32 * kPttRounds; ++attempt) {
       const Philox r = draw(key, step, attempt);
@@ -357,6 +362,18 @@ class PttOracle : public Oracle {
   }
 
  private:
+  /// Areas times the mean support of their corners, 0 where one has none.
+  [[nodiscard]] std::vector<double> triangle_weights(const Vector3d& p, const OracleState& s) const {
+    const double k = f_.params.probe.max_curvature;
+    std::vector<double> at(kDiscPoints), out;
+    for (std::size_t i = 0; i < kDiscPoints; ++i) at[i] = support(p, s, k * f_.disc[i], k * f_.disc[kDiscPoints + i]);
+    for (std::size_t i = 0; i < kDiscTriangles; ++i) {
+      const std::uint16_t* c = f_.triangle.data() + 3 * i;
+      const bool all = at[c[0]] > 0 && at[c[1]] > 0 && at[c[2]] > 0;
+      out.push_back(all ? (at[c[0]] + at[c[1]] + at[c[2]]) * static_cast<double>(f_.disc[2 * kDiscPoints + i]) : 0);
+    }
+    return out;
+  }
   static double unit(std::uint32_t word) { return (word >> 8) / 16777216.0; }
   [[nodiscard]] Vector3d in_voxels(const Vector3d& mm) const {
     Vector3d out;

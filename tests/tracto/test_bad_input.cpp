@@ -169,7 +169,8 @@ TEST_F(BadInput, VolumesOneVoxelThickAreTracked) {
       return out;
     };
     thin.write(folder_ / "dwi");
-    for (const TrackMethod method : {TrackMethod::prob, TrackMethod::det, TrackMethod::boot, TrackMethod::ptt}) {
+    for (const TrackMethod method :
+         {TrackMethod::prob, TrackMethod::det, TrackMethod::closest, TrackMethod::boot, TrackMethod::ptt}) {
       TrackOptions how = quick();
       how.method = method;
       how.stop_below = 0.3;

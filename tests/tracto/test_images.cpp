@@ -109,23 +109,27 @@ TEST_F(Images, CutAndSmallGzipFiles) {
   EXPECT_EQ((*map)[1], 0.5F * 2 + 3);  // slope and intercept; x fastest
 }
 
-TEST_F(Images, PairsAreOneImageByEitherName) {
-  const std::string head = header({3, 2, 2}, 512, 16, true, 0, "ni1");
-  const std::string data("\0\1\0\2\0\3\0\4\0\5\0\6\0\7\0\x8\0\x9\0\xa\0\xb\0\xc", 24);
-  put("a.hdr", head);
-  const auto alone = open(at("a.hdr"));
-  ASSERT_FALSE(alone);
-  EXPECT_EQ(alone.error().code(), ErrorCode::not_found);
-  put("a.img", data);
-  const Region all = {{0, 3, 1}, {0, 2, 1}, {0, 2, 1}};
-  for (const char* name : {"a.hdr", "a.img"}) {
-    const auto got = elements(at(name), all);
-    EXPECT_EQ(got[0], 1);
-    EXPECT_EQ(got[11], 12);
-    EXPECT_EQ(got[4], 2);  // x = 1, y = 0, z = 0
+TEST_F(Images, PairsAreOneImageByEitherNameInBothByteOrders) {
+  for (const bool swapped : {true, false}) {
+    const std::string head = header({3, 2, 2}, 512, 16, swapped, 0, "ni1");
+    std::string data;
+    for (char i = 1; i <= 12; ++i) data += swapped ? std::string{0, i} : std::string{i, 0};
+    put("a.hdr", head);
+    fs::remove(at("a.img"));
+    const auto alone = open(at("a.hdr"));
+    ASSERT_FALSE(alone);
+    EXPECT_EQ(alone.error().code(), ErrorCode::not_found);
+    put("a.img", data);
+    const Region all = {{0, 3, 1}, {0, 2, 1}, {0, 2, 1}};
+    for (const char* name : {"a.hdr", "a.img"}) {
+      const auto got = elements(at(name), all);
+      EXPECT_EQ(got[0], 1);
+      EXPECT_EQ(got[11], 12);
+      EXPECT_EQ(got[4], 2);  // x = 1, y = 0, z = 0
+    }
+    put("a.img", data.substr(1));
+    EXPECT_FALSE(open(at("a.hdr")));
   }
-  put("a.img", data.substr(1));
-  EXPECT_FALSE(open(at("a.hdr")));
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <functional>
 #include <numbers>
 
-#include "tracto/fields.hpp"
+#include "tracto/oracle.hpp"
 
 namespace penstock::tracto {
 namespace {
@@ -37,7 +37,7 @@ HostField plane_field(std::array<std::uint32_t, 3> dims, std::uint32_t count,
 
 template <class Step>
 std::vector<Vec3> followed(const HostField& f, std::uint64_t number, const Vec3& seed, const Vec3& direction) {
-  StepScratch<> scratch;
+  typename Step::template ScratchOf<kMaxAmplitudes> scratch;
   std::vector<Vec3> slot(f.params.max_points), out;
   const Followed line = follow<Step>(HostTeam<32>(), f.params, f.buffers(), scratch, DrawKey{{0, 0}, number, 0, 0},
                                      seed, corners_of(f.params, seed), direction, slot.data());
@@ -111,6 +111,113 @@ TEST(Circle, DriftsNoFurtherThanStepsAlongTheTangentDo) {
   // Errors of the nearest direction cancel over the circle; what is left is the drift that was foretold.
   const auto longest = static_cast<double>(std::max(seed - line.begin(), line.end() - seed));
   EXPECT_NEAR(most, longest * kStep * kStep / (2 * kRadius), 0.1);
+}
+
+/// Helices about one axis, each a voxel's fibre; voxels of 1 mm.
+struct Helices {
+  static constexpr double kRadius = 8, kRise = 0.2 * kRadius;  ///< voxels; the rise of a radian
+  static constexpr double kCurvature = kRadius / (kRadius * kRadius + kRise * kRise);
+  static constexpr std::uint32_t kAcross = 32, kHigh = 21;
+  static constexpr double kMiddle = (kAcross - 1) / 2.0;
+
+  static Vector3d tangent(double x, double y) { return Vector3d(kMiddle - y, x - kMiddle, kRise).normalized(); }
+  static Vector3d outward(double turn) { return {std::cos(turn), std::sin(turn), 0}; }
+  static Vector3d point(double turn) { return Vector3d(kMiddle, kMiddle, (kHigh - 1) / 2.0) + kRadius * outward(turn); }
+
+  /// The amplitude of a direction is its cosine with the fibre to a power; no arc is narrower than `min_radius`.
+  static HostField field(double power, double min_radius) {
+    HostField f = hand_field(
+        {kAcross, kAcross, kHigh},
+        [&](std::uint32_t v, const Direction& d) {
+          const Vector3d t = tangent(v % kAcross, v / kAcross % kAcross);
+          return along(d, t[0], t[1], t[2], power);
+        },
+        362);
+    describe_cells(*repulsion_sphere(362), f);
+    TrackParams& t = f.params;
+    t.substeps = 20;
+    t.max_points = 81;  // all of one half: 40 voxels
+    t.probe = {static_cast<float>(1 / min_radius), 0.25f / 3, 0, 4, 1, {1, 1, 1}};
+    for (float& step : t.step_voxel) step = 0.5f / static_cast<float>(t.substeps);
+    return f;
+  }
+};
+
+/// How far outwards a tangent must point for the mean of the curvatures that are drawn to be the helix's.
+double lag(const HostField& f) {
+  const PttOracle oracle(f);
+  const auto mean_curvature = [&](double outwards) {
+    constexpr int kTurns = 16;
+    double sum = 0;
+    for (int i = 0; i < kTurns; ++i) {
+      const double turn = 2 * std::numbers::pi * i / kTurns;
+      const Vector3d p = Helices::point(turn), t = Helices::tangent(p[0], p[1]), out = Helices::outward(turn);
+      OracleState s{
+          std::cos(outwards) * t + std::sin(outwards) * out, std::sin(outwards) * t - std::cos(outwards) * out, {}};
+      s.n2 = s.t.cross(s.n1);
+      sum += oracle.mean_curvature(p, s);
+    }
+    return sum / kTurns;
+  };
+  double low = 0, high = 0.5;
+  for (int i = 0; i < 20; ++i) (mean_curvature((low + high) / 2) < Helices::kCurvature ? low : high) = (low + high) / 2;
+  return low;
+}
+
+struct Spiral {
+  double drift = 0;  ///< outwards at the end, mean
+  double rise = 0;   ///< of a radian, mean
+  int whole = 0;     ///< that went all the way
+};
+Spiral followed_helices(const HostField& f, int count) {
+  Spiral out;
+  for (int i = 0; i < count; ++i) {
+    const Vector3d seed = Helices::point(2 * std::numbers::pi * i / count), t = Helices::tangent(seed[0], seed[1]);
+    const auto vec = [](const Vector3d& v) {
+      return Vec3{static_cast<float>(v[0]), static_cast<float>(v[1]), static_cast<float>(v[2])};
+    };
+    const std::vector<Vec3> line = followed<PttStep>(f, static_cast<std::uint64_t>(i), vec(seed), vec(t));
+    out.whole += line.size() == f.params.max_points ? 1 : 0;
+    const auto from_axis = [](const Vec3& p) { return Vector3d(p.x - Helices::kMiddle, p.y - Helices::kMiddle, 0); };
+    double turned = 0;
+    for (std::size_t k = 1; k < line.size(); ++k) {
+      const Vector3d a = from_axis(line[k - 1]), b = from_axis(line[k]);
+      turned += std::atan2(a.cross(b)[2], a.dot(b));
+    }
+    out.drift += (from_axis(line.back()).norm() - Helices::kRadius) / count;
+    out.rise += static_cast<double>(line.back().z - line.front().z) / turned / count;
+  }
+  return out;
+}
+
+// Curvatures are drawn by what the probed arcs meet, so that their mean is the fibre's only where the tangent lags
+// behind it: parallel transport spirals outwards.  With amplitudes cos^n, curvatures up to K and probes of length L the
+// lag is about 8 kappa / (n L K^2): it takes narrow amplitudes and a small least radius, not long probes, to follow
+// closely.
+TEST(Helix, IsFollowedAsFarBehindAsTheDrawOfCurvaturesSays) {
+  constexpr double kLength = 40;
+  double last = 10;
+  for (const double min_radius : {0.5, 0.25}) {  // nibrary's, and half of it: cuslines' at 60 degrees
+    const HostField f = Helices::field(8, min_radius);
+    const Spiral s = followed_helices(f, 64);
+    EXPECT_EQ(s.whole, 64);
+    // dr/ds is the lag, which falls as 1 / r.
+    const double r2 = Helices::kRadius * Helices::kRadius + 2 * kLength * lag(f) * Helices::kRadius;
+    const double foretold = std::sqrt(r2) - Helices::kRadius;
+    EXPECT_LT(s.drift, 1.15 * foretold) << foretold;
+    EXPECT_GT(s.drift, 0.75 * foretold) << foretold;
+    EXPECT_NEAR(s.rise, Helices::kRise, 0.2);  // a line's own wanders by 0.35
+    EXPECT_LT(s.drift, last / 2);
+    last = s.drift;
+  }
+}
+
+TEST(Helix, IsFollowedCloselyByNarrowAmplitudesAndLeftWhereArcsMayNotBeAsNarrow) {
+  const Spiral close = followed_helices(Helices::field(50, 0.25), 64);
+  EXPECT_LT(close.drift, 1);
+  EXPECT_NEAR(close.rise, Helices::kRise, 0.1);
+  const Spiral wide = followed_helices(Helices::field(50, 1.5 / Helices::kCurvature), 64);
+  EXPECT_LT(wide.whole, 8);  // they meet no amplitude, or leave the volume
 }
 
 }  // namespace

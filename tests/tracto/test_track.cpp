@@ -150,25 +150,49 @@ TEST_F(Track, AFileIsReplacedOnlyWhenAsked) {
 TEST_F(Track, OptionsOutOfRangeAreNamed) {
   const auto says = [&](const TrackOptions& how, const char* what) {
     const auto result = run("a.trx", how);
-    ASSERT_FALSE(result);
-    EXPECT_EQ(result.error().code(), ErrorCode::invalid_argument);
+    ASSERT_FALSE(result) << what;
+    EXPECT_EQ(result.error().code(), ErrorCode::invalid_argument) << what;
     EXPECT_NE(result.error().message().find(what), std::string::npos) << result.error().message();
+    EXPECT_FALSE(fs::exists(at("a.trx")));
   };
-  TrackOptions how = quick();
-  how.sh_order = 7;
-  says(how, "--sh-order 7");
-  how = quick();
-  how.step_mm = std::nan("");
-  says(how, "--step-mm");
-  how = quick();
-  how.max_angle_deg = 91;
-  says(how, "--max-angle-deg 91");
-  how = quick();
-  how.chunk_seeds = 0;
-  says(how, "--chunk-seeds 0");
-  how = quick();
-  how.max_length_mm = 1;
-  says(how, "--max-length-mm 1");
+  const auto with = [&](auto TrackOptions::* option, auto value, const char* what) {
+    TrackOptions how = quick();
+    how.*option = value;
+    says(how, what);
+  };
+  with(&TrackOptions::sh_order, 7, "--sh-order 7");
+  with(&TrackOptions::sh_order, 14, "--sh-order 14");
+  with(&TrackOptions::sphere, 15, "--sphere 15");
+  with(&TrackOptions::sphere, 4000000000U, "--sphere 4");
+  with(&TrackOptions::max_peaks, 0, "--peaks 0");
+  with(&TrackOptions::substeps, 0, "--substeps 0");
+  with(&TrackOptions::probe_quality, 1, "--probe-quality 1");
+  with(&TrackOptions::probe_count, 0, "--probe-count 0");
+  with(&TrackOptions::seeds_per_voxel, 0, "--seeds-per-voxel 0");
+  with(&TrackOptions::seed_grid, 101, "--seed-grid 101");
+  with(&TrackOptions::chunk_seeds, 0, "--chunk-seeds 0");
+  with(&TrackOptions::seeds, ~std::uint64_t{0}, "--seeds");
+  with(&TrackOptions::first_seed, ~std::uint64_t{0}, "--first-seed");
+  with(&TrackOptions::max_angle_deg, 91, "--max-angle-deg 91");
+  with(&TrackOptions::max_length_mm, 1, "--max-length-mm 1");
+  for (const double bad : {std::nan(""), -1.0, 1e300, HUGE_VAL}) {
+    with(&TrackOptions::b0_threshold, bad, "--b0-threshold");
+    with(&TrackOptions::response_fa, bad, "--response-fa");
+    with(&TrackOptions::relative_peak, bad, "--relative-peak");
+    with(&TrackOptions::separation_deg, bad, "--separation-deg");
+    with(&TrackOptions::stop_below, bad, "--stop-below");
+    with(&TrackOptions::step_mm, bad, "--step-mm");
+    with(&TrackOptions::step_voxels, bad, "--step-voxels");
+    with(&TrackOptions::max_angle_deg, bad, "--max-angle-deg");
+    with(&TrackOptions::pmf_threshold, bad, "--pmf-threshold");
+    with(&TrackOptions::smooth, bad, "--smooth");
+    with(&TrackOptions::min_signal, bad, "--min-signal");
+    with(&TrackOptions::min_radius_mm, bad, "--min-radius-mm");
+    with(&TrackOptions::probe_length_mm, bad, "--probe-length-mm");
+    with(&TrackOptions::probe_radius_mm, bad, "--probe-radius-mm");
+    with(&TrackOptions::min_length_mm, bad, "--min-length-mm");
+    with(&TrackOptions::max_length_mm, bad, "--max-length-mm");
+  }
 }
 
 TEST_F(Track, CancelledItKeepsWhatWasTrackedWhereAsked) {
@@ -251,6 +275,40 @@ TEST_F(Track, PeaksAreTrackedWhereThereAreNoCoefficients) {
   TrackOptions boot = how;
   boot.method = TrackMethod::boot;
   EXPECT_FALSE(track(at("mapsdti"), at("c.trx"), boot, {}, {}));
+}
+
+// Vectors are in the axes of the voxels: what turns or mirrors those takes the streamlines with it.
+TEST_F(Track, ObliqueAndLeftHandedVolumesCarryTheirStreamlinesAlong) {
+  const std::array<double, 12> straight = {2, 0, 0, -10, 0, 2, 0, 5, 0, 0, 2, 1};
+  const double c = std::cos(0.4), s = std::sin(0.4);
+  const std::array<double, 12> oblique = {-2 * c, 2 * s, 0, 7, 2 * s, 2 * c, 0, -3, 0, 0, 2, 11};  // left-handed
+  std::vector<float> points[2], mm[2];
+  for (const int turned : {0, 1}) {
+    testing::Phantom phantom = testing::crossing_phantom();
+    phantom.world_from_voxel = turned != 0 ? oblique : straight;
+    phantom.write(folder_ / "dwi");
+    TrackOptions how = quick();
+    how.force = true;
+    const auto done = run("a.trx", how);
+    ASSERT_TRUE(done) << done.error().message();
+    for (const auto& [to, name] :
+         {std::pair{&points[turned], "positions.3.float32"}, {&mm[turned], "dps/length_mm.float32"}}) {
+      const std::string text = member("a.trx", name);
+      to->resize(text.size() / 4);
+      std::memcpy(to->data(), text.data(), text.size());
+    }
+  }
+  ASSERT_EQ(points[0].size(), points[1].size());
+  ASSERT_GT(points[0].size(), 3000u);
+  for (std::size_t i = 0; i < points[0].size(); i += 3) {
+    std::array<double, 3> voxel = {};
+    for (std::size_t d = 0; d < 3; ++d) voxel[d] = (static_cast<double>(points[0][i + d]) - straight[4 * d + 3]) / 2;
+    for (std::size_t d = 0; d < 3; ++d) {
+      const double* row = oblique.data() + 4 * d;
+      ASSERT_NEAR(points[1][i + d], row[0] * voxel[0] + row[1] * voxel[1] + row[2] * voxel[2] + row[3], 1e-3);
+    }
+  }
+  for (std::size_t i = 0; i < mm[0].size(); ++i) ASSERT_NEAR(mm[0][i], mm[1][i], 1e-3);
 }
 
 TEST_F(Track, AZarrArrayStandsInTheWorldAsItsAttributeSays) {

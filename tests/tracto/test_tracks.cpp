@@ -231,6 +231,42 @@ TEST_F(Tracks, DensityCountsEachStreamlineOnce) {
   EXPECT_EQ(d->outside, 2u);
 }
 
+TEST_F(Tracks, DensityIsTheSameOfEveryFormat) {
+  ImageGrid grid;  // left-handed, not of cubes
+  grid.dims = {10, 12, 14};
+  grid.world_from_voxel.rows = {-2, 0, 0, 6.3, 0, 2.5, 0, -3, 0, 0, 1.5, -2};
+  testing::Phantom reference;
+  reference.dims = {10, 12, 14};
+  reference.world_from_voxel = grid.world_from_voxel.rows;
+  reference.directions = 2;
+  reference.fibres = [](int, int, int) { return std::vector<testing::Point3>(); };
+  reference.write(folder_ / "image");
+  TractogramOptions of_image;
+  of_image.reference = at("image.nii");
+  static_cast<void>(write("a.trx", {true, true, true}, grid));
+  const auto want = tractogram_density(at("a.trx"), {}, {});
+  ASSERT_TRUE(want) << want.error().message();
+  EXPECT_EQ(std::accumulate(want->counts.begin(), want->counts.end(), 0.0F), 5);  // every point in a voxel of its own
+  for (const char* name : {"a.trk", "a.tck", "b.trx/"}) {
+    static_cast<void>(write(name, {true, true, true}, grid));
+    const bool placed = std::string_view(name) != "a.tck";
+    const auto got = tractogram_density(at(name), placed ? TractogramOptions() : of_image, {});
+    ASSERT_TRUE(got) << got.error().message();
+    EXPECT_EQ(got->counts, want->counts) << name;
+    EXPECT_EQ(got->outside, want->outside) << name;
+    EXPECT_EQ(got->dims, want->dims) << name;
+  }
+  const auto nowhere = tractogram_density(at("a.tck"), {}, {});
+  ASSERT_FALSE(nowhere);
+  EXPECT_EQ(nowhere.error().code(), ErrorCode::invalid_argument);
+  put("a.tck", bytes("a.tck").substr(0, 100));
+  ASSERT_FALSE(write_tractogram_density(at("a.tck"), at("d.nii.gz"), of_image, {}));
+  ASSERT_FALSE(convert_tractogram(at("a.tck"), at("c.trk"), of_image, {}));
+  EXPECT_FALSE(fs::exists(at("d.nii.gz")));
+  EXPECT_FALSE(fs::exists(at("c.trk")));
+  EXPECT_FALSE(fs::exists(at(".c.trk.penstock.tmp")));
+}
+
 TEST_F(Tracks, OtherNumbersAndOrdersAreRead) {
   // TRX with float16, TCK of doubles in the other byte order, a folder.
   fs::create_directories(folder_ / "h.trx");

@@ -12,7 +12,7 @@ _EACH = ("sigma", "order", "radius", "size", "origin", "mode", "shift", "zoom")
 """Arguments that are one value, or one for each axis."""
 _MANY_AXES = (
     "gaussian_filter", "uniform_filter", "minimum_filter", "maximum_filter", "median_filter", "percentile_filter",
-    "rank_filter", "shift", "zoom",
+    "prewitt", "rank_filter", "shift", "sobel", "zoom",
 )  # fmt: skip
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from . import _run
+from . import _held
 
 LINEAR = (
-    "affine_transform", "correlate1d", "gaussian_filter", "gaussian_filter1d", "map_coordinates", "resize", "shift",
-    "spline_filter", "spline_filter1d", "uniform_filter", "uniform_filter1d", "zoom",
+    "affine_transform", "correlate1d", "gaussian_filter", "gaussian_filter1d", "map_coordinates", "prewitt", "resize", "shift",
+    "sobel", "spline_filter", "spline_filter1d", "uniform_filter", "uniform_filter1d", "zoom",
 )  # fmt: skip
 
 
@@ -27,7 +27,7 @@ def _kind(value: Any) -> str:
 def is_complex(name: str, x: Any, output: Any, arguments: dict[str, Any]) -> bool:
     if name not in LINEAR or not hasattr(x, "real"):
         return False
-    if output is not None and not _run._is_memory(output) and np.dtype(output).kind == "c":
+    if output is not None and not _held.is_memory(output) and np.dtype(output).kind == "c":
         return True
     return any(_kind(value) == "c" for value in (x, arguments.get("weights", 0), arguments.get("cval", 0)))
 
@@ -62,7 +62,7 @@ def by_parts(real_call: Callable[..., Any], x: Any, output: Any, arguments: dict
 def _into(made: Any, output: Any) -> Any:
     if output is None:
         return made
-    if _run._is_memory(output):
+    if _held.is_memory(output):
         if _kind(output) != "c":
             raise RuntimeError("output must have complex dtype")
         if tuple(output.shape) != tuple(made.shape):

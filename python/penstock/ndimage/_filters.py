@@ -142,6 +142,41 @@ def gaussian_filter1d(
     )  # fmt: skip
 
 
+def prewitt(
+    input: Any,
+    axis: int = -1,
+    output: Any = None,
+    mode: Mode = "reflect",
+    cval: float = 0.0,
+    *,
+    precision: Precision = "float32",
+    budget: Bytes | None = None,
+    threads: int | None = None,
+) -> Any:
+    """As ``sobel``, with neighbours along the other axes that count alike.  source: scipy.ndimage.prewitt."""
+    return _one(
+        "prewitt", input, output, budget, threads, axis=axis, mode=mode, cval=cval, precision=precision
+    )  # fmt: skip
+
+
+def sobel(
+    input: Any,
+    axis: int = -1,
+    output: Any = None,
+    mode: Mode = "reflect",
+    cval: float = 0.0,
+    *,
+    precision: Precision = "float32",
+    budget: Bytes | None = None,
+    threads: int | None = None,
+) -> Any:
+    """The difference of neighbours along one axis, of elements that count 1, 2, 1 along each other axis.
+
+    Otherwise as ``correlate1d``.  source: scipy.ndimage.sobel.
+    """
+    return _one("sobel", input, output, budget, threads, axis=axis, mode=mode, cval=cval, precision=precision)
+
+
 def uniform_filter(
     input: Any,
     size: int | Sequence[int] = 3,

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from .. import _core
 from .._options import Bytes
-from . import _run
+from . import _held, _run
 from ._filters import Axes, Precision, _one
 from ._run import Machine
 
@@ -38,13 +38,14 @@ def phase_correlation(
         raise ValueError(f"normalization is 'phase' or None, not {normalization!r}")
     if _run.is_stored(reference) or _run.is_stored(moving):
         raise TypeError("every frequency is made of all elements: read the stored array, or a region of it, first")
-    a, b = (_run._input(x if _run._is_memory(x) else np.asarray(x)) for x in (reference, moving))
+    a = _held.take(reference if _held.is_memory(reference) else np.asarray(reference))
+    b = _held.take(moving if _held.is_memory(moving) else np.asarray(moving), a.stream)
     made = _core.phase_correlation(
-        a._core,
-        b._core,
+        a.core,
+        b.core,
         upsample_factor,
         normalization == "phase",
-        Machine(budget, threads).options(a.nbytes, a.device),
+        Machine(budget, threads).options(a.nbytes, on_host=a.stream is None),
     )
     return np.array(made[0]), made[1], made[2]
 

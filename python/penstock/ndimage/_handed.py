@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import _memory, _tensor
 from .._errors import UnsupportedError
-from . import _run
+from . import _held, _run
 
 _warned: set[str] = set()
 
@@ -33,7 +33,7 @@ def _host(name: str, value: Any) -> Any:
     """An argument as scipy takes it.  Errors: UnsupportedError (a stored array, elements of a device)."""
     if _run.is_stored(value):
         raise UnsupportedError(f"{name}: penstock has no such operator, and scipy takes no stored array: read it first")
-    if isinstance(value, np.ndarray) or not _run._is_memory(value):
+    if isinstance(value, np.ndarray) or not _held.is_memory(value):
         return value
     if _memory.cuda_index(value) is not None:
         raise UnsupportedError(f"{name}: penstock has no such operator for elements on a device")

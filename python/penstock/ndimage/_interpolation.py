@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .. import _core, _tensor
+from .. import _core
 from .._options import Bytes
-from . import _complex, _run
+from . import _complex, _held, _run
 from ._elements import cast
 from ._filters import Precision, _one
 
@@ -86,9 +86,9 @@ def affine_transform(
     source: scipy.ndimage.affine_transform.
     """
     _check_order(order)
-    if output_shape is None and _run._is_memory(output):
+    if output_shape is None and _held.is_memory(output):
         output_shape = output.shape
-    values = np.asarray(_run.numpy_of(matrix), dtype=np.float64)
+    values = np.asarray(_held.numpy_of(matrix), dtype=np.float64)
     rank = len(input.shape) if hasattr(input, "shape") else np.ndim(input)
     if values.ndim not in (1, 2) or values.shape[0] < 1:
         raise RuntimeError("no proper affine matrix provided")
@@ -121,7 +121,7 @@ def _between_ranks(
     """Of another number of dimensions: those that one side lacks have one element there."""
     if _run.is_stored(x):
         raise TypeError("matrix: a stored array keeps its number of dimensions; read it first")
-    x = x if _run._is_memory(x) else np.asarray(x)
+    x = x if _held.is_memory(x) else np.asarray(x)
     inner, outer = matrix.shape
     rank = max(inner, outer)
     square = np.zeros((rank, rank))
@@ -129,9 +129,9 @@ def _between_ranks(
     offsets = np.zeros(rank)
     offsets[:inner] = offset
     x = x.reshape(tuple(x.shape) + (1,) * (rank - inner))
-    dtype = output.dtype if _run._is_memory(output) else output
+    dtype = output.dtype if _held.is_memory(output) else output
     made = affine_transform(x, square, list(offsets), shape + (1,) * (rank - outer), dtype, **how).reshape(shape)
-    if not _run._is_memory(output):
+    if not _held.is_memory(output):
         return made
     if tuple(output.shape) != shape:
         raise RuntimeError(f"output shape not correct: {tuple(output.shape)}, the result has {shape}")
@@ -259,7 +259,7 @@ def _sample(
         raise TypeError("coordinates may ask for any element: read the stored array, or the region around them, first")
     if precision not in ("float32", "float64"):
         raise ValueError(f"precision is float32 or float64, not {precision!r}")
-    x = x if _run._is_memory(x) else np.asarray(x)
+    x = x if _held.is_memory(x) else np.asarray(x)
 
     def again(values: Any, **changed: Any) -> Any:
         given: dict[str, Any] = {"output": None, "order": order, "mode": mode, "cval": cval, "prefilter": prefilter}
@@ -268,37 +268,38 @@ def _sample(
 
     if _complex.is_complex("map_coordinates", x, output, {"cval": cval}):
         return _complex.by_parts(again, x, output, {"cval": cval})
-    points = coordinates if _run._is_memory(coordinates) else np.asarray(coordinates)
+    points = coordinates if _held.is_memory(coordinates) else np.asarray(coordinates)
     if isinstance(points, np.ndarray):
         points = np.ascontiguousarray(points, dtype=np.float64)
     elif str(points.dtype).removeprefix("torch.") != "float64":
         points = points.astype("float64") if hasattr(points, "astype") else points.double()
-    tensor, at = _run._input(x), _tensor.asarray(points)
+    held = _held.take(x)
+    at = _held.take(points, held.stream)
     shape = tuple(at.shape[1:])
-    into: Any = output if _run._is_memory(output) else None
+    into: Any = output if _held.is_memory(output) else None
     other_order = isinstance(into, np.ndarray) and not into.dtype.isnative
-    if output is not None and (other_order or _run.output_name(output) != tensor._core.dtype.name):
+    if output is not None and (other_order or _run.output_name(output) != _run.output_name(held.dtype)):
         return _of_another_type(again, x, output, into)
+    result, target = into, None
     if into is None:
-        result, target = _run._result(x, tensor, tensor._core.dtype, shape)
+        result, target = _held.new(x, held, held.dtype, shape)
     else:
-        result, target = into, _run._target(into, tensor, shape)
-    nbytes = math.prod(shape) * tensor.dtype.itemsize
-    machine = _run.Machine(budget, threads)
+        target = _held.output(into, held, shape)
+    assert target is not None  # the other byte order is another type
+    nbytes = math.prod(shape) * held.dtype.itemsize
     _core.map_coordinates(
-        tensor._core,
-        at._core,
-        target._core,
+        held.core,
+        at.core,
+        target.core,
         order,
         mode,
         cval,
         prefilter,
         displacement,
         precision == "float64",
-        machine.options(nbytes, tensor.device),
+        _run.Machine(budget, threads).options(nbytes, on_host=held.stream is None),
     )
-    if tensor._order is not None:
-        tensor._order.stream.synchronize()
+    _held.finish(held, target)
     return result
 
 

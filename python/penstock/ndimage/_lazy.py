@@ -168,6 +168,7 @@ class LazyArray:
             ``Array.write``.  The metadata come last: a write that is stopped leaves no array.
         """
         is_cuda, index = _core.parse_device(device)
+        _core.check_zarr_name(location(url))  # before there is a directory
         store = _core.Store.open(location(url), "a", durable)
         report = self._core.write(
             store,

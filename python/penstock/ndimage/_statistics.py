@@ -11,7 +11,7 @@ import numpy.typing as npt
 from .. import _core
 from .._array import Array
 from .._options import Bytes
-from . import _handed, _run
+from . import _handed, _held
 from ._lazy import LazyArray
 from ._run import Machine
 
@@ -57,8 +57,8 @@ def _found(
     if isinstance(input, Array):
         is_cuda, index = _core.parse_device(device)
         return _core.statistics_of_array(input._core, *asked, is_cuda, index, machine.options(input.nbytes))
-    tensor = _run._input(input if _run._is_memory(input) else np.asarray(input))
-    return _core.statistics_of_tensor(tensor._core, *asked, machine.options(tensor.nbytes, tensor.device))
+    held = _held.take(input if _held.is_memory(input) else np.asarray(input))
+    return _core.statistics_of_tensor(held.core, *asked, machine.options(held.nbytes, on_host=held.stream is None))
 
 
 def percentile(

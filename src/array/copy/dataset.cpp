@@ -8,6 +8,7 @@
 #include "codec/sharding/sharding_spec.hpp"
 #include "core/json.hpp"
 #include "core/json_text.hpp"
+#include "format/position.hpp"
 #include "format/zarr/zarr.hpp"
 #include "penstock/copy.hpp"
 
@@ -56,9 +57,22 @@ Status take_one_byte_order(std::vector<CodecSpec>& codecs) {
   return {};
 }
 
-/// A chain with codecs that only files of another format have is not taken along.
-void take_codecs_of_zarr(std::vector<CodecSpec>& codecs, const DType& dtype) {
-  if (std::ranges::none_of(codecs, [](const CodecSpec& codec) { return find_file_codec(codec.name) != nullptr; }))
+/// Zarr v2 knows axes as they are, or all of them reversed.
+bool is_order_of_v2(const CodecSpec& codec) {
+  if (codec.name != "transpose") return true;
+  const auto configuration = parse_json(codec.configuration);
+  if (!configuration) return false;
+  const Json order = configuration->value("order", Json::array());
+  for (std::size_t i = 0; i < order.size(); ++i)
+    if (order[i] != order.size() - 1 - i) return false;
+  return true;
+}
+
+/// A chain with codecs that only files of another format have, or this version of zarr has not, is not taken along.
+void take_codecs_of_zarr(std::vector<CodecSpec>& codecs, const DType& dtype, int version) {
+  if (std::ranges::all_of(codecs, [&](const CodecSpec& codec) {
+        return find_file_codec(codec.name) == nullptr && (version == 3 || is_order_of_v2(codec));
+      }))
     return;
   codecs = {{"bytes", dtype.swap_unit() > 1 ? R"({"endian":"little"})" : "{}"},
             {"zstd", R"({"level":3,"checksum":false})"}};
@@ -91,9 +105,13 @@ namespace {
 Result<Dataset> changed_dataset(const Dataset& from, const CopyChanges& changes) {
   if (changes.region) PENSTOCK_TRY(check_region(*changes.region, from.shape));
   PENSTOCK_ASSIGN(Layers layers, take_apart(from));
-  if (!zarr_format(from.format)) take_codecs_of_zarr(layers.codecs, from.dtype);
-  PENSTOCK_ASSIGN(Dataset to, as_zarr(from, changes.zarr_format));
-  if (changes.region) to.shape = shape_of(*changes.region);
+  if (!zarr_format(from.format)) take_codecs_of_zarr(layers.codecs, from.dtype, changes.zarr_format.value_or(3));
+  Dataset part = from;
+  if (changes.region) {
+    part.shape = shape_of(*changes.region);
+    PENSTOCK_TRY(move_position(part, *changes.region));
+  }
+  PENSTOCK_ASSIGN(Dataset to, as_zarr(std::move(part), changes.zarr_format));
   if (to.format.version == 3) PENSTOCK_TRY(take_one_byte_order(layers.codecs));
   PENSTOCK_TRY(take_order_of_filters(layers.codecs, to.format.version));
   if (changes.dimension_separator) PENSTOCK_TRY(set_dimension_separator(to, *changes.dimension_separator));

@@ -6,11 +6,13 @@
 
 #include "array/copy/tree.hpp"
 #include "array/pyramid_plan.hpp"
+#include "array/raster/attributes.hpp"
 #include "core/checked.hpp"
 #include "core/json.hpp"
 #include "format/members.hpp"
 #include "format/zarr/consolidated.hpp"
 #include "format/zarr/xarray.hpp"
+#include "penstock/raster.hpp"
 
 namespace penstock {
 namespace {
@@ -37,7 +39,9 @@ class Planner {
     const Dataset source = from.dataset();
     PENSTOCK_ASSIGN(const CopyChanges changes, in_node(to, changes_of(source, how_)));
     PENSTOCK_ASSIGN(Dataset dataset, in_node(to, copied_dataset(source, changes)));
-    plan_.nodes.push_back({to, std::move(dataset), from, changes.region.value_or(whole(source.shape))});
+    const Region region = changes.region.value_or(whole(source.shape));
+    if (is_raster(source)) PENSTOCK_TRY(tell_raster(from, region, dataset));
+    plan_.nodes.push_back({to, std::move(dataset), from, region});
     return {};
   }
 
@@ -163,8 +167,12 @@ Result<std::vector<PlannedArray>> plan_copy(const Node& from, const CopyOptions&
   for (const PlannedNode& node : plan.nodes) {
     const auto* dataset = std::get_if<Dataset>(&node.info);
     if (dataset == nullptr) continue;
-    const std::string lost = node.from ? lost_for_xarray(node.from->dataset(), dataset->format.version) : "";
-    arrays.push_back({node.path, *dataset, !node.from, lost});
+    std::string lost;
+    if (node.from) {
+      const Dataset from = node.from->dataset();
+      lost = is_raster(from) ? left_of_raster(from) : lost_for_xarray(from, dataset->format.version);
+    }
+    arrays.push_back({node.path, *dataset, !node.from, std::move(lost)});
   }
   return arrays;
 }

@@ -19,6 +19,7 @@
 #include "format/zarr/consolidated.hpp"
 #include "format/zarr/node.hpp"
 #include "penstock/cog.hpp"
+#include "penstock/zarr.hpp"
 #include "store/condition.hpp"
 #include "store/file/swap.hpp"
 
@@ -422,6 +423,7 @@ std::string trimmed(std::string_view path) {
 Result<Report> copy_to_url(const Node& from, const std::string& url, std::string_view path, const CopyOptions& how,
                            const Options& options) {
   const std::string where = trimmed(path);
+  PENSTOCK_TRY(check_zarr_name(joined(url, where)));
   PENSTOCK_ASSIGN(const TreePlan plan, plan_tree(from, how));
   PENSTOCK_ASSIGN(Replaced replaced, what_is_replaced(from, url, where, plan, how));
   if (replaced.beside) return copy_beside(plan, *std::move(replaced.beside), how, options);

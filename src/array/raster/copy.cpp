@@ -28,8 +28,10 @@ Status put_codec(const std::vector<CodecSpec>& compressors, CogOptions& cog) {
   else
     return not_of_cog("codec " + codec.name);
   PENSTOCK_ASSIGN(const Json configuration, parse_json(codec.configuration));
-  if (configuration.contains("level") && configuration["level"].is_number_integer())
-    cog.codec_level = configuration["level"].get<int>();
+  if (!configuration.contains("level") || !configuration["level"].is_number_integer()) return {};
+  const int level = configuration["level"].get<int>();
+  if (level == 0 && cog.codec == CogCodec::zstd) return {};  // zarr's word for zstd's own choice
+  cog.codec_level = level;
   return {};
 }
 

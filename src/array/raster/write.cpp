@@ -167,6 +167,8 @@ class LevelWriter {
     }
     return reserve(rest_, ladder_.unit_level);
   }
+  /// Of tiles of the image.
+  [[nodiscard]] const CodecChain& chain() const { return chains_.front(); }
 
   /// All levels that are made of a box of the image.
   Status take(const Part& box) {
@@ -385,8 +387,9 @@ class CogWrite {
   static constexpr std::uint64_t kWalkBytes = std::uint64_t{1} << 30;
 
  public:
-  CogWrite(const Sources& sources, const RasterPlan& plan, RasterWriter& out, const Options& options)
-      : sources_(sources), plan_(plan), out_(out), options_(options) {}
+  CogWrite(const Sources& sources, const RasterPlan& plan, RasterWriter& out, const Store& store,
+           const Options& options)
+      : sources_(sources), plan_(plan), out_(out), store_(store), options_(options) {}
 
   Result<Report> run() {
     PENSTOCK_ASSIGN(const BudgetPlan allowed, plan_budget(options_, 0));
@@ -416,12 +419,31 @@ class CogWrite {
     PENSTOCK_ASSIGN(Report report, walk_tiles(work, walk, steps, Device{}, inner));
     PENSTOCK_TRY(job.run([&] { return levels.finish(); }));
     PENSTOCK_TRY(job.run([&] { return out_.lay_out(job); }));
+    report.written.reset();
+    report.merge(mask_read_);
+    report.merge(written_by(job, levels));
     report.budget_bytes = allowed.budget_bytes;
     report.peak_host_bytes += ladder.held_bytes;
     return report;
   }
 
  private:
+  /// Tiles that were encoded, and the file.
+  [[nodiscard]] Report written_by(Job& job, const LevelWriter& levels) const {
+    Report part;
+    job.fill_report(part);
+    const std::string threads = fmt::format("{} thread{}", job.worker_count(), job.worker_count() == 1 ? "" : "s");
+    part.stages = {
+        {"encode", "cpu, " + levels.chain().text() + ", " + threads, "tiles and overviews are made in host memory",
+         part.stored_bytes, job.stage_seconds(Stage::encode)},
+        {"store", store_.path_taken() + ", " + threads, "tiles wait in $TMPDIR until it is known how large all are",
+         out_.file_bytes(), job.stage_seconds(Stage::store)}};
+    part.decoded_bytes = part.peak_host_bytes = 0;  // the walk says them
+    part.stored_bytes = out_.file_bytes();
+    part.requests = 1;
+    part.written = {part.chunks, 0, part.requests, part.stored_bytes};
+    return part;
+  }
   [[nodiscard]] Result<std::uint64_t> image_bytes() const {
     const Dataset& image = plan_.levels.front();
     PENSTOCK_ASSIGN(const std::uint64_t elements, element_count(image.shape));
@@ -441,24 +463,29 @@ class CogWrite {
                   elements.shape[2]};
     part.row = tile[1].start;
     part.column = tile[2].start;
-    Report report;
+    Report io_needs;
     if (sources_.mask) {
       PENSTOCK_TRY(mask_.resize_discard(tile[1].count * tile[2].count));
       const Region region{{0, 1}, tile[1], tile[2]};
       PENSTOCK_ASSIGN(const TensorView view,
                       TensorView::packed(mask_.data(), sources_.mask->dtype(), shape_of(region)));
-      PENSTOCK_ASSIGN(report, sources_.mask->read(region, view, io));
+      PENSTOCK_ASSIGN(Report read, sources_.mask->read(region, view, io));
+      io_needs.peak_host_bytes = read.peak_host_bytes;
+      read.decoded_bytes = read.peak_host_bytes = 0;
+      mask_read_.merge(read);
       part.mask = reinterpret_cast<const std::uint8_t*>(mask_.data());
     }
     PENSTOCK_TRY(job.run([&] { return levels.take(part); }));
-    return report;
+    return io_needs;
   }
 
   const Sources& sources_;
   const RasterPlan& plan_;
   RasterWriter& out_;
+  const Store& store_;
   const Options& options_;
   Bytes mask_;
+  Report mask_read_;
 };
 
 }  // namespace
@@ -478,13 +505,10 @@ Result<Report> write_cog(const CogInput& from, std::shared_ptr<Store> to_store, 
     PENSTOCK_ASSIGN(const Dataset image, image_of(from, sources));
     PENSTOCK_ASSIGN(const RasterPlan plan, format->plan_raster(image, from.info, sources.mask.has_value(), cog));
     PENSTOCK_ASSIGN(const std::unique_ptr<RasterWriter> out, format->create_raster(*to_store, path, plan));
-    PENSTOCK_ASSIGN(Report report, CogWrite(sources, plan, *out, options).run());
+    PENSTOCK_ASSIGN(Report report, CogWrite(sources, plan, *out, *to_store, options).run());
     const bool replaces = if_exists == Array::IfExists::overwrite;
     PENSTOCK_TRY(out->commit(replaces ? WriteCondition::any() : WriteCondition::absent(), options.stop()));
     PENSTOCK_TRY(to_store->sync());
-    if (!report.written) report.written.emplace();
-    report.written->stored_bytes += out->file_bytes();
-    report.stored_bytes += out->file_bytes();
     report.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return report;
   });

@@ -7,10 +7,10 @@ namespace penstock::tiff {
 namespace {
 
 /// A block decodes a tile.  Many tiles: so many blocks at once that latencies hide behind each other; few: all codes
-/// between two Clears together, so that each tile is done soon.
-constexpr unsigned kWarps = 8, kCodes = 1024, kWarpsOfFew = 32, kCodesOfFew = 4096;
-/// Tiles are few up to this many for each multiprocessor.
-constexpr unsigned kFew = 1;
+/// between two Clears together, so that each tile is done soon, by all of a multiprocessor or by half of it.
+constexpr unsigned kWarpsOfMany = 8, kCodesOfMany = 1024, kWarpsOfSome = 16, kWarpsOfFew = 32, kCodesOfFew = 4096;
+/// Tiles are few, or some, up to this many for each multiprocessor.
+constexpr unsigned kFew = 1, kSome = 3;
 
 template <bool kOldStyle, unsigned kWarpsHere, unsigned kCodesHere>
 __global__ void __launch_bounds__(kWarpsHere* CudaTeam::lanes)
@@ -45,9 +45,11 @@ Status decode_lzw_cuda(const DeviceBatch& batch, LzwVariant variant, const Strea
       cuda_status(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, stream.device().index),
                   "asking for the number of multiprocessors"));
   auto* const native = static_cast<cudaStream_t>(stream.native());
-  if (variant == LzwVariant::old_style) return launch<true, kWarps, kCodes>(batch, native);
-  const bool few = batch.size.count <= kFew * static_cast<unsigned>(multiprocessors);
-  return few ? launch<false, kWarpsOfFew, kCodesOfFew>(batch, native) : launch<false, kWarps, kCodes>(batch, native);
+  if (variant == LzwVariant::old_style) return launch<true, kWarpsOfMany, kCodesOfMany>(batch, native);
+  const auto at_most = [&](unsigned each) { return batch.size.count <= each * static_cast<unsigned>(multiprocessors); };
+  if (at_most(kFew)) return launch<false, kWarpsOfFew, kCodesOfFew>(batch, native);
+  if (at_most(kSome)) return launch<false, kWarpsOfSome, kCodesOfFew>(batch, native);
+  return launch<false, kWarpsOfMany, kCodesOfMany>(batch, native);
 }
 
 }  // namespace penstock::tiff

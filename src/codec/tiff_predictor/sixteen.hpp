@@ -21,9 +21,9 @@ template <int kBytes, std::size_t... I>
 Sixteen shift_up(Sixteen v, std::index_sequence<I...> /*places*/) {
   return __builtin_shufflevector(Sixteen{}, v, static_cast<int>(16 - kBytes + I)...);
 }
-template <class T, std::size_t... I>
+template <int kBytes, std::size_t... I>
 Sixteen repeat_last(Sixteen v, std::index_sequence<I...> /*places*/) {
-  return __builtin_shufflevector(v, v, static_cast<int>(16 - sizeof(T) + I % sizeof(T))...);
+  return __builtin_shufflevector(v, v, static_cast<int>(16 - kBytes + I % kBytes)...);
 }
 /// Units of kBytes of `a` and `b` in turn, from unit `from` on.
 template <int kBytes, int kFrom, std::size_t... I>
@@ -34,10 +34,13 @@ Sixteen zip(Sixteen a, Sixteen b, std::index_sequence<I...> /*places*/) {
 using Places = std::make_index_sequence<16>;
 }  // namespace sixteen
 
-/// The last item, in every place.
-template <class T>
+/// The last item, in every place.  Small ones are doubled first: g++ 12 makes a loop over bytes of the shuffle of two.
+template <class T, int kBytes = sizeof(T)>
 Sixteen repeat_last(Sixteen v) {
-  return sixteen::repeat_last<T>(v, sixteen::Places());
+  if constexpr (kBytes < 4)
+    return repeat_last<T, 2 * kBytes>(sixteen::zip<kBytes, 8>(v, v, sixteen::Places()));
+  else
+    return sixteen::repeat_last<kBytes>(v, sixteen::Places());
 }
 /// Every item and those before it, as a sum.
 template <class T, int kBytes = sizeof(T)>

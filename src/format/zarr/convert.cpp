@@ -1,5 +1,6 @@
 // Nodes from one version of zarr to the other, and from other formats.
 #include "core/json.hpp"
+#include "format/position.hpp"
 #include "format/zarr/consolidated.hpp"
 #include "format/zarr/xarray.hpp"
 #include "format/zarr/zarr.hpp"
@@ -23,6 +24,8 @@ Result<Dataset> as_zarr(Dataset dataset, std::optional<int> version) {
   if (!zarr_format(dataset.format)) {
     dataset.format = {"zarr", 3, ""};
     dataset.placement = KeyEncoding();
+    PENSTOCK_TRY(tell_position(dataset));
+    PENSTOCK_TRY(tell_missing(dataset));
   }
   if (!version || *version == dataset.format.version) {
     PENSTOCK_TRY(forget_spelling(dataset));

@@ -119,8 +119,8 @@ Status to_v2(Dataset& dataset, Json& attributes) {
   if (const auto it = attributes.find(kFillValue); it != attributes.end()) {
     auto fill = from_attribute(dataset.dtype, *it);
     if (!fill) return {};
+    PENSTOCK_ASSIGN(*it, fill_to(dataset.dtype, *fill, {2}));
     dataset.fill = *std::move(fill);
-    attributes.erase(kFillValue);
     return {};
   }
   // None is missing: any fill value would be taken for a mark of what is.  Values are copied, so none depends on it.
@@ -130,6 +130,24 @@ Status to_v2(Dataset& dataset, Json& attributes) {
 }
 
 }  // namespace
+
+std::optional<std::vector<std::byte>> missing_value(const DType& dtype, const Json& attributes) {
+  const auto found = attributes.is_object() ? attributes.find(kFillValue) : attributes.end();
+  if (found == attributes.end() || dtype.kind > Kind::complex) return std::nullopt;
+  if (auto element = from_attribute(dtype, *found)) return element;
+  auto element = fill_from(dtype, *found, {2});
+  if (!element) return std::nullopt;
+  return *std::move(element);
+}
+
+Status tell_missing(Dataset& dataset) {
+  if (!dataset.nodata) return {};
+  PENSTOCK_ASSIGN_IN(Json attributes, parse_json(dataset.attributes), "attributes");
+  PENSTOCK_ASSIGN(std::optional<Json> attribute, to_attribute(dataset.dtype, *dataset.nodata));
+  if (attribute) attributes[kFillValue] = *std::move(attribute);
+  dataset.attributes = dump_json(attributes);
+  return {};
+}
 
 Status translate_xarray(Dataset& dataset) {
   PENSTOCK_ASSIGN_IN(Json attributes, parse_json(dataset.attributes.empty() ? "{}" : dataset.attributes), "attributes");

@@ -145,6 +145,24 @@ Status add_sized(Chain& chain, Arguments& arguments, Operation operation, bool o
                      common.in_double || common.output.kind != Kind::floating);
 }
 
+/// The difference of the neighbours along one axis, and along each other axis neighbours that count 1, `middle`, 1.
+Status add_edges(Chain& chain, Arguments& arguments, double middle) {
+  if (arguments.given("axes")) return bad("axes: all axes but one are smoothed; give axis");
+  PENSTOCK_ASSIGN(const std::size_t across, read_axis(chain, arguments));
+  PENSTOCK_ASSIGN(const FilterArguments common, FilterArguments::read(chain, arguments, Axes::some));
+  std::vector<Filter> filters;
+  const auto add = [&](std::size_t axis, std::vector<double> weights) -> Status {
+    PENSTOCK_ASSIGN(Filter filter, make(common, axis, Operation::correlate, 3, 0));
+    filter.weights = std::move(weights);
+    filters.push_back(std::move(filter));
+    return {};
+  };
+  PENSTOCK_TRY(add(across, {-1, 0, 1}));
+  for (const std::size_t axis : common.axes)
+    if (axis != across) PENSTOCK_TRY(add(axis, {1, middle, 1}));
+  return add_filters(chain, std::move(filters), common.output, common.in_double);
+}
+
 /// Extents of a resized array.
 Result<Shape> resized_shape(const Shape& shape, Arguments& arguments) {
   const std::size_t rank = shape.size();
@@ -217,6 +235,8 @@ Status add_correlate1d(Chain& chain, Arguments& arguments) {
 
 Status add_gaussian_filter(Chain& chain, Arguments& arguments) { return add_gaussians(chain, arguments, false); }
 Status add_gaussian_filter1d(Chain& chain, Arguments& arguments) { return add_gaussians(chain, arguments, true); }
+Status add_prewitt(Chain& chain, Arguments& arguments) { return add_edges(chain, arguments, 1); }
+Status add_sobel(Chain& chain, Arguments& arguments) { return add_edges(chain, arguments, 2); }
 Status add_uniform_filter(Chain& chain, Arguments& arguments) {
   return add_sized(chain, arguments, Operation::uniform, false);
 }

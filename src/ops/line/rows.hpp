@@ -7,6 +7,8 @@ namespace penstock::line {
 Status add_correlate1d(Chain& chain, Arguments& arguments);
 Status add_gaussian_filter(Chain& chain, Arguments& arguments);
 Status add_gaussian_filter1d(Chain& chain, Arguments& arguments);
+Status add_prewitt(Chain& chain, Arguments& arguments);
+Status add_sobel(Chain& chain, Arguments& arguments);
 Status add_uniform_filter(Chain& chain, Arguments& arguments);
 Status add_uniform_filter1d(Chain& chain, Arguments& arguments);
 Status add_minimum_filter(Chain& chain, Arguments& arguments);

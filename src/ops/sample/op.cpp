@@ -115,8 +115,10 @@ class AffineOperator final : public Operator {
         low += std::min(a, b), high += std::max(a, b);
       }
       Range needed = span(low, high, input().shape[d]);
-      // Of inner dimensions a part lies apart in memory and is copied; nearly all is as well as all.
-      if (d > 0 && needed.count >= input().shape[d] - input().shape[d] / kNearlyAll) needed = {0, input().shape[d], 1};
+      // Of inner dimensions a part lies apart in memory, of splines along any it must be cut out of more: both are
+      // copies. Nearly all is as well as all.
+      if ((d > 0 || order_ > 1) && needed.count >= input().shape[d] - input().shape[d] / kNearlyAll)
+        needed = {0, input().shape[d], 1};
       region.push_back(needed);
     }
     return region;

@@ -79,6 +79,14 @@ Status each_piece(int fd, std::uint64_t bytes, const std::function<Status()>& ch
   return {};
 }
 
+/// A file that is removed at the end of its scope, also where memory runs out in it; null: none.
+struct Removed {
+  const char* name;
+  ~Removed() {
+    if (name != nullptr) ::unlink(name);
+  }
+};
+
 std::string temporary_of(const std::string& path) {
   const std::size_t name = path.rfind('/') + 1;  // npos + 1 = 0
   return path.substr(0, name) + "." + path.substr(name) + ".penstock.tmp";
@@ -133,28 +141,31 @@ Result<std::unique_ptr<Writer>> Writer::begin(const std::string& path) {
 Result<bool> Writer::open_and_lock() {
   constexpr int kFlags = O_RDWR | O_NOFOLLOW;
   FileDescriptor fd = open_at(AT_FDCWD, temporary_.c_str(), kFlags | O_CREAT | O_EXCL);
-  const bool made = static_cast<bool>(fd);
-  if (!made && errno == EEXIST) fd = open_at(AT_FDCWD, temporary_.c_str(), kFlags);
+  Removed ours{fd ? temporary_.c_str() : nullptr};
+  if (!fd && errno == EEXIST) fd = open_at(AT_FDCWD, temporary_.c_str(), kFlags);
   if (!fd && errno == ENOENT) return false;
   if (!fd) return errno_error(errno, temporary_);
   if (uninterrupted([&] { return ::flock(fd.get(), LOCK_EX | LOCK_NB); }) != 0) {
-    if (errno == EWOULDBLOCK) return Error(ErrorCode::already_exists, path_ + ": another writer has this archive open");
-    Error error = errno_error(errno, temporary_);
-    if (made) ::unlink(temporary_.c_str());
-    return error.set_hint("the file system cannot lock files: write the archive elsewhere and move it");
+    const int failed = errno;
+    if (failed == EWOULDBLOCK) {
+      ours.name = nullptr;
+      return Error(ErrorCode::already_exists, path_ + ": another writer has this archive open");
+    }
+    return errno_error(failed, temporary_)
+        .set_hint("the file system cannot lock files: write the archive elsewhere and move it");
   }
   struct stat named{}, open{};
-  const bool looked = ::fstat(fd.get(), &open) == 0;
-  Error failed = errno_error(errno, temporary_);
-  if (looked && (::fstatat(AT_FDCWD, temporary_.c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0 || !same_file(named, open)))
+  if (::fstat(fd.get(), &open) != 0) return errno_error(errno, temporary_);
+  if (::fstatat(AT_FDCWD, temporary_.c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0 || !same_file(named, open)) {
+    ours.name = nullptr;
     return false;
-  if (looked && uninterrupted([&] { return ::ftruncate(fd.get(), 0); }) == 0) {  // what a killed writer left
-    file_ = std::make_shared<const FileSource>(std::move(fd), path_, 0);
-    return true;
   }
-  if (looked) failed = errno_error(errno, temporary_);
-  if (looked || made) ::unlink(temporary_.c_str());  // ours: we have its lock
-  return failed;
+  ours.name = temporary_.c_str();                                    // we have its lock
+  if (uninterrupted([&] { return ::ftruncate(fd.get(), 0); }) != 0)  // what a killed writer left
+    return errno_error(errno, temporary_);
+  file_ = std::make_shared<const FileSource>(std::move(fd), path_, 0);
+  ours.name = nullptr;
+  return true;
 }
 
 Result<std::optional<std::string>> Writer::remove_left_behind(const std::string& path) {

@@ -37,26 +37,6 @@ void describe_sphere(const Sphere& sphere, HostField& field) {
   }
 }
 
-/// The nearest direction for each cell.
-void describe_cells(const Sphere& sphere, HostField& field) {
-  field.nearest.resize(kCells);
-  for (std::uint32_t cell = 0; cell < kCells; ++cell) {
-    const Vec3 d = middle_of(cell);
-    double best = -1;
-    for (std::size_t i = 0; i < sphere.vertices.size(); ++i) {
-      const Direction& v = sphere.vertices[i];
-      const double along =
-          std::abs(v[0] * static_cast<double>(d.x) + v[1] * static_cast<double>(d.y) + v[2] * static_cast<double>(d.z));
-      if (along <= best) continue;
-      best = along;
-      field.nearest[cell] = static_cast<std::uint16_t>(i);
-    }
-  }
-  Disc disc = make_disc();
-  field.disc = std::move(disc.numbers);
-  field.triangle = std::move(disc.triangles);
-}
-
 void set_params(const Volume& v, const TrackOptions& how, HostField& field) {
   TrackParams& t = field.params;
   field.method = how.method;
@@ -197,6 +177,25 @@ void describe_directions(const TrackOptions& how, const Sphere& sphere, HostFiel
   field.params.cos_separation = cos_deg(how.separation_deg);
   field.params.relative_peak = static_cast<float>(how.relative_peak);
   field.params.max_peaks = how.max_peaks;
+}
+
+void describe_cells(const Sphere& sphere, HostField& field) {
+  field.nearest.resize(kCells);
+  for (std::uint32_t cell = 0; cell < kCells; ++cell) {
+    const Vec3 d = middle_of(cell);
+    double best = -1;
+    for (std::size_t i = 0; i < sphere.vertices.size(); ++i) {
+      const Direction& v = sphere.vertices[i];
+      const double along =
+          std::abs(v[0] * static_cast<double>(d.x) + v[1] * static_cast<double>(d.y) + v[2] * static_cast<double>(d.z));
+      if (along <= best) continue;
+      best = along;
+      field.nearest[cell] = static_cast<std::uint16_t>(i);
+    }
+  }
+  Disc disc = make_disc();
+  field.disc = std::move(disc.numbers);
+  field.triangle = std::move(disc.triangles);
 }
 
 Status make_field(Job& job, Fitter& fitter, const DwiData& dwi, const ModelPlan& plan, FitTables tables,

@@ -15,4 +15,7 @@ Status make_field(Job& job, Fitter& fitter, const DwiData& dwi, const ModelPlan&
 /// The directions of the half sphere, and what is taken for a peak of amplitudes along them.
 void describe_directions(const TrackOptions& how, const Sphere& sphere, HostField& field);
 
+/// What parallel transport looks up: the nearest direction for each cell, and the disc of curvatures.
+void describe_cells(const Sphere& sphere, HostField& field);
+
 }  // namespace penstock::tracto

@@ -11,7 +11,7 @@ import numpy as np
 
 from penstock import _core, _memory, _tensor
 from penstock._errors import DeviceError
-from penstock.ndimage import _run
+from penstock.ndimage import _held
 
 
 def on_device(x: Any) -> bool:
@@ -46,7 +46,7 @@ def placed(x: Any, use_gpu: bool) -> tuple[Any, bool]:
 
 def back(x: Any, to_host: bool) -> Any:
     """The result of elements that `placed` gave."""
-    return _run.numpy_of(x) if to_host else x
+    return _held.numpy_of(x) if to_host else x
 
 
 def cupy() -> Any:

@@ -117,6 +117,7 @@ class CogWriter final : public RasterWriter {
   }
 
   Status copy(const Piece& piece, const std::vector<TileTable>& placed, Worker& worker) const {
+    const StageClock clock(worker, Stage::store);
     const auto [first_image, first_chunk] = tile(piece.level, piece.first);
     std::uint64_t bytes = 0;
     for (std::uint64_t i = piece.first; i < piece.end; ++i) {

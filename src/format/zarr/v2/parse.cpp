@@ -8,6 +8,7 @@
 #include "format/members.hpp"
 #include "format/zarr/fill.hpp"
 #include "format/zarr/v2/zarr2.hpp"
+#include "format/zarr/xarray.hpp"
 
 namespace penstock::zarr2 {
 namespace {
@@ -100,6 +101,7 @@ Result<Dataset> parse_array(const Json& zarray, const Json& zattrs) {
   }
   PENSTOCK_ASSIGN(dataset.codecs, parse_codecs(zarray, dataset, type.endian));
   dataset.attributes = dump_json(zattrs);
+  dataset.nodata = missing_value(dataset.dtype, zattrs);
   dataset.dims = named_dimensions(names_of(zattrs, dataset.rank()));
   dataset.format.extra = extra_members(zarray, kArrayMembers);
   // An empty text is a fill value too, so that there is none has to be said.

@@ -9,6 +9,7 @@
 #include "core/json_text.hpp"
 #include "format/members.hpp"
 #include "format/zarr/v3/zarr3.hpp"
+#include "format/zarr/xarray.hpp"
 
 namespace penstock::zarr3 {
 namespace {
@@ -133,6 +134,7 @@ Result<NodeInfo> parse_array(const Json& document) {
   PENSTOCK_ASSIGN(dataset.placement, parse_keys(document));
   PENSTOCK_ASSIGN(dataset.codecs, parse_codecs(document, dataset.dtype));
   PENSTOCK_ASSIGN(dataset.attributes, metadata::object_text(document, "attributes"));
+  dataset.nodata = missing_value(dataset.dtype, document.value("attributes", Json()));
   if (const auto it = document.find("dimension_names"); it != document.end() && !it->is_null()) {
     PENSTOCK_ASSIGN(const auto names, metadata::parse_names(*it, "dimension_names", dataset.rank()));
     dataset.dims = named_dimensions(names);
