@@ -6,6 +6,7 @@
 //                        where the child ended neither with success nor with exit code 71
 //   SCARCE_EACH=WHAT     runs main() in a child process for the first "allocation" or "thread" to fail, then for the
 //                        second, ... until there are no more
+//   SCARCE_STEP=N        SCARCE_EACH fails every N-th of them only
 //   SCARCE_RESULTS=FILE  where SCARCE_EACH writes a line for each: which, and the child's status as of waitpid
 // A program that wants this of a part of it calls scarce_each() itself (SCARCE_EACH=part).
 #include <dlfcn.h>
@@ -102,7 +103,8 @@ int each(const char* what, int (*work)(void*), void* argument) {
   const int results = ::open(std::getenv("SCARCE_RESULTS"), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (page == MAP_FAILED || results < 0) return 2;
   reached = new (page) std::atomic<bool>(false);
-  for (long n = 1;; ++n) {
+  const long step = number("SCARCE_STEP", 1);
+  for (long n = 1;; n += step) {
     *reached = false;
     name_stack(n);
     const pid_t child = ::fork();

@@ -81,8 +81,8 @@ def ending(status: int) -> str:
 class Each:
     """Fails one thing after another, and collects what did not end well."""
 
-    def __init__(self, library: str, scratch: pathlib.Path) -> None:
-        self.library, self.scratch = library, scratch
+    def __init__(self, library: str, scratch: pathlib.Path, step: int = 1) -> None:
+        self.library, self.scratch, self.step = library, scratch, step
         self.runs, self.bad = 0, []  # type: ignore[var-annotated]
         self.in_libraries: collections.Counter[str] = collections.Counter()
 
@@ -107,7 +107,7 @@ class Each:
         """`each`: what main() is run for; "part": the program does so itself.  How many there were."""
         results, stack = self.scratch / "results", self.scratch / "stack"
         with open(self.scratch / "errors", "w") as errors:
-            settings = environment(self.library, each=each, results=results, stack=stack)
+            settings = environment(self.library, each=each, step=self.step, results=results, stack=stack)
             done = subprocess.run(words, env=settings, stdout=subprocess.DEVNULL, stderr=errors)
         if done.returncode != 0:
             self.bad.append(f"{what}: nothing could be tried: {(self.scratch / 'errors').read_text()[-300:]}")
@@ -118,6 +118,13 @@ class Each:
             file.unlink(missing_ok=True)
         print(f"{what}: {len(tried)}", flush=True)
         return len(tried)
+
+    def tell(self, what: str) -> int:
+        print("\n".join(self.bad))
+        for owner, count in self.in_libraries.items():
+            print(f"{count} of {self.runs} ended in {owner}")
+        print(f"{self.runs} {what} failed, one at a time; {len(self.bad)} runs did not end as they must")
+        return 1 if self.bad else 0
 
     def within(self, words: list[str], limit: int) -> None:
         """A limit of threads that live at once."""
@@ -162,11 +169,7 @@ def main(what: str, penstock: str, work: str, library: str) -> int:
                 for threads in (1, 2, 4, 8):
                     for words in commands(penstock, scratch, threads):
                         each.within(words, limit)
-    print("\n".join(each.bad))
-    for owner, count in each.in_libraries.items():
-        print(f"{count} of {each.runs} ended in {owner}")
-    print(f"{each.runs} {what} failed, one at a time; {len(each.bad)} runs did not end as they must")
-    return 1 if each.bad else 0
+    return each.tell(what)
 
 
 if __name__ == "__main__":
