@@ -10,6 +10,7 @@
 #include "cli/nodes/walk.hpp"
 #include "core/json.hpp"
 #include "core/units.hpp"
+#include "penstock/raster.hpp"
 
 namespace penstock::cli {
 namespace {
@@ -26,7 +27,8 @@ class Verify : public Command {
  public:
   void usage(Usage& usage) override {
     usage.about(
-        "Decodes every chunk of an array, or of all arrays below a group, and lists the bad ones by key and byte. "
+        "Decodes every chunk of an array, of a raster with its overviews and masks, or of all arrays below a group, "
+        "and lists the bad ones by key and byte. "
         "Checksums are checked where the codecs, or a zip, have some; images are checked by the rules of OME-NGFF. "
         "Exit "
         "code 65 when something is bad.");
@@ -50,6 +52,7 @@ class Verify : public Command {
     if (clean_) PENSTOCK_TRY(clean(session, removed, node));
     if (const auto* array = std::get_if<Array>(&node)) {
       PENSTOCK_TRY(one(session, list, "", *array, options));
+      if (is_raster(array->dataset())) PENSTOCK_TRY(levels(session, list, *array, options));
     } else {
       const auto visit = [&](const std::string& name, const Node& below, int, bool) {
         const auto* array_below = std::get_if<Array>(&below);
@@ -93,6 +96,21 @@ class Verify : public Command {
     for (const std::string& problem : problems)
       if (!json_) session.out.print(fmt::format(" bad  {}  {}\n", name.empty() ? store_ : name, problem));
     return session.out.status();
+  }
+
+  /// Overviews and masks of a raster file.
+  Status levels(Session& session, Json& list, const Array& array, const Options& options) {
+    PENSTOCK_ASSIGN(const Raster raster, Raster::open(array.store_ptr(), array.path()));
+    for (std::size_t k = 0; k < raster.level_count(); ++k) {
+      const std::string name = fmt::format("level {}", k);
+      if (k > 0) {
+        PENSTOCK_ASSIGN(const Array level, raster.level(k));
+        PENSTOCK_TRY(one(session, list, name, level, options));
+      }
+      PENSTOCK_ASSIGN(const std::optional<Array> mask, raster.mask(k));
+      if (mask) PENSTOCK_TRY(one(session, list, "mask of " + name, *mask, options));
+    }
+    return {};
   }
 
   Status one(Session& session, Json& list, const std::string& name, const Array& array, const Options& options) {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cstdio>
 
 #include "cli/commands.hpp"
 #include "cli/kit/command.hpp"
@@ -79,6 +80,11 @@ class CogCreate : public Command {
       PENSTOCK_ASSIGN(input.mask, open_array(*mask_, reading));
     }
     PENSTOCK_ASSIGN(const CogOptions cog, cog_options());
+    if (input.info.crs && !input.info.crs->epsg)
+      fmt::print(
+          stderr,
+          "penstock cog create: {}: its CRS has no EPSG code: the COG has no more than its name; --crs says one\n",
+          from_);
     const auto if_exists = force_ ? Array::IfExists::overwrite : Array::IfExists::fail;
     PENSTOCK_ASSIGN(const Report report, write_cog(input, to_, writing, cog, if_exists, options));
     if (json_) {

@@ -29,7 +29,8 @@ std::size_t leading_zeros(ByteView bytes);
 /// What ends the decoding of a stream.
 enum class StreamEnd : std::uint8_t {
   of_input,     ///< all of the input is looked at, and the streams in it end with it
-  full_output,  ///< the output that is expected is there; what follows is not looked at but for a checksum: TIFF files
+  full_output,  ///< the output that is expected is there; of what follows as much again is looked at, for a checksum:
+                ///< TIFF files
 };
 
 /// Decodes `in`, growing `out` as far as it may.  Errors: corrupt_data with the byte position.

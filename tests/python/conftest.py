@@ -36,6 +36,7 @@ COLLECTED = {
     "test_cuda_ndimage.py": HAVE_CUDA and "cupy" in INSTALLED,
     "test_cuda_libraries.py": HAVE_CUDA and bool(INSTALLED),
     "test_cuda_oct.py": HAVE_CUDA,
+    "test_cuda_tiff.py": HAVE_CUDA,
     "test_oct_pyramid.py": importlib.util.find_spec("ome_zarr") is not None,  # which needs Python 3.12
     "test_cuda_zarr_codecs.py": HAVE_CUDA and "cupy" in INSTALLED,
 }

@@ -240,6 +240,19 @@ def test_control_points_and_parts_by_zarr(tmp_path: pathlib.Path) -> None:
         assert [(p.row, p.col, p.x, p.y, p.z) for p in got] == [(p.row - 10, p.col - 20, p.x, p.y, p.z) for p in points]
 
 
+def test_a_crs_that_has_no_code_is_not_lost_in_silence(tmp_path: pathlib.Path) -> None:
+    crs = "+proj=laea +lat_0=12.5 +lon_0=7.25 +x_0=3 +y_0=5 +datum=WGS84 +units=m"
+    with rasterio.open(
+        tmp_path / "x.tif", "w", driver="GTiff", height=70, width=90, count=1, dtype="uint8", crs=crs,
+        transform=from_origin(7, 9, 2, 3),
+    ) as file:  # fmt: skip
+        file.write(values(1, 70, 90, "u1"))
+    done = command("cog", "create", tmp_path / "x.tif", tmp_path / "y.tif")
+    assert done.returncode == 0 and "no EPSG code" in done.stderr
+    done = command("cog", "create", tmp_path / "x.tif", tmp_path / "y.tif", "--force", "--crs", "3035")
+    assert done.returncode == 0 and done.stderr == ""
+
+
 def test_what_a_copy_leaves_behind_is_said(tmp_path: pathlib.Path) -> None:
     penstock.write_cog(values(1, 200, 200), tmp_path / "x.tif", block=64, mask=np.ones((200, 200), "u1"))
     done = command("copy", tmp_path / "x.tif", tmp_path / "x.zarr")

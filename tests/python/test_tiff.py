@@ -4,6 +4,7 @@ import itertools
 import pathlib
 import struct
 import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -17,7 +18,20 @@ import penstock
 
 warnings.filterwarnings("ignore", category=rasterio.errors.NotGeoreferencedWarning)
 
-TYPES = ("uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float32", "float64", "complex64")
+TYPES = (
+    "uint8",
+    "int8",
+    "uint16",
+    "int16",
+    "uint32",
+    "int32",
+    "uint64",
+    "int64",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+)
 CODECS = [("NONE", 1), ("PACKBITS", 1), *itertools.product(("LZW", "DEFLATE", "ZSTD"), (1, 2, 3))]
 
 
@@ -135,6 +149,22 @@ def test_bits_in_the_other_order(codec: str, tmp_path: pathlib.Path) -> None:
     np.testing.assert_array_equal(penstock.open(tmp_path / "y.tif")[0], data)
 
 
+@pytest.mark.parametrize("codec", ["none", "lzw", "zip", "packbits"])
+@pytest.mark.parametrize("rows", [7, 16, 70])
+def test_a_mask_of_bits_in_the_other_order(codec: str, rows: int, tmp_path: pathlib.Path) -> None:
+    data, mask = values(1, "uint16")[0], np.random.default_rng(3).random((70, 90)) > 0.4
+    with tifffile.TiffWriter(tmp_path / "x.tif") as file:
+        file.write(data, photometric="minisblack")
+        file.write(mask, photometric=4, subfiletype=4)
+    command = ["tiffcp", "-f", "lsb2msb", "-c", codec, "-r", str(rows), tmp_path / "x.tif", tmp_path / "y.tif"]
+    subprocess.run(command, check=True)
+    with tifffile.TiffFile(tmp_path / "y.tif") as tiff:
+        assert (tiff.pages[1].fillorder, tiff.pages[1].bitspersample) == (2, 1)
+    raster = penstock.open(tmp_path / "y.tif")
+    np.testing.assert_array_equal(raster[0], data)
+    np.testing.assert_array_equal(raster.mask[0], np.where(mask, 255, 0))
+
+
 def test_windows_of_many_files_in_one_call(tmp_path: pathlib.Path) -> None:
     rasters, wanted = [], []
     for i in range(3):
@@ -191,6 +221,29 @@ def test_a_copy_is_zarr(tmp_path: pathlib.Path) -> None:
     assert there.metadata.dimension_names == ("band", "y", "x")
 
 
+def test_damage_of_an_overview_or_mask_names_its_directory(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "x.tif"
+    penstock.write_cog(values(1, "uint16", 300, 300), path, block=64, mask=np.ones((300, 300), "u1"))
+    content = bytearray(path.read_bytes())
+    with tifffile.TiffFile(path) as tiff:
+        image, mask = [page for page in tiff.pages if page.shape == (150, 150)]
+        for page in (image, mask):
+            content[page.dataoffsets[2] + 3 : page.dataoffsets[2] + 9] = b"\xff" * 6
+    path.write_bytes(content)
+    raster = penstock.open(path)
+    raster[...]
+    for array, page in ((raster.levels[1], image), (raster.levels[1].mask, mask)):
+        with pytest.raises(
+            penstock.CorruptDataError, match=rf"x\.tif: IFD at byte {page.offset}: .*chunk 2: .* at byte"
+        ):
+            array[...]
+    done = subprocess.run(
+        [sys.executable, "-m", "penstock", "verify", path], check=False, capture_output=True, text=True
+    )
+    assert done.returncode == 65 and done.stdout.count("1 bad") == 2
+    assert f"IFD at byte {image.offset}" in done.stdout and f"IFD at byte {mask.offset}" in done.stdout
+
+
 def test_damage_is_named(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "x.tif"
     with rasterio.open(path, "w", driver="GTiff", height=64, width=64, count=1, dtype="uint8", compress="LZW",
@@ -200,7 +253,7 @@ def test_damage_is_named(tmp_path: pathlib.Path) -> None:
     with tifffile.TiffFile(path) as tiff:
         offset = tiff.pages[0].dataoffsets[5]
     path.write_bytes(whole[: offset + 1] + b"\xff\xff" + whole[offset + 3 :])
-    with pytest.raises(penstock.CorruptDataError, match=r"x\.tif.*inner chunk 5.*tiff\.lzw.*at byte"):
+    with pytest.raises(penstock.CorruptDataError, match=r"x\.tif: IFD at byte \d+: inner chunk 5.*tiff\.lzw.*at byte"):
         penstock.open(path)[...]
     path.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(penstock.CorruptDataError):

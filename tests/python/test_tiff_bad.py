@@ -144,6 +144,19 @@ def test_a_wrong_checksum_is_damage(tmp_path: pathlib.Path) -> None:
         opened(tmp_path / "x.tif", tiff(tiles, "deflate"))[...]
 
 
+def test_damage_that_makes_a_stream_longer(tmp_path: pathlib.Path) -> None:
+    """The tile is full before the checksum comes."""
+    tiles = [zlib.compress(tile) for tile in tiles_of(image())]
+    for more in (1, 500):
+        longer = bytearray(zlib.compress(tiles_of(image())[2] + bytes(more)))
+        np.testing.assert_array_equal(
+            opened(tmp_path / "x.tif", tiff([*tiles[:2], bytes(longer), tiles[3]], "deflate"))[0], image()
+        )
+        longer[-1] ^= 1
+        with pytest.raises(penstock.CorruptDataError, match=r"x\.tif.*chunk 2.*check"):
+            opened(tmp_path / "x.tif", tiff([*tiles[:2], bytes(longer), tiles[3]], "deflate"))[...]
+
+
 def test_sizes_inside_of_streams_are_not_believed(tmp_path: pathlib.Path) -> None:
     """A zstd frame that says it holds 2^60 bytes: nothing is allocated for it."""
     tiles = [bytes(Zstd().encode(tile)) for tile in tiles_of(image())]

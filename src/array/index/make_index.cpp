@@ -6,6 +6,7 @@
 #include "array/index/key_index.hpp"
 #include "array/index/shard_index.hpp"
 #include "array/index/table_index.hpp"
+#include "core/json.hpp"
 
 namespace penstock {
 namespace {
@@ -27,8 +28,13 @@ struct Maker {
   }
   Made operator()(const ChunkTable& table) const {
     PENSTOCK_ASSIGN(auto index, TableIndex::make(table, dataset.shape, dataset.chunk_shape, item_bytes(),
-                                                 plain_chunk_bytes(table.cropped_at_edges)));
+                                                 plain_chunk_bytes(table.cropped_at_edges), part_of_object()));
     return std::unique_ptr<const ChunkIndex>(std::move(index));
+  }
+  /// What the format calls the array, where an object holds several.
+  [[nodiscard]] std::string part_of_object() const {
+    const auto extra = parse_json(dataset.format.extra.empty() ? "{}" : dataset.format.extra);
+    return extra ? extra->value("part", std::string()) : std::string();
   }
   [[nodiscard]] std::uint64_t item_bytes() const { return dataset.dtype.size_bytes; }
   /// As TableIndex::make takes it.

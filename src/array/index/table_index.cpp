@@ -55,18 +55,19 @@ Status check_chunk_bytes(const ChunkTable& table, const Shape& chunk_shape, std:
 }  // namespace
 
 Result<std::unique_ptr<TableIndex>> TableIndex::make(ChunkTable table, Shape shape, Shape chunk_shape,
-                                                     std::uint64_t item_bytes, std::uint64_t plain_chunk_bytes) {
+                                                     std::uint64_t item_bytes, std::uint64_t plain_chunk_bytes,
+                                                     std::string part) {
   PENSTOCK_TRY(complete_order(table, shape.size()));
   table.cropped_at_edges.resize(shape.size(), false);
   PENSTOCK_TRY(check_chunk_bytes(table, chunk_shape, item_bytes));
   std::unique_ptr<TableIndex> index(
-      new TableIndex(std::move(table), std::move(shape), std::move(chunk_shape), plain_chunk_bytes));
+      new TableIndex(std::move(table), std::move(shape), std::move(chunk_shape), plain_chunk_bytes, std::move(part)));
   for (std::size_t d = 0; d < index->shape_.size(); ++d)
     index->grid_.push_back(div_up(index->shape_[d], index->chunk_shape_[d]));
   PENSTOCK_ASSIGN(index->count_, element_count(index->grid_));
   for (const TableColumn* column : {&index->table_.offsets, &index->table_.sizes})
     PENSTOCK_TRY(check_column(index->table_, *column, index->count_));
-  index->holder_ = std::make_shared<const ChunkHolder>(ChunkHolder{index->table_.key, {}, {}});
+  index->holder_ = std::make_shared<const ChunkHolder>(ChunkHolder{index->table_.key, index->part_, {}});
   return index;
 }
 
@@ -115,7 +116,7 @@ Status TableIndex::read_pages(Wanted& wanted, Fetcher& fetcher) const {
       Page page = page_of(answers[i].answer, column(some[i].first));
       if (page.error && ends_work(*page.error)) return *std::move(page.error);
       if (!known && !page.error) {
-        wanted.holder = std::make_shared<const ChunkHolder>(ChunkHolder{table_.key, {}, answers[i].answer.version});
+        wanted.holder = std::make_shared<const ChunkHolder>(ChunkHolder{table_.key, part_, answers[i].answer.version});
         known = true;
       }
       wanted.pages[some[i]] = std::make_shared<const Page>(std::move(page));
@@ -196,7 +197,7 @@ Status TableIndex::locate(const ChunkIds& chunks, Fetcher& fetcher, std::span<Ch
 void TableIndex::forget(const ChunkHolder& /*holder*/) const {
   const std::scoped_lock lock(mutex_);
   pages_.clear();
-  holder_ = std::make_shared<const ChunkHolder>(ChunkHolder{table_.key, {}, {}});
+  holder_ = std::make_shared<const ChunkHolder>(ChunkHolder{table_.key, part_, {}});
 }
 
 }  // namespace penstock

@@ -13,10 +13,12 @@ class TableIndex final : public ChunkIndex {
  public:
   /// `shape`, `chunk_shape` (no zeros), `item_bytes`: of the array.  `plain_chunk_bytes`: of a whole chunk, where
   /// chunks are stored as they are and the cropped dimension goes slowest in them: of a last chunk that was stored
-  /// whole, with elements beyond the array, the front is read.  0: chunks are encoded. Errors: invalid_metadata
-  /// (numbers of another size, a wrong number of them, an order that is none, chunks larger than the table allows).
+  /// whole, with elements beyond the array, the front is read.  0: chunks are encoded. `part`: what errors call the
+  /// array in its object, which may hold several; empty: nothing.  Errors: invalid_metadata (numbers of another size, a
+  /// wrong number of them, an order that is none, chunks larger than the table allows).
   static Result<std::unique_ptr<TableIndex>> make(ChunkTable table, Shape shape, Shape chunk_shape,
-                                                  std::uint64_t item_bytes, std::uint64_t plain_chunk_bytes = 0);
+                                                  std::uint64_t item_bytes, std::uint64_t plain_chunk_bytes = 0,
+                                                  std::string part = {});
   Status locate(const ChunkIds& chunks, Fetcher& fetcher, std::span<ChunkRef> out) const override;
   [[nodiscard]] bool crops(std::size_t dimension) const override { return table_.cropped_at_edges[dimension]; }
   void forget(const ChunkHolder& holder) const override;
@@ -36,11 +38,12 @@ class TableIndex final : public ChunkIndex {
     std::shared_ptr<const ChunkHolder> holder;
     Pages pages;
   };
-  TableIndex(ChunkTable table, Shape shape, Shape chunk_shape, std::uint64_t plain_chunk_bytes)
+  TableIndex(ChunkTable table, Shape shape, Shape chunk_shape, std::uint64_t plain_chunk_bytes, std::string part)
       : table_(std::move(table)),
         shape_(std::move(shape)),
         chunk_shape_(std::move(chunk_shape)),
-        plain_chunk_bytes_(plain_chunk_bytes) {}
+        plain_chunk_bytes_(plain_chunk_bytes),
+        part_(std::move(part)) {}
   [[nodiscard]] const TableColumn& column(bool of_sizes) const { return of_sizes ? table_.sizes : table_.offsets; }
   [[nodiscard]] std::uint64_t number_of(std::span<const std::uint64_t> chunk) const;
   [[nodiscard]] FetchRequest request_for(const PageNumber& number, const ChunkHolder& holder) const;
@@ -54,6 +57,7 @@ class TableIndex final : public ChunkIndex {
   ChunkTable table_;
   Shape shape_, chunk_shape_;
   std::uint64_t plain_chunk_bytes_ = 0;
+  std::string part_;
   Shape grid_;
   std::uint64_t count_ = 0;
   mutable std::mutex mutex_;  // of what follows

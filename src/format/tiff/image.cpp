@@ -292,7 +292,8 @@ void tell_others(const Images& images, Json& out) {
 Result<Dataset> parse_image(ByteSource& file, const Directory& directory, std::string_view key, ImageUse use) {
   PENSTOCK_ASSIGN(const Image image, read_image(file, directory));
   Dataset dataset;
-  dataset.format = {"tiff", directory.big ? 43 : 42};
+  dataset.format = {"tiff", directory.big ? 43 : 42,
+                    dump_json({{"part", fmt::format("IFD at byte {}", directory.offset_bytes)}})};
   PENSTOCK_ASSIGN(dataset.dtype, dtype_of(image, directory, use));
   dataset.shape = {image.samples, image.height, image.width};
   dataset.chunk_shape = {image.planar ? 1 : image.samples, image.chunk_height, image.chunk_width};
