@@ -15,7 +15,7 @@ constexpr std::size_t kMaxDetailBytes = 16 << 10;
 constexpr std::uint64_t kManyPages = 64 << 10, kPagesAhead = 256 << 10;
 constexpr std::uint64_t kMaxUntoldBytes = std::uint64_t{1} << 30;
 
-/// Whether memory has its pages, as far as its last one tells: those of memory in use cost a fifth of new ones to make.
+/// Whether memory has its pages, as far as its last one tells: the kernel would look at each of them.
 bool is_there(ByteSpan memory) {
   static const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   unsigned char seen = 0;
