@@ -57,8 +57,12 @@ def one_device(program: str, subject: Path, out: Path, device: str) -> dict:
         "seconds": round(seconds, 2),
         "peak_bytes": peak,
         "steps": {name: round(s, 3) for name, s in done["seconds"]["value"].items()},
-        "score": {name: row["value"] for name, row in score.items()},
-        "marks": {name: row["description"].split("; mark ")[1] for name, row in score.items()},
+        "score": {name: row["value"] for name, row in score.items() if "; mark " in row["description"]},
+        "marks": {
+            name: row["description"].split("; mark ")[1]
+            for name, row in score.items()
+            if "; mark " in row["description"]
+        },
     }
 
 
