@@ -72,6 +72,8 @@ def operators(results: dict[str, dict]) -> list[str]:
     for result in results.values():
         if result["benchmark"] == "ndimage-scaling":
             lines += ["", *tables.scaling_table(result)]
+        if result["benchmark"] == "ndimage-tiles":
+            lines += ["", *tables.tile_table(result)]
     return lines
 
 

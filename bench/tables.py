@@ -135,14 +135,20 @@ def operator_table(result: dict) -> list[str]:
 
 
 def scaling_table(result: dict) -> list[str]:
-    """Milliseconds with one thread and with all."""
+    """Milliseconds with one thread and with all, and what holds them back."""
+    gain = result["arithmetic_x"]
     return [
-        f"Milliseconds for {result['size']}^3 elements with one thread and with {result['cores']}, and the share of "
-        f"{result['cores']} times as fast.",
+        f"Milliseconds for {result['size']}^3 elements with one thread and with {result['cores']}; pure arithmetic (SHA-256) "
+        f"gains {gain:.1f} x from the {result['cores']} of this machine, and a copy by all moves "
+        f"{result['copy_gb_s'][1]:.0f} GB/s.",
         "",
-        "| operator | one | all | share |",
-        "|---|---|---|---|",
-        *(f"| {r['what']} | {r['one_ms']:.1f} | {r['all_ms']:.1f} | {r['share']:.0%} |" for r in result["rows"]),
+        f"| operator | one | all | of {result['cores']} x | of what arithmetic gains | of a copy's bandwidth |",
+        "|---|---|---|---|---|---|",
+        *(
+            f"| {r['what']} | {r['one_ms']:.1f} | {r['all_ms']:.1f} | {r['share']:.0%} | {r['share_of_possible']:.0%} | "
+            f"{r['share_of_bandwidth']:.0%} |"
+            for r in result["rows"]
+        ),
     ]
 
 
@@ -192,6 +198,8 @@ TABLES = {
     "linumpy-read": tables_oct.readings,
     "oct-score": tables_oct.score,
     "oct-score-gpu": tables_oct.score,
+    "oct-memory": tables_oct.memory,
+    "oct-memory-gpu": tables_oct.memory,
     "oct-overlap": tables_oct_steps.overlap,
     "fuzz": input_table,
     "durable": durable_table,

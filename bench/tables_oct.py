@@ -43,9 +43,36 @@ def readings(result: dict) -> list[str]:
 
 def pages(result: dict) -> list[str]:
     """For docs/benchmarks.md."""
-    if not result["benchmark"].startswith(("oct-score", "linumpy-read")):
+    tables = {
+        "linumpy-read": readings,
+        "oct-score": score,
+        "oct-score-gpu": score,
+        "oct-memory": memory,
+        "oct-memory-gpu": memory,
+    }
+    if result["benchmark"] not in tables:
         return []
-    table = readings if result["benchmark"] == "linumpy-read" else score
+    table = tables[result["benchmark"]]
     place = result.get("gpu", result["machine"]["cpu"])
     beside = f", {result['beside']} subjects at a time" if result.get("beside", 1) > 1 else ""
     return [f"{place}, {result['cores']} cores{beside}; {result['date']}:", "", *table(result), ""]
+
+
+def memory(result: dict) -> list[str]:
+    """The largest of all slices for each step, in MiB, and what steps done as one move."""
+    steps: dict[str, list[dict]] = {}
+    for row in result["rows"]:
+        steps.setdefault(row["what"].split(",")[0], []).append(row)
+    lines = [
+        f'Budget {result["budget_bytes"] / 2**20:.0f} MiB, subject "{result["size"]}"; MiB, the largest of all slices:',
+        "",
+    ]
+    lines += ["| step | of the machine | blocks | read | written |", "|---|---|---|---|---|"]
+    for name, rows in steps.items():
+        cells = (
+            f"{max(row[key] for row in rows) / 2**20:,.0f}" if all(key in row for row in rows) else ""
+            for key in ("host_bytes", "blocks_bytes", "read_bytes", "written_bytes")
+        )
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    moved = result["moved_bytes"]
+    return [*lines, "", f"As one the steps read and write {moved['part']:.0%} of what they do one by one."]
