@@ -64,7 +64,8 @@ def memory(result: dict) -> list[str]:
     for row in result["rows"]:
         steps.setdefault(row["what"].split(",")[0], []).append(row)
     lines = [
-        f'Budget {result["budget_bytes"] / 2**20:.0f} MiB, subject "{result["size"]}"; MiB, the largest of all slices:',
+        f"Device {result['device']}, budget {result['budget_bytes'] / 2**20:.0f} MiB, subject {result['size']}; MiB, the largest of "
+        "all slices:",
         "",
     ]
     lines += ["| step | of the machine | blocks | read | written |", "|---|---|---|---|---|"]
