@@ -7,7 +7,7 @@ set -eu
 here=$(cd "$(dirname "$0")/../.." && pwd)
 penstock=$(realpath "$1")
 shift
-parts=${*:-places stub volume $(command -v sbatch > /dev/null && echo slurm)}
+parts=${*:-places stub volume killed $(command -v sbatch > /dev/null && echo slurm)}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
@@ -73,6 +73,25 @@ for part in $parts; do
       grep -q "Submitted process" resumed && { cat resumed; exit 1; }
       grep -q "Cached process" resumed
       echo "workflow: $(wc -l < files) files of the volume are equal, and -resume had nothing to do"
+      ;;
+    killed) # in the middle: -resume goes on with what was done, and comes to the same volume
+      subject
+      one
+      flow killed > killed.log 2>&1 &
+      running=$!
+      seconds=0
+      until grep -q "Submitted process > .*[sS]titch" killed.log; do
+        seconds=$((seconds + 1))
+        if [ "$seconds" -gt 120 ]; then cat killed.log; exit 1; fi
+        sleep 1
+      done
+      pkill -KILL -P "$running"
+      if wait "$running"; then exit 1; fi
+      test ! -e killed/3d_volume.ome.zarr
+      flow killed -resume > resumed
+      grep -q "Cached process" resumed
+      same_volume killed
+      echo "workflow: killed in the middle, $(grep -c "Cached process" resumed) tasks were not done again"
       ;;
     slurm)
       subject
