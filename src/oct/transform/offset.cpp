@@ -35,36 +35,39 @@ Result<std::vector<ImageView>> halve(std::span<const ImageView> images, Numbers<
   return halves;
 }
 
-/// The scores of all offsets within reach: for each pair by rows, then by columns.
-Result<std::vector<double>> scores_near(std::span<const ImageView> images, std::span<const ImagePair> pairs,
-                                        std::span<const Whole> at, std::int64_t reach, const Workspace& work) {
-  const auto offsets = static_cast<std::uint64_t>((2 * reach + 1) * (2 * reach + 1));
-  const std::size_t share = std::max<std::uint64_t>(kMostScores / offsets, 1);
-  std::vector<double> scores;
+/// The scores of all offsets within reach of each pair, by rows, then by columns: `take(pair, scores)` in the order of
+/// the pairs.  Of so many at a time that they need the same memory however many pairs there are.
+template <class F>
+Status each_scores_near(std::span<const ImageView> images, std::span<const ImagePair> pairs, std::span<const Whole> at,
+                        std::int64_t reach, const Workspace& work, const F& take) {
+  const auto offsets = static_cast<std::size_t>((2 * reach + 1) * (2 * reach + 1));
+  const std::size_t share = std::max<std::size_t>(kMostScores / offsets, 1);
   for (std::size_t first = 0; first < pairs.size(); first += share) {
+    const std::size_t count = std::min(share, pairs.size() - first);
     std::vector<Guess> guesses;
-    for (std::size_t k = first; k < std::min(first + share, pairs.size()); ++k)
+    for (std::size_t k = first; k < first + count; ++k)
       guesses.push_back({images[pairs[k].fixed], images[pairs[k].moving], at[k].row, at[k].col});
     PENSTOCK_ASSIGN(const Numbers<Guess> there, Numbers<Guess>::make(guesses, work));
-    PENSTOCK_ASSIGN(const Numbers<double> out, Numbers<double>::make(guesses.size() * offsets, work));
+    PENSTOCK_ASSIGN(const Numbers<double> out, Numbers<double>::make(count * offsets, work));
     PENSTOCK_TRY(run_work(transform::Correlate{there.at(), reach, out.at()}, out.count(), work, 1));
-    PENSTOCK_ASSIGN(const std::vector<double> made, out.get(out.count(), work));
-    scores.insert(scores.end(), made.begin(), made.end());
+    std::vector<double> held;
+    PENSTOCK_ASSIGN(const std::span<const double> scores, out.here(held, work));
+    for (std::size_t k = 0; k < count; ++k) take(first + k, scores.subspan(k * offsets, offsets));
   }
-  return scores;
+  return {};
 }
 
 /// The best whole offset of each pair; of equals the first.
 Result<std::vector<Whole>> best_near(std::span<const ImageView> images, std::span<const ImagePair> pairs,
                                      std::span<const Whole> guesses, std::int64_t reach, const Workspace& work) {
-  PENSTOCK_ASSIGN(const std::vector<double> scores, scores_near(images, pairs, guesses, reach, work));
   const std::int64_t side = 2 * reach + 1;
-  auto score = scores.begin();
   std::vector<Whole> best(pairs.size());
-  for (std::size_t k = 0; k < pairs.size(); ++k)
-    for (std::int64_t i = 0; i < side * side; ++i, ++score)
-      if (*score > best[k].score)
-        best[k] = {guesses[k].row - reach + i / side, guesses[k].col - reach + i % side, *score};
+  PENSTOCK_TRY(
+      each_scores_near(images, pairs, guesses, reach, work, [&](std::size_t k, std::span<const double> scores) {
+        for (std::int64_t i = 0; i < side * side; ++i)
+          if (const double score = scores[static_cast<std::size_t>(i)]; score > best[k].score)
+            best[k] = {guesses[k].row - reach + i / side, guesses[k].col - reach + i % side, score};
+      }));
   return best;
 }
 
@@ -104,13 +107,12 @@ Result<std::vector<std::optional<Offset>>> find_offsets(std::span<const ImageVie
   for (const ImagePair& pair : pairs) guesses.push_back({std::llround(pair.guess.row), std::llround(pair.guess.col)});
   PENSTOCK_ASSIGN(const std::vector<Whole> best,
                   search(images, pairs, guesses, static_cast<std::int64_t>(reach), work));
-  PENSTOCK_ASSIGN(const std::vector<double> around, scores_near(images, pairs, best, 1, work));
-  for (std::size_t k = 0; k < pairs.size(); ++k) {
-    if (!best[k].found()) continue;
-    const double* const here = around.data() + 9 * k + 4;  // of 3 x 3
+  PENSTOCK_TRY(each_scores_near(images, pairs, best, 1, work, [&](std::size_t k, std::span<const double> around) {
+    if (!best[k].found()) return;
+    const double* const here = around.data() + 4;  // of 3 x 3
     offsets[k] = Offset{static_cast<double>(best[k].row) + fraction(here[-3], here[0], here[3]),
                         static_cast<double>(best[k].col) + fraction(here[-1], here[0], here[1]), here[0]};
-  }
+  }));
   return offsets;
 }
 
