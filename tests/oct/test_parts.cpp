@@ -166,9 +166,16 @@ Image noise_image(std::uint64_t rows, std::uint64_t cols, double row, double col
 }
 
 std::optional<Offset> offset_of(const Image& fixed, const Image& moving, const Offset& guess, std::uint64_t reach) {
-  const auto found = find_offset(fixed, moving, guess, reach, {});
-  EXPECT_TRUE(found) << found.error().message();
-  return found ? *found : std::nullopt;
+  const auto view = [](const Image& image) {
+    return transform::ImageView{image.values.data(), image.rows, image.cols, image.cols};
+  };
+  std::optional<Offset> found;
+  const Status done = with_tools({}, "test", {}, [&](const Tools& tools) -> Status {
+    PENSTOCK_ASSIGN(found, find_offset(view(fixed), view(moving), guess, reach, tools.work));
+    return {};
+  });
+  EXPECT_TRUE(done) << done.error().message();
+  return found;
 }
 
 }  // namespace

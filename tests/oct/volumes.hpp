@@ -13,12 +13,13 @@ namespace penstock::oct_test {
 using Value = std::function<double(std::uint64_t, std::uint64_t, std::uint64_t)>;
 
 inline void write_volume(const std::string& path, const Shape& shape, const Shape& chunks, const Value& value,
-                         std::uint64_t sharding_factor = 1) {
+                         std::uint64_t sharding_factor = 1, const std::vector<double>& offset_mm = {}) {
   oct::VolumeSpec spec;
   spec.shape = shape;
   spec.chunks = chunks;
   spec.sharding_factor = sharding_factor;
   spec.spacing_mm = {0.01, 0.01, 0.01};
+  spec.offset_mm = offset_mm;
   auto made = oct::NewVolume::create(path, spec, false);
   ASSERT_TRUE(made) << made.error().message();
   std::vector<float> values;

@@ -13,40 +13,99 @@
 namespace penstock::oct {
 namespace {
 
-constexpr std::int64_t kPlanes = 4;   // looked through up and down
-constexpr std::uint64_t kPixels = 5;  // and across
+constexpr std::uint64_t kPlanes = 4;  // looked through up and down
+constexpr std::uint64_t kPixels = 5;  // and across, from where it should lie
 constexpr std::uint64_t kBand = 100;  // rows that are read at once
 
-/// Some planes in host memory.
+using transform::ImageView;
+
+/// Planes of a volume, in host memory that the step owns.
 struct Planes {
-  Block block;
+  Tensor tensor;
   std::uint64_t rows, cols;
-  [[nodiscard]] Image image(std::uint64_t z) const {
-    const auto* const from = block.values.data() + z * rows * cols;
-    return {rows, cols, {from, from + rows * cols}};
+  [[nodiscard]] const float* plane(std::uint64_t z) const {
+    return static_cast<const float*>(tensor.view().data) + z * rows * cols;
   }
-  /// The mean of `count` planes; 0 where one of them is.
-  [[nodiscard]] Image mean(std::uint64_t first, std::uint64_t count) const {
-    Image out{rows, cols, std::vector<float>(rows * cols)};
-    for (std::uint64_t i = 0; i < rows * cols; ++i) {
-      float sum = 0;
-      bool all = true;
-      for (std::uint64_t z = first; z < first + count; ++z) {
-        const float v = block.values[z * rows * cols + i];
-        all = all && v != 0;
-        sum += v;
+  [[nodiscard]] ImageView image(std::uint64_t z) const { return {plane(z), rows, cols, cols}; }
+  /// The mean of `count` planes, in `held`; 0 where one of them is.
+  [[nodiscard]] Result<ImageView> mean(std::uint64_t first, std::uint64_t count, Numbers<float>& held,
+                                       const Workspace& work) const {
+    PENSTOCK_ASSIGN(held, Numbers<float>::make(rows * cols, work));
+    float* const to = held.at();
+    PENSTOCK_TRY(work.job->for_each(rows, true, [&](std::uint64_t r) -> Status {
+      for (std::uint64_t i = r * cols; i < (r + 1) * cols; ++i) {
+        float sum = 0;
+        bool all = true;
+        for (std::uint64_t z = first; z < first + count; ++z) {
+          const float v = plane(z)[i];
+          all = all && v != 0;
+          sum += v;
+        }
+        to[i] = all ? sum / static_cast<float>(count) : 0;
       }
-      out.values[i] = all ? sum / static_cast<float>(count) : 0;
-    }
-    return out;
+      return {};
+    }));
+    return ImageView{to, rows, cols, cols};
   }
 };
 
-Result<Planes> read_planes(const Volume& volume, std::uint64_t first, std::uint64_t count, const Options& options) {
-  PENSTOCK_ASSIGN(
-      Block block,
-      read_block(volume.array, {{first, count, 1}, {0, volume.shape[1], 1}, {0, volume.shape[2], 1}}, options));
-  return Planes{std::move(block), volume.shape[1], volume.shape[2]};
+Result<Planes> read_planes(const Volume& volume, std::uint64_t first, std::uint64_t count, const Tools& tools) {
+  const Region region = {{first, count, 1}, {0, volume.shape[1], 1}, {0, volume.shape[2], 1}};
+  PENSTOCK_ASSIGN(Tensor tensor, volume.array.read(region, what_is_left(tools.options)));
+  return Planes{std::move(tensor), volume.shape[1], volume.shape[2]};
+}
+
+/// Planes of a result, and those of the truth that they may lie at.
+struct Compared {
+  Planes ours, theirs;
+  std::uint64_t planes;  ///< of ours
+  std::int64_t first;    ///< of theirs, from where ours should lie
+  Offset said;           ///< where ours begin across, as metadata say
+
+  /// By how much ours lie from there across, when they lie at plane `at` of theirs.
+  [[nodiscard]] Result<std::optional<Offset>> across(std::uint64_t at, const Workspace& work) const {
+    Numbers<float> held, more_held;
+    PENSTOCK_ASSIGN(const ImageView fixed, theirs.mean(at, planes, held, work));
+    PENSTOCK_ASSIGN(const ImageView moving, ours.mean(0, planes, more_held, work));
+    return find_offset(fixed, moving, said, kPixels, work);
+  }
+
+  /// Sums of correlations of single planes, for each plane of theirs that ours may begin at; about `rough` across.
+  [[nodiscard]] Result<std::vector<double>> along(const Offset& rough, const Workspace& work) const {
+    std::vector<double> scores;
+    for (std::uint64_t at = 0; at + planes <= theirs.tensor.view().shape[0]; ++at) {
+      double sum = 0;
+      for (std::uint64_t z = 0; z < planes; z += 2) {
+        PENSTOCK_ASSIGN(const auto offset, find_offset(theirs.image(at + z), ours.image(z), rough, 1, work));
+        if (offset) sum += offset->score;
+      }
+      scores.push_back(sum);
+    }
+    return scores;
+  }
+
+  [[nodiscard]] Result<std::optional<Displacement>> measure(const Workspace& work) const {
+    // Roughly across first: the mean of many planes hardly changes from plane to plane.
+    PENSTOCK_ASSIGN(const auto rough, across(static_cast<std::uint64_t>(-first), work));
+    if (!rough) return std::optional<Displacement>();
+    PENSTOCK_ASSIGN(const std::vector<double> scores, along(*rough, work));
+    const auto best = static_cast<std::size_t>(std::ranges::max_element(scores) - scores.begin());
+    Displacement found;
+    found.plane = static_cast<double>(first) + static_cast<double>(best);
+    if (best > 0 && best + 1 < scores.size()) {
+      const double curve = scores[best - 1] - 2 * scores[best] + scores[best + 1];
+      if (curve < 0) found.plane += 0.5 * (scores[best - 1] - scores[best + 1]) / curve;
+    }
+    PENSTOCK_ASSIGN(const auto there, across(best, work));
+    if (!there) return std::optional<Displacement>();
+    found.row = there->row - said.row, found.col = there->col - said.col, found.correlation = there->score;
+    return std::optional(found);
+  }
+};
+
+/// Where a volume begins in another along an axis, as their NGFF metadata say: pixels of the other.
+double begins_at(const Volume& volume, const Volume& in, std::size_t d) {
+  return (volume.offset_mm[d] - in.offset_mm[d]) / in.spacing_mm[d];
 }
 
 /// Of a region, in bands of planes and rows.
@@ -85,53 +144,29 @@ Result<std::uint64_t> different_elements(const Volume& a, const Volume& b, const
 Result<std::optional<Displacement>> displacement(const Volume& made, std::uint64_t first, const Volume& truth,
                                                  std::uint64_t truth_first, std::uint64_t planes,
                                                  const Options& options) {
-  const auto low = static_cast<std::int64_t>(truth_first) - kPlanes;
-  const std::uint64_t before = low < 0 ? static_cast<std::uint64_t>(-low) : 0;  // planes that the truth does not have
-  const std::uint64_t start = static_cast<std::uint64_t>(std::max<std::int64_t>(low, 0));
-  const std::uint64_t end = std::min(truth_first + planes + kPlanes, truth.shape[0]);
-  if (first + planes > made.shape[0] || end < start + planes)
+  const std::uint64_t before = std::min(truth_first, kPlanes);  // planes that the truth has there
+  const std::uint64_t start = truth_first - before, end = std::min(truth_first + planes + kPlanes, truth.shape[0]);
+  if (first + planes > made.shape[0] || end < truth_first + planes)
     return Error(ErrorCode::invalid_metadata, "fewer planes than are to be compared");
-  PENSTOCK_ASSIGN(const Planes ours, read_planes(made, first, planes, options));
-  PENSTOCK_ASSIGN(const Planes theirs, read_planes(truth, start, end - start, options));
-  // Roughly across first: the mean of many planes hardly changes from plane to plane.
-  PENSTOCK_ASSIGN(const auto rough, find_offset(theirs.mean(static_cast<std::uint64_t>(kPlanes) - before, planes),
-                                                ours.mean(0, planes), {}, kPixels, options));
-  if (!rough) return std::optional<Displacement>();
-  std::vector<double> scores;
-  std::vector<std::int64_t> distances;
-  for (std::int64_t d = -kPlanes; d <= kPlanes; ++d) {
-    const std::int64_t at = d + kPlanes - static_cast<std::int64_t>(before);
-    if (at < 0 || static_cast<std::uint64_t>(at) + planes > end - start) continue;
-    double sum = 0;
-    for (std::uint64_t z = 0; z < planes; z += 2) {
-      PENSTOCK_ASSIGN(const auto offset,
-                      find_offset(theirs.image(static_cast<std::uint64_t>(at) + z), ours.image(z), *rough, 1, options));
-      if (offset) sum += offset->score;
-    }
-    scores.push_back(sum);
-    distances.push_back(d);
-  }
-  const auto best = static_cast<std::size_t>(std::ranges::max_element(scores) - scores.begin());
-  Displacement found;
-  found.plane = static_cast<double>(distances[best]);
-  if (best > 0 && best + 1 < scores.size()) {
-    const double curve = scores[best - 1] - 2 * scores[best] + scores[best + 1];
-    if (curve < 0) found.plane += 0.5 * (scores[best - 1] - scores[best + 1]) / curve;
-  }
-  const auto at = static_cast<std::uint64_t>(distances[best] + kPlanes - static_cast<std::int64_t>(before));
-  PENSTOCK_ASSIGN(const auto across, find_offset(theirs.mean(at, planes), ours.mean(0, planes), {}, kPixels, options));
-  if (!across) return std::optional<Displacement>();
-  found.row = across->row, found.col = across->col, found.correlation = across->score;
-  return std::optional(found);
+  std::optional<Displacement> found;
+  PENSTOCK_TRY(with_tools({}, "oct score", options, [&](const Tools& tools) -> Status {
+    PENSTOCK_ASSIGN(Planes ours, read_planes(made, first, planes, tools));
+    PENSTOCK_ASSIGN(Planes theirs, read_planes(truth, start, end - start, tools));
+    const Compared both{std::move(ours),
+                        std::move(theirs),
+                        planes,
+                        -static_cast<std::int64_t>(before),
+                        {begins_at(made, truth, 1), begins_at(made, truth, 2), 0}};
+    PENSTOCK_ASSIGN(found, both.measure(tools.work));
+    return {};
+  }));
+  return found;
 }
 
 Result<double> projection_likeness(const Volume& made, const Volume& truth, const Options& options) {
   PENSTOCK_ASSIGN(const std::vector<float> ours, average_projection(made, {}, options));
   PENSTOCK_ASSIGN(const std::vector<float> theirs, average_projection(truth, {}, options));
-  const auto shift = [&](std::size_t d) {
-    return static_cast<std::int64_t>(std::nearbyint((made.offset_mm[d] - truth.offset_mm[d]) / truth.spacing_mm[d]));
-  };
-  const std::int64_t down = shift(1), right = shift(2);
+  const std::int64_t down = std::llrint(begins_at(made, truth, 1)), right = std::llrint(begins_at(made, truth, 2));
   double n = 0, a = 0, b = 0, aa = 0, bb = 0, ab = 0;
   for (std::uint64_t i = 0; i < ours.size(); ++i) {
     const std::int64_t r = static_cast<std::int64_t>(i / made.shape[2]) + down,

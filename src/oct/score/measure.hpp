@@ -18,7 +18,8 @@ struct Displacement {
   double correlation = 0;   ///< of the planes, where they fit best
 };
 /// Compares `planes` planes of `made` from `first` on with those of `truth` from `truth_first` on: first along depth,
-/// then across, between voxels.  Voxels of 0 are not compared.  nullopt: they are nowhere alike.
+/// then across, between voxels; across, images should begin where their NGFF metadata say, and are looked for a few
+/// pixels about there.  Voxels of 0 are not compared.  nullopt: they are nowhere alike.
 Result<std::optional<Displacement>> displacement(const Volume& made, std::uint64_t first, const Volume& truth,
                                                  std::uint64_t truth_first, std::uint64_t planes,
                                                  const Options& options);

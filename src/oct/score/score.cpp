@@ -204,10 +204,7 @@ class Score {
     PENSTOCK_ASSIGN(const auto found,
                     displacement(made, first + skip, world, slice.id * truth_.interval + skip, planes, options_));
     if (!found) return Error(ErrorCode::invalid_metadata, fmt::format("slice {} is not to be found in it", slice.id));
-    // Images begin where the NGFF metadata say.
-    const double row = found->row - (made.offset_mm[1] - world.offset_mm[1]) / made.spacing_mm[1];
-    const double col = found->col - (made.offset_mm[2] - world.offset_mm[2]) / made.spacing_mm[2];
-    across.take(std::hypot(row, col), where_);
+    across.take(std::hypot(found->row, found->col), where_);
     along.take(std::abs(found->plane), where_);
     if (alike != nullptr) alike->take(found->correlation, where_);
     return {};

@@ -116,16 +116,11 @@ Result<std::vector<std::optional<Offset>>> find_offsets(std::span<const ImageVie
   return offsets;
 }
 
-Result<std::optional<Offset>> find_offset(const Image& fixed, const Image& moving, const Offset& guess,
-                                          std::uint64_t reach, const Options& options) {
-  const ImageView images[] = {{fixed.values.data(), fixed.rows, fixed.cols, fixed.cols},
-                              {moving.values.data(), moving.rows, moving.cols, moving.cols}};
+Result<std::optional<Offset>> find_offset(const ImageView& fixed, const ImageView& moving, const Offset& guess,
+                                          std::uint64_t reach, const Workspace& work) {
+  const ImageView images[] = {fixed, moving};
   const ImagePair pair{0, 1, guess};
-  std::vector<std::optional<Offset>> found;
-  PENSTOCK_TRY(with_tools({}, "oct offset", options, [&](const Tools& tools) -> Status {
-    PENSTOCK_ASSIGN(found, find_offsets(images, std::span(&pair, 1), reach, tools.work));
-    return {};
-  }));
+  PENSTOCK_ASSIGN(const auto found, find_offsets(images, std::span(&pair, 1), reach, work));
   return found[0];
 }
 

@@ -34,8 +34,8 @@ struct ImagePair {
 Result<std::vector<std::optional<Offset>>> find_offsets(std::span<const transform::ImageView> images,
                                                         std::span<const ImagePair> pairs, std::uint64_t reach,
                                                         const Workspace& work);
-/// The same of one pair in host memory, on the CPU.
-Result<std::optional<Offset>> find_offset(const Image& fixed, const Image& moving, const Offset& guess,
-                                          std::uint64_t reach, const Options& options);
+/// The same of one pair.
+Result<std::optional<Offset>> find_offset(const transform::ImageView& fixed, const transform::ImageView& moving,
+                                          const Offset& guess, std::uint64_t reach, const Workspace& work);
 
 }  // namespace penstock::oct
