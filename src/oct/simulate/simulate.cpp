@@ -11,7 +11,7 @@
 #include "oct/file/shifts.hpp"
 #include "oct/file/small_file.hpp"
 #include "oct/file/volume.hpp"
-#include "oct/simulate/noise.hpp"
+#include "oct/simulate/amounts.hpp"
 #include "oct/simulate/subject.hpp"
 #include "oct/simulate/traps.hpp"
 
@@ -57,8 +57,11 @@ Status write_tile(const Subject& s, const std::string& raw_folder, std::uint64_t
   return write_small(folder + "/image_00001.bin", std::as_bytes(std::span(raw).subspan(half)));
 }
 
+/// What a thread holds that makes a tile: as the mosaic has it, as the microscope writes it, and encoded.
+std::uint64_t bytes_of_thread(const Subject& s) { return 16 * s.size.tile * s.size.tile * s.size.planes; }
+
 /// Raw tiles of a slice, and its mosaic as it must come out.
-Status write_slice(const StepCall& call, const Subject& s, std::uint64_t slice, std::uint64_t missing) {
+Status write_slice(const StepCall& call, const Subject& s, std::uint64_t slice) {
   const std::uint64_t n = s.size.tile;
   VolumeSpec spec;
   const std::uint64_t planes = s.slices[slice].planes;
@@ -67,18 +70,15 @@ Status write_slice(const StepCall& call, const Subject& s, std::uint64_t slice, 
   spec.spacing_mm = {kResolutionMm, kResolutionMm, kResolutionMm};
   const std::string path = fmt::format("{}/truth/{}{}", call.path(0), slice_name("mosaic_grid", slice), kVolumeEnding);
   PENSTOCK_ASSIGN(NewVolume mosaic, NewVolume::create(path, spec, true));
-  const std::uint64_t tile_bytes = 4 * n * n * planes;
-  const std::uint64_t gap = mixed(s.seed, 77, slice);  // the first of the missing tiles; never the grid's corners
   const auto make_one = [&](const Region& region, const Options& inner) -> Status {
-    const std::uint64_t i = region[1].start / n, j = region[2].start / n, count = s.size.rows * s.size.cols;
-    const std::uint64_t at = (i * s.size.cols + j + count - gap % count) % count;
-    const bool corner = (i == 0 || i + 1 == s.size.rows) && (j == 0 || j + 1 == s.size.cols);
-    if (at < missing && !corner) return {};
+    const std::uint64_t i = region[1].start / n, j = region[2].start / n;
+    if (!s.has_tile(slice, i, j)) return {};
     const std::vector<float> tile = s.make_tile(slice, i, j);
     PENSTOCK_TRY(write_block(mosaic.array(), region, tile, inner));
     return write_tile(s, call.path(0) + "/raw", slice, i, j, tile);
   };
-  PENSTOCK_TRY(for_each_object(spec.shape, mosaic.objects(), 4 * tile_bytes, "oct simulate", call.options, make_one));
+  PENSTOCK_TRY(
+      for_each_object(spec.shape, mosaic.objects(), bytes_of_thread(s), "oct simulate", call.options, make_one));
   return mosaic.finish({}, call.options);
 }
 
@@ -110,18 +110,12 @@ Status write_clean_slice(const StepCall& call, const Subject& s, std::uint64_t s
 
 /// The whole world without microscope, on the image that the slices share.
 Status write_volume(const StepCall& call, const Subject& s) {
-  double top = s.slices[0].row, left = s.slices[0].col, bottom = top, right = left;
-  for (const SubjectSlice& slice : s.slices) {
-    top = std::min(top, slice.row), left = std::min(left, slice.col);
-    bottom = std::max(bottom, slice.row), right = std::max(right, slice.col);
-  }
+  const SharedImage image = shared_image(s, s.extent_rows(), s.extent_cols());
   VolumeSpec spec;
-  spec.shape = {s.size.interval * (s.size.slices - 1) + s.size.planes,
-                static_cast<std::uint64_t>(std::ceil(bottom - top + s.extent_rows())),
-                static_cast<std::uint64_t>(std::ceil(right - left + s.extent_cols()))};
+  spec.shape = {s.size.interval * (s.size.slices - 1) + s.size.planes, image.rows, image.cols};
   spec.chunks = {100, 100, 100};
   spec.spacing_mm = {kResolutionMm, kResolutionMm, kResolutionMm};
-  spec.offset_mm = {0, (top - s.slices[0].row) * kResolutionMm, (left - s.slices[0].col) * kResolutionMm};
+  spec.offset_mm = {0, (image.row - s.slices[0].row) * kResolutionMm, (image.col - s.slices[0].col) * kResolutionMm};
   PENSTOCK_ASSIGN(NewVolume out, NewVolume::create(call.path(0) + "/truth/3d_volume.ome.zarr", spec, true));
   PENSTOCK_TRY(for_each_object(
       spec.shape, out.objects(), 8 * 1000000, "oct simulate", call.options,
@@ -131,8 +125,8 @@ Status write_volume(const StepCall& call, const Subject& s) {
           for (std::uint64_t r = 0; r < box[1].count; ++r)
             for (std::uint64_t c = 0; c < box[2].count; ++c)
               values.push_back(static_cast<float>(s.reflectivity(static_cast<double>(box[0].start + z),
-                                                                 top + static_cast<double>(box[1].start + r),
-                                                                 left + static_cast<double>(box[2].start + c))));
+                                                                 image.row + static_cast<double>(box[1].start + r),
+                                                                 image.col + static_cast<double>(box[2].start + c))));
         return write_block(out.array(), box, values, inner);
       }));
   return out.finish({}, call.options);
@@ -191,18 +185,36 @@ std::string trap_help() {
   return help;
 }
 
+/// What the subject is, and how much; for people and for programs.
+Status tell(const StepCall& call, const Subject& s, StepDone& done) {
+  PENSTOCK_ASSIGN(const SubjectAmounts amounts, amounts_of(s));
+  const SubjectSize& size = s.size;
+  done.text = fmt::format("{}: {} slices of {} x {} tiles of {} x {} pixels and {} planes, {} of raw tiles\n",
+                          call.path(0), size.slices, size.rows, size.cols, size.tile, size.tile, size.planes,
+                          format_bytes(amounts.raw_bytes));
+  if (call.flag("dry_run"))
+    done.text += fmt::format(
+        "  truth beside them: {}\n  reconstructed: {} of mosaics and slices, a volume of {} x {} x {}, {}\n"
+        "  (elements; what is stored is compressed)\n  memory: {} for each thread\n",
+        format_bytes(amounts.truth_bytes), format_bytes(amounts.working_bytes), amounts.volume[0], amounts.volume[1],
+        amounts.volume[2], format_bytes(amounts.volume_bytes), format_bytes(bytes_of_thread(s)));
+  done.metrics.add("raw_bytes", amounts.raw_bytes, "bytes", "size of the raw tiles");
+  done.metrics.add("truth_bytes", amounts.truth_bytes, "bytes", "elements of what is written beside them");
+  done.metrics.add("working_bytes", amounts.working_bytes, "bytes",
+                   "elements of the mosaics and slices that `reconstruct` makes of it, without a limit of depth");
+  done.metrics.add("volume_bytes", amounts.volume_bytes, "bytes", "elements of its volume");
+  done.metrics.note("volume_shape", Json(amounts.volume), "planes, rows and columns of its volume");
+  done.metrics.add("thread_bytes", bytes_of_thread(s), "bytes", "memory of each thread that makes tiles");
+  done.metrics.note("truth", s.truth(), "what is true of the subject");
+  return {};
+}
+
 Result<StepDone> run(const StepCall& call) {
   StepDone done;
-  PENSTOCK_ASSIGN(const Subject s, make_subject(*find_size(call.text("size")), call.count("seed"),
-                                                call.given("traps") ? call.text("traps") : ""));
-  const SubjectSize& size = s.size;
-  const std::uint64_t lines = size.tile + size.n_extra;
-  const std::uint64_t raw_bytes = 4 * size.slices * size.rows * size.cols * size.tile * lines * size.planes;
-  done.text =
-      fmt::format("{}: {} slices of {} x {} tiles of {} x {} pixels and {} planes, {} of raw tiles\n", call.path(0),
-                  size.slices, size.rows, size.cols, size.tile, size.tile, size.planes, format_bytes(raw_bytes));
-  done.metrics.add("raw_bytes", raw_bytes, "bytes", "size of the raw tiles");
-  done.metrics.note("truth", s.truth(), "what is true of the subject");
+  PENSTOCK_ASSIGN(Subject s, make_subject(*find_size(call.text("size")), call.count("seed"),
+                                          call.given("traps") ? call.text("traps") : ""));
+  s.missing_tiles = call.count("missing_tiles");
+  PENSTOCK_TRY(tell(call, s, done));
   done.wrote = !call.flag("dry_run");
   if (!done.wrote) return done;
   const std::string truth = call.path(0) + "/truth.json";
@@ -210,9 +222,9 @@ Result<StepDone> run(const StepCall& call) {
   if (there && !call.force)
     return Error(ErrorCode::already_exists, truth + ": already exists").set_hint("--force replaces the subject.");
   PENSTOCK_TRY(erase_small(truth));  // written last: without it, what stands here is of a run that was killed
-  for (std::uint64_t k = 0; k < size.slices; ++k) {
+  for (std::uint64_t k = 0; k < s.slices.size(); ++k) {
     if (s.slices[k].missing) continue;
-    PENSTOCK_TRY(write_slice(call, s, k, call.count("missing_tiles")));
+    PENSTOCK_TRY(write_slice(call, s, k));
     PENSTOCK_TRY(write_clean_slice(call, s, k));
   }
   PENSTOCK_TRY(write_shifts(call, s));
@@ -245,7 +257,7 @@ Step simulate_step() {
       count_option("seed", "0", "another number gives another subject"),
       text_option("traps", "", trap_help()),
       count_option("missing_tiles", "0", "tiles of each slice that are not written, at most; corners always are"),
-      flag_option("dry_run", "write nothing, say what it would be"),
+      flag_option("dry_run", "write nothing, say how much it would be, and a reconstruction of it"),
   };
   step.what.example = "subject --size smoke --seed 7";
   step.run = run;

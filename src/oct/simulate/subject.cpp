@@ -89,6 +89,12 @@ double Subject::agarose(double plane, double row, double col) const {
 
 std::uint64_t Subject::odd_tile(std::uint64_t slice) const { return mixed(seed, 78, slice) % (size.rows * size.cols); }
 
+bool Subject::has_tile(std::uint64_t slice, std::uint64_t i, std::uint64_t j) const {
+  if ((i == 0 || i + 1 == size.rows) && (j == 0 || j + 1 == size.cols)) return true;
+  const std::uint64_t count = size.rows * size.cols, first = mixed(seed, 77, slice) % count;
+  return (i * size.cols + j + count - first) % count >= missing_tiles;
+}
+
 double Subject::reflectivity(double plane, double row, double col) const {
   // An ellipsoid that is cut open at the first plane, in a block of agarose.
   const double height = 1.4 * static_cast<double>(size.interval * (size.slices - 1) + size.planes);

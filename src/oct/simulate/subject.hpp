@@ -52,6 +52,7 @@ struct Subject {
   bool empty_tile = false;              ///< one tile of each slice holds nothing but zeros
   bool no_numbers = false;              ///< an A-line of one tile of each slice is NaN
   bool saturated = false;               ///< a voxel of one tile of each slice is as bright as can be
+  std::uint64_t missing_tiles = 0;      ///< of each slice, not written, at most; corners of the grid always are
 
   static Subject make(const SubjectSize& size, std::uint64_t seed);
 
@@ -71,6 +72,7 @@ struct Subject {
   /// What comes back from `plane` of a slice at a place of it, `top` planes below the first: with attenuation, focus
   /// and the slice's gain, without speckle and illumination.
   [[nodiscard]] double light(std::uint64_t slice, std::uint64_t plane, double top, double row, double col) const;
+  [[nodiscard]] bool has_tile(std::uint64_t slice, std::uint64_t i, std::uint64_t j) const;
   /// The tile that the traps of single tiles are in, row by row of the grid.
   [[nodiscard]] std::uint64_t odd_tile(std::uint64_t slice) const;
   /// Illumination of a pixel of every tile, mean 1.
