@@ -149,7 +149,7 @@ Step fix_focal_curvature_step() {
   step.what.options = {
       number_option("sigma_xy", "3", "width of the box that columns are averaged over, in pixels, fractions cut off"),
       number_option("sigma_z", "2", "standard deviation of the Gaussian along depth, in planes"),
-      flag_option("use_log", "of the logarithm of the intensity"),
+      flag_option("use_log", "look for the interface in the logarithm of the intensity"),
       number_option("smoothness", "0.06",
                     "standard deviation of the Gaussian that smooths the map, as part of a tile's side"),
       count_option("n_levels", "1", "levels of the pyramid, each half of the one before"),

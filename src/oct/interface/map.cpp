@@ -209,7 +209,7 @@ Step tissue_interface_step() {
   step.what.options = {
       number_option("sigma_xy", "15", "width of the box in pixels, fractions cut off; 0 and 1: none"),
       number_option("sigma_z", "2", "standard deviation of the Gaussian along depth, in planes"),
-      flag_option("no_log", "of the intensity itself"),
+      flag_option("no_log", "take the intensity itself, not its logarithm"),
       optional_path_option("mask", "a volume of the slice's shape: only elements where it is above 0 count"),
       flag_option("detect_cutting_errors", "where the smoothed intensity is largest above the interface, it is there"),
       flag_option("compat", "whole planes, as linumpy has them: the steepest rise plus half of sigma_z, rounded up"),
