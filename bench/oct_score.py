@@ -1,20 +1,24 @@
 """Scores reconstructions of made subjects beside the truth, and measures what a run takes.
 
-    oct_score.py [--penstock PROGRAM] [--device cpu,cuda] [--sizes smoke,small,medium] [--seeds N] [--beside N]
-                 [--folder DIR] [--out DIR]
+    oct_score.py [--penstock PROGRAM] [--device cpu,cuda] [--sizes smoke,small,medium] [--seeds N] [--beside N,N,N]
+                 [--budget-mib N] [--folder DIR] [--out DIR]
 
 writes bench/results/oct-score-*.json, and oct-score-gpu-* for GPUs.  For each size and seed: simulate; then on each
 device reconstruct, fix-focal-curvature of each mosaic, tissue-interface of each slice, score.  Seconds and peak memory
-are those of `reconstruct` alone.  With --beside so many subjects are made at a time; each has all threads, so their
-seconds say what a machine gets done, not what one subject takes.  Needs some 3 GiB of disk for each medium one.
+are those of `reconstruct` alone, with the budget that is given or the default one.  With --beside so many subjects are
+made at a time (one number, or one for each size); each has all threads, so their seconds say what a machine gets done,
+not what one subject takes.  Needs some 20 GiB of disk for each medium one.  Results are written after each subject: a run
+that is cut keeps what it has, with a note of what it did not get to.
 """
 
 import argparse
+import functools
 import json
 import os
 import shutil
 import subprocess
 import tempfile
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -41,11 +45,11 @@ def penstock(program: str, *words: str) -> tuple[dict, float, int]:
     return json.loads(text)["metrics"], seconds, usage.ru_maxrss * 1024
 
 
-def one_device(program: str, subject: Path, out: Path, device: str) -> dict:
+def one_device(program: str, subject: Path, out: Path, device: str, budget: list[str]) -> dict:
     """What one reconstruction takes, and how good it is."""
     on = ["--device", device]
     shifts = ["--shifts", str(subject / "raw/shifts_xy.csv")]
-    done, seconds, peak = penstock(program, "reconstruct", str(subject / "raw"), str(out), *HOW, *shifts, *on)
+    done, seconds, peak = penstock(program, "reconstruct", str(subject / "raw"), str(out), *HOW, *shifts, *on, *budget)
     for mosaic in sorted(out.glob("mosaic_grid_z??.ome.zarr")):
         stem = str(mosaic).removesuffix(".ome.zarr")
         penstock(program, "fix-focal-curvature", str(mosaic), f"{stem}_focal.ome.zarr", *on)
@@ -66,36 +70,52 @@ def one_device(program: str, subject: Path, out: Path, device: str) -> dict:
     }
 
 
-def one(program: str, folder: Path, size: str, seed: int, devices: list[str]) -> dict[str, dict]:
-    """The row of a subject for each device; nothing of it stays on the disk."""
+class Results:
+    """What is done so far, on disk too."""
+
+    def __init__(self, subjects: list[tuple[str, int]], devices: list[str], head: dict, folder: Path | None) -> None:
+        self.subjects, self.devices, self.head, self.folder = subjects, devices, head, folder
+        self.rows: dict[tuple[str, int, str], dict] = {}
+        self.lock = threading.Lock()
+        self.marks: dict[str, str] = {}
+
+    def add(self, size: str, seed: int, device: str, row: dict) -> None:
+        with self.lock:
+            self.marks |= row.pop("marks")
+            self.rows[size, seed, device] = row
+            self.save(device)
+
+    def save(self, device: str) -> None:
+        gpu = device != "cpu"
+        content = {"title": "oct score" + (", GPU" if gpu else ""), "device": device} | self.head
+        if gpu:
+            content["gpu"] = gpu_name()
+        missing = [f"{size} {seed}" for size, seed in self.subjects if (size, seed, device) not in self.rows]
+        if missing:
+            content["note"] = "the run did not get to these subjects: " + ", ".join(missing)
+        rows = [self.rows[size, seed, device] for size, seed in self.subjects if (size, seed, device) in self.rows]
+        name, cores = "oct-score-gpu" if gpu else "oct-score", len(os.sched_getaffinity(0))
+        path = self.folder / f"{name}-{cores}-cores.json" if self.folder else None
+        record.save(name, cores, content | {"marks": self.marks, "rows": rows}, path)
+
+
+def one(program: str, folder: Path, size: str, seed: int, budget: list[str], results: Results) -> None:
+    """A subject, reconstructed on each device; nothing of it stays on the disk."""
     subject = folder / "subject"
     made, _, _ = penstock(program, "simulate", str(subject), "--size", size, "--seed", str(seed))
     head = {"size": size, "seed": seed, "raw_bytes": made["raw_bytes"]["value"]}
-    rows = {}
-    for device in devices:
-        row = rows[device] = head | one_device(program, subject, folder / "out", device)
+    for device in results.devices:
+        row = head | one_device(program, subject, folder / "out", device, budget)
         took = f"{row['seconds']} s, {row['peak_bytes'] / 2**20:.0f} MiB"
         print(f"{size} {seed} {device}: {took}", row["score"], flush=True)
+        results.add(size, seed, device, row)
     shutil.rmtree(folder)
-    return rows
 
 
+@functools.cache
 def gpu_name() -> str:
     query = ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]
     return subprocess.run(query, capture_output=True, text=True, check=True).stdout.splitlines()[0]
-
-
-def save(rows: list[dict], device: str, beside: int, folder: Path | None) -> Path:
-    gpu = device != "cpu"
-    marks: dict[str, str] = {}
-    for row in rows:
-        marks |= row.pop("marks")
-    content = {"title": "oct score" + (", GPU" if gpu else ""), "device": device, "beside": beside, "marks": marks}
-    if gpu:
-        content["gpu"] = gpu_name()
-    name, cores = "oct-score-gpu" if gpu else "oct-score", len(os.sched_getaffinity(0))
-    path = folder / f"{name}-{cores}-cores.json" if folder else None
-    return record.save(name, cores, content | {"rows": rows}, path)
 
 
 def main() -> None:
@@ -104,26 +124,34 @@ def main() -> None:
     parser.add_argument("--device", default="cpu", help="one, or several with commas between them")
     parser.add_argument("--sizes", default="smoke,small,medium")
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--beside", type=int, default=1, help="subjects at a time")
+    parser.add_argument("--beside", default="1", help="subjects at a time; one number, or one for each size")
+    parser.add_argument("--budget-mib", type=int, help="of each reconstruction; default: penstock's own")
     parser.add_argument("--folder", type=Path, help="where subjects are made; default: a new one in /tmp")
     parser.add_argument("--out", type=Path, help="folder for the results, made if need be; default: bench/results")
     arguments = parser.parse_args()
     if arguments.out:
         arguments.out.mkdir(parents=True, exist_ok=True)
-    devices = arguments.device.split(",")
-    subjects = [(size, seed) for size in arguments.sizes.split(",") for seed in range(1, arguments.seeds + 1)]
-    with (
-        tempfile.TemporaryDirectory(dir=arguments.folder) as scratch,
-        ThreadPoolExecutor(arguments.beside) as pool,
-    ):
-        made = list(
-            pool.map(
-                lambda subject: one(arguments.penstock, Path(scratch) / "{}-{}".format(*subject), *subject, devices),
-                subjects,
-            )
-        )
-    for device in devices:
-        print(save([rows[device] for rows in made], device, arguments.beside, arguments.out))
+    sizes = arguments.sizes.split(",")
+    beside = [int(number) for number in arguments.beside.split(",")]
+    beside = beside * len(sizes) if len(beside) == 1 else beside
+    if len(beside) != len(sizes):
+        parser.error(f"--beside: {len(beside)} numbers for {len(sizes)} sizes")
+    head, budget = {"beside": beside[0] if len(set(beside)) == 1 else beside}, []
+    if arguments.budget_mib:
+        head["budget_bytes"] = arguments.budget_mib * 2**20
+        budget = ["--budget", str(head["budget_bytes"])]
+    seeds = range(1, arguments.seeds + 1)
+    subjects = [(size, seed) for size in sizes for seed in seeds]
+    results = Results(subjects, arguments.device.split(","), head, arguments.out)
+    with tempfile.TemporaryDirectory(dir=arguments.folder) as scratch:
+        for size, at_a_time in zip(sizes, beside, strict=True):
+            with ThreadPoolExecutor(at_a_time) as pool:
+                runs = [
+                    pool.submit(one, arguments.penstock, Path(scratch) / f"{size}-{seed}", size, seed, budget, results)
+                    for seed in seeds
+                ]
+            for run in runs:
+                run.result()
 
 
 if __name__ == "__main__":

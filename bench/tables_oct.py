@@ -54,7 +54,9 @@ def pages(result: dict) -> list[str]:
         return []
     table = tables[result["benchmark"]]
     place = result.get("gpu", result["machine"]["cpu"])
-    beside = f", {result['beside']} subjects at a time" if result.get("beside", 1) > 1 else ""
+    numbers = result.get("beside", 1)
+    words = " and ".join(map(str, numbers)) if isinstance(numbers, list) else str(numbers)
+    beside = f", {words} subjects at a time" if numbers != 1 else ""
     return [f"{place}, {result['cores']} cores{beside}; {result['date']}:", "", *table(result), ""]
 
 
