@@ -115,7 +115,22 @@ int usage_error(const std::string& message, std::string_view hint) {
   return kUsageError;
 }
 
-int no_such_command(const std::string& name) {
+/// What is said of words that name no command.
+int no_such_command(const std::vector<std::string>& words, Session& session) {
+  std::string name = words[0];
+  std::string hint = "penstock help lists the commands.";
+  if (const std::string family = family_overview(name); !family.empty()) {
+    if (words.size() == 1) {
+      std::fputs(family.c_str(), stderr);
+      return kUsageError;
+    }
+    if (words[1] == "--help" || words[1] == "-h") {
+      session.out.print(family);
+      return finish(name, session, 0);
+    }
+    hint = fmt::format("penstock {} --help lists them.", name);
+    name += " " + words[1];
+  }
   if (name.starts_with('-')) {
     const std::vector<std::string> known = {"--help", "--version"};
     return usage_error(fmt::format("no option '{}' before a command.{}", name, did_you_mean(name, known)),
@@ -124,8 +139,7 @@ int no_such_command(const std::string& name) {
   std::vector<std::string> known;
   for (const CommandEntry& entry : commands())
     if (!entry.group.empty()) known.emplace_back(entry.name);
-  return usage_error(fmt::format("no command '{}'.{}", name, did_you_mean(name, known)),
-                     "penstock help lists the commands.");
+  return usage_error(fmt::format("no command '{}'.{}", name, did_you_mean(name, known)), hint);
 }
 
 int run(std::vector<std::string> words) {
@@ -145,7 +159,7 @@ int run(std::vector<std::string> words) {
     words.erase(words.begin() + 1);
   }
   const CommandEntry* entry = find_command(words[0]);
-  if (entry == nullptr) return no_such_command(words[0]);
+  if (entry == nullptr) return no_such_command(words, session);
 
   const auto command = entry->make();
   Usage usage;

@@ -47,6 +47,10 @@ class Help : public Command {
     const std::string name = fmt::format("{}", fmt::join(topic_, " "));
     const CommandEntry* entry = find_command(name);
     if (entry == nullptr) {
+      if (const std::string family = family_overview(name); !family.empty()) {
+        session.out.print(family);
+        return 0;
+      }
       std::vector<std::string> known;
       for (const CommandEntry& e : commands())
         if (!e.group.empty()) known.emplace_back(e.name);
@@ -72,20 +76,46 @@ std::unique_ptr<Command> make_version() { return std::make_unique<Version>(); }
 
 std::unique_ptr<Command> make_help() { return std::make_unique<Help>(); }
 
+namespace {
+
+/// A line for each, under the name of its group.
+std::string lines_of(std::span<const CommandEntry* const> entries) {
+  std::size_t width = 0;
+  for (const CommandEntry* entry : entries) width = std::max(width, entry->name.size());
+  std::string out;
+  std::string_view group;
+  for (const CommandEntry* entry : entries) {
+    if (entry->group != group) out += fmt::format("{}{}:\n", group.empty() ? "" : "\n", entry->group);
+    group = entry->group;
+    out += fmt::format("  {:<{}}  {}\n", entry->name, width, entry->summary);
+  }
+  return out;
+}
+
+/// Those that `penstock help` shows and whose names begin so.
+std::vector<const CommandEntry*> shown(std::string_view prefix) {
+  std::vector<const CommandEntry*> entries;
+  for (const CommandEntry& entry : commands())
+    if (!entry.group.empty() && entry.name.starts_with(prefix)) entries.push_back(&entry);
+  return entries;
+}
+
+}  // namespace
+
+std::string family_overview(std::string_view first) {
+  const std::vector<const CommandEntry*> entries = shown(fmt::format("{} ", first));
+  if (entries.empty()) return {};
+  return fmt::format(
+      "usage: penstock {0} COMMAND [options] ...\n\n{1}\npenstock {0} COMMAND --help   arguments and "
+      "examples of a command\n",
+      first, lines_of(entries));
+}
+
 std::string overview() {
   std::string out =
       "penstock: chunked scientific arrays, from storage to the processor and back\n\n"
       "usage: penstock COMMAND [options] ...\n\n";
-  std::size_t width = 0;
-  for (const CommandEntry& entry : commands())
-    if (!entry.group.empty()) width = std::max(width, entry.name.size());
-  std::string_view group;
-  for (const CommandEntry& entry : commands()) {
-    if (entry.group.empty()) continue;
-    if (entry.group != group) out += fmt::format("{}{}:\n", group.empty() ? "" : "\n", entry.group);
-    group = entry.group;
-    out += fmt::format("  {:<{}}  {}\n", entry.name, width, entry.summary);
-  }
+  out += lines_of(shown(""));
   out +=
       "\npenstock COMMAND --help   arguments and examples of a command\n"
       "penstock --version        version and commit (-V)\n";
