@@ -5,6 +5,7 @@
 #include <cmath>
 #include <complex>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 namespace penstock {
@@ -49,6 +50,19 @@ T average(const T* values, int count) {
     T sum = 0;  // of quarters: no overflow where the average has none
     for (int i = 0; i < count; ++i) sum += values[i] / static_cast<typename PartOf<T>::type>(count);
     return sum;
+  }
+}
+
+/// The value next to nodata: an average of what was measured is no nodata, also where it falls on it.
+template <class T>
+T beside(T nodata) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(nodata == std::numeric_limits<T>::max() ? nodata - 1 : nodata + 1);
+  } else if constexpr (std::is_floating_point_v<T>) {
+    constexpr T kMost = std::numeric_limits<T>::max();
+    return std::nextafter(nodata, nodata >= kMost ? -kMost : kMost);
+  } else {
+    return T(beside(nodata.real()), nodata.imag());
   }
 }
 
@@ -110,6 +124,8 @@ void join_row(const OverviewRule& rule, std::optional<T> nodata, const ImageView
       out[x] = most_frequent(values, count);
     else
       out[x] = average(values, count);
+    if (rule.method == OverviewMethod::average && count > 0 && nodata && same(out[x], *nodata))
+      out[x] = beside(*nodata);
   }
 }
 
