@@ -3,6 +3,7 @@ unusual is read, and no file makes more than it is allowed to."""
 
 from __future__ import annotations
 
+import os
 import pathlib
 import struct
 import subprocess
@@ -251,3 +252,24 @@ def test_what_is_not_read_is_named(tmp_path: pathlib.Path) -> None:
     command = [sys.executable, "-m", "penstock", "cog", "info", str(path)]
     told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     assert "x.tif.ovr" in told and "1 x 9 x 8" in told
+
+
+def test_a_tile_that_claims_much_of_a_large_file(tmp_path: pathlib.Path) -> None:
+    """A tile of 1 KiB that is said to have 1 GiB of encoded bytes, which the file holds: they are not read."""
+    path = tmp_path / "x.tif"
+    for codec in ("none", "deflate", "zstd", "lzw", "packbits"):
+        path.write_bytes(tiff(tiles_of(image()), codec, big=True, places=other(2, (16, 1 << 30))))
+        os.truncate(path, 2 << 30)
+        raster = penstock.open(path)
+        with pytest.raises(penstock.CorruptDataError, match=r"x\.tif.*chunk 2"):
+            raster.read((0, slice(TILE, None), slice(0, TILE)), budget="32MiB")
+
+
+def test_one_tile_that_begins_as_old_lzw(tmp_path: pathlib.Path) -> None:
+    """Which way codes lie is decided once a file, by its first tile: another one that begins so is damaged."""
+    tile = tile_by_tifffile(tmp_path / "t.tif", "lzw")
+    tiles = [tile, b"\x00\x01" + tile[2:], tile, tile]
+    raster = opened(tmp_path / "x.tif", tiff(tiles, "lzw"))
+    np.testing.assert_array_equal(raster[0, TILE:, :TILE], image()[:TILE, :TILE])
+    with pytest.raises(penstock.CorruptDataError, match=r"x\.tif.*chunk 1.*LZW"):
+        raster[...]
