@@ -46,7 +46,8 @@ class CogCreate : public Command {
     predictor.kind = ValueKind::choice;
     predictor.choices = {"1", "2", "3"};
     usage.option("--block", "N", block_, "width and height of tiles; default 512");
-    Option& method = usage.option("--method", "HOW", method_, "of overviews: nearest, average (default) or mode");
+    Option& method = usage.option("--method", "HOW", method_,
+                                  "of overviews: nearest (default of a palette), average (default) or mode");
     method.kind = ValueKind::choice;
     method.choices = {"nearest", "average", "mode"};
     usage.option("--overviews", "N", overviews_, "how many; default until no side is longer than a tile");
@@ -80,7 +81,7 @@ class CogCreate : public Command {
       PENSTOCK_ASSIGN(input.mask, open_array(*mask_, reading));
     }
     PENSTOCK_ASSIGN(const CogOptions cog, cog_options());
-    if (input.info.crs && !input.info.crs->epsg)
+    if (input.info.crs && !input.info.crs->epsg && !input.info.crs->keys)
       fmt::print(
           stderr,
           "penstock cog create: {}: its CRS has no EPSG code: the COG has no more than its name; --crs says one\n",

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "cli/commands.hpp"
@@ -19,6 +20,12 @@ Json or_null(const std::optional<std::uint32_t>& code) { return code ? Json(*cod
 Json tags_json(const Tags& tags) {
   Json out = Json::object();
   for (const auto& [name, value] : tags) out[name] = value;
+  return out;
+}
+
+Json domains_json(const TagDomains& domains) {
+  Json out = Json::object();
+  for (const auto& [name, tags] : domains) out[name] = tags_json(tags);
   return out;
 }
 
@@ -57,7 +64,9 @@ Json bands_json(const RasterInfo& info) {
                    {"offset", band.offset},
                    {"unit", band.unit},
                    {"description", band.description},
-                   {"tags", tags_json(band.tags)}});
+                   {"color", band.color},
+                   {"tags", tags_json(band.tags)},
+                   {"domains", domains_json(band.domains)}});
   return out;
 }
 
@@ -86,10 +95,24 @@ Result<Json> raster_json(const Raster& raster) {
   out["bands"] = bands_json(info);
   PENSTOCK_ASSIGN(out["levels"], levels_json(raster));
   out["gcps"] = gcps_json(info);
+  out["rpc"] = info.rpc.empty() ? Json() : Json(info.rpc);
+  out["colormap"] = info.colormap.empty() ? Json() : Json(info.colormap);
   out["tags"] = tags_json(info.tags);
+  out["domains"] = domains_json(info.domains);
   out["other_images"] = info.other_images;
   out["sidecars"] = info.sidecars;
   return out;
+}
+
+/// "red, green, blue, alpha"; empty: a gray band, or nothing is said.
+std::string colors_text(const RasterInfo& info) {
+  std::vector<std::string> colors;
+  for (const BandInfo& band : info.bands) colors.push_back(band.color.empty() ? "not said" : band.color);
+  if (std::ranges::all_of(colors,
+                          [](const std::string& c) { return c == "gray" || c == "undefined" || c == "not said"; }))
+    return info.white_is_zero ? "gray, 0 is white" : "";
+  const std::string map = info.colormap.empty() ? "" : fmt::format(" of {} colors", info.colormap.size());
+  return fmt::format("{}{}", fmt::join(colors, ", "), map);
 }
 
 std::string crs_text(const std::optional<Crs>& crs) {
@@ -126,6 +149,8 @@ Result<std::string> raster_text(const Raster& raster) {
   if (info.transform) table.row({"transform", fmt::format("{}", fmt::join(*info.transform, ", "))});
   if (const auto b = raster.bounds())
     table.row({"bounds", fmt::format("{}, {}, {}, {}", b->left, b->bottom, b->right, b->top)});
+  if (!info.rpc.empty()) table.row({"rpc", "rational polynomial coefficients of a sensor"});
+  if (const std::string colors = colors_text(info); !colors.empty()) table.row({"colors", colors});
   if (!info.gcps.empty()) table.row({"gcps", fmt::format("{} ground control points", info.gcps.size())});
   if (dataset.nodata) {
     PENSTOCK_ASSIGN(const std::string nodata, fill_to_json(dataset.dtype, *dataset.nodata));
@@ -143,6 +168,8 @@ Result<std::string> raster_text(const Raster& raster) {
                            band.unit, band.description.empty() ? "" : ", ", band.description)});
   }
   for (const auto& [name, value] : info.tags) table.row({name, value});
+  for (const auto& [domain, tags] : info.domains)
+    for (const auto& [name, value] : tags) table.row({fmt::format("{}: {}", domain, name), value});
   for (const std::string& image : info.other_images) table.row({"not read", image});
   for (const std::string& file : info.sidecars) table.row({"not read", file});
   return table.text();

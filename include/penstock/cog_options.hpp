@@ -26,7 +26,8 @@ struct CogOptions {
   std::optional<int> predictor;
   std::optional<int> codec_level;  ///< of deflate (0 to 9) and zstd; nullopt: the codec's default
   std::uint64_t block = 512;       ///< width and height of tiles, a multiple of 16
-  OverviewMethod method = OverviewMethod::average;
+  /// nullopt: nearest of a band that is looked up in a colormap, else average.
+  std::optional<OverviewMethod> method;
   std::optional<std::size_t> overviews;  ///< how many; nullopt: until no side is longer than `block`
   std::optional<bool> big_tiff;          ///< nullopt: where the file would be too large for a classic one
 };

@@ -29,11 +29,20 @@ struct GroundControlPoint {
   bool operator==(const GroundControlPoint&) const = default;
 };
 
+/// The keys of a GeoTIFF as they stand in a file: GeoKeyDirectory, GeoDoubleParams and GeoAsciiParams.
+struct GeoKeys {
+  std::vector<std::uint16_t> directory;
+  std::vector<double> numbers;
+  std::string texts;
+  bool operator==(const GeoKeys&) const = default;
+};
+
 /// A coordinate reference system, as far as a file names it.
 struct Crs {
   std::optional<std::uint32_t> epsg;  ///< code of the projected or geographic system; nullopt: not one of EPSG's
   std::optional<std::uint32_t> vertical_epsg;  ///< code of the vertical system; nullopt: none
   std::string name;                            ///< what the file calls it; may be empty
+  std::optional<GeoKeys> keys = {};            ///< of a system without an EPSG code: what defines it, for a copy
   bool operator==(const Crs&) const = default;
 };
 /// Well-known text (WKT2:2019) of a CRS with an EPSG code, by PROJ, which is looked for when this is called first
@@ -44,12 +53,19 @@ PENSTOCK_API Result<std::string> crs_wkt(const Crs& crs);
 /// Names and texts, in the order of the file.
 using Tags = std::vector<std::pair<std::string, std::string>>;
 
+/// Texts by the domain that they belong to ("xml:XMP", "MY_PROGRAM"); those of no domain are Tags of their own.
+using TagDomains = std::vector<std::pair<std::string, Tags>>;
+
 /// What is known of one band.
 struct BandInfo {
   double scale = 1, offset = 0;  ///< a value is scale * element + offset; nothing is applied by reading
   std::string unit;              ///< of the values; may be empty
   std::string description;       ///< may be empty
   Tags tags;
+  TagDomains domains = {};
+  /// What it shows: "gray", "palette", "red", "green", "blue", "alpha", "premultiplied alpha", "cyan", "magenta",
+  /// "yellow", "black", "undefined", or another word of GDAL's ("nir"); empty: not said.
+  std::string color = {};
 };
 
 /// What a raster file says besides its elements.
@@ -59,7 +75,13 @@ struct RasterInfo {
   std::optional<Crs> crs;       ///< nullopt: not said
   std::vector<GroundControlPoint> gcps;
   Tags tags;                    ///< of the whole file
+  TagDomains domains;           ///< other texts of the whole file
   std::vector<BandInfo> bands;  ///< one each
+  /// Red, green and blue (0 to 65535) of each value of a band of color "palette"; elsewhere empty.
+  std::vector<std::array<std::uint16_t, 3>> colormap;
+  bool white_is_zero = false;  ///< a band of gray whose 0 is white
+  /// Rational polynomial coefficients of a sensor, in the order of the TIFF field 50844; empty: none.
+  std::vector<double> rpc;
   /// Images in the same file that are neither a level nor a mask, and are not read: "IFD at byte 4711: 3 x 100 x 200".
   std::vector<std::string> other_images;
   /// Files beside it that other programs read with it, and that are not read here: "dem.tif.ovr".

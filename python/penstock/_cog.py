@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
@@ -12,7 +13,7 @@ from . import _core, _dtype
 from ._array import Array
 from ._options import Bytes, Deadline, Progress
 from ._options import options as _options
-from ._raster import CRS, Raster
+from ._raster import Raster
 from ._tensor import asarray
 from ._url import location
 
@@ -24,19 +25,23 @@ def write_cog(
     source: Any,
     url: str | os.PathLike[str],
     *,
-    crs: int | str | CRS | None = None,
+    crs: Any = None,
     transform: Sequence[float] | None = None,
     nodata: Any = None,
     mask: Any = None,
     scales: Sequence[float] = (),
     offsets: Sequence[float] = (),
+    units: Sequence[str] = (),
+    descriptions: Sequence[str] = (),
+    colorinterp: Sequence[str] = (),
+    colormap: Mapping[int, Sequence[int]] | None = None,
     tags: Mapping[str, str] | None = None,
     codec: CogCodec = "lzw",
     level: int | None = None,
     predictor: Literal[1, 2, 3] | None = None,
     block: int = 512,
     overviews: int | None = None,
-    method: OverviewMethod = "average",
+    method: OverviewMethod | None = None,
     bigtiff: bool | None = None,
     overwrite: bool = False,
     budget: Bytes | None = None,
@@ -49,16 +54,19 @@ def write_cog(
     source: (band, y, x) or (y, x): a penstock Array or Raster, read piece by piece, or anything that
         ``penstock.asarray`` takes, on a CUDA device too: then it is copied to the host box by box.  Whole numbers of 8 to 64 bits, floats of 16 to 64, complex of 64 and 128.
     url: a file that ends in .tif or .tiff; its directory must be there.
-    crs, transform, nodata, mask, scales, offsets, tags: as a Raster has them; what is not given is taken from the source,
-        as far as it says: all of a Raster; of another Array nodata (``_FillValue``), ``proj:code`` and ``spatial:transform``
+    crs, transform, nodata, mask, scales, offsets, units, descriptions, colorinterp, colormap, tags: as a Raster has them;
+        what is not given is taken from the source, as far as it says: all of a Raster; of another Array nodata (``_FillValue``), ``proj:code`` and ``spatial:transform``
         (GeoZarr), ``scale_factor``, ``add_offset``, ``units`` (CF), and all that a copied raster had.
-        crs: an EPSG code, or "EPSG:32633".  transform: six numbers, as ``affine.Affine`` begins.
+        crs: an EPSG code, "EPSG:32633", or what has ``to_epsg()`` (rasterio, pyproj).  transform: six numbers, as ``affine.Affine`` begins.
         mask: (y, x) or (1, y, x), uint8 or bool; 0 where there is nothing to see.
+        colorinterp: of each band; where nothing is said, three and more bands of uint8 are red, green, blue, others gray.
+        colormap: red, green and blue (0 to 255) of values of an array of uint8 or uint16; band 0 is a "palette" then.
     codec, level, predictor: of tiles; level: of deflate 0 to 9 (6), of zstd 1 to 22 (9); predictor None: 2 for whole
         numbers, 3 for floats, where the codec is not "none".
     block: width and height of tiles, a multiple of 16.
     overviews: how many, each half as large; None: until no side is longer than ``block``.
-    method: how an element of them is made of four; those that are nodata or masked do not count.
+    method: how an element of them is made of four; those that are nodata or masked do not count.  None: "nearest" of a
+        palette, else "average".
     bigtiff: None: where the file is too large for a classic one.
     returns: the file, open for reading; ``last_report`` says what was done.
     errors: FileExistsError; ValueError and UnsupportedError (an option or type that a COG cannot have); those of
@@ -71,11 +79,18 @@ def write_cog(
         "transform": transform,
         "nodata": nodata,
         "mask": mask,
-        "bands": (list(scales), list(offsets)) if scales or offsets else None,
+        "scales": scales,
+        "offsets": offsets,
+        "units": units,
+        "descriptions": descriptions,
+        "colorinterp": colorinterp,
+        "colormap": colormap,
         "tags": tags,
     }
     cog = _core.CogOptions()
-    cog.codec, cog.method = codec, method
+    cog.codec = codec
+    if method is not None:
+        cog.method = method
     cog.codec_level, cog.predictor, cog.block = level, predictor, block
     cog.overviews, cog.big_tiff = overviews, bigtiff
     return _write_cog(source, url, said, cog, None, overwrite, budget, threads, progress, deadline)
@@ -105,12 +120,16 @@ def _write_cog(
         into.set_transform(numbers[:6])
     if said.get("nodata") is not None:
         into.set_nodata(_element(said["nodata"], _dtype.to_numpy(dtype)))
-    if said.get("bands") is not None:
-        into.set_bands(*said["bands"])
+    _set_bands(into, said, held.shape[0] if len(held.shape) == 3 else 1, _dtype.to_numpy(dtype))
     if said.get("tags") is not None:
         into.set_tags(list(said["tags"].items()))
     if (mask := said.get("mask")) is not None:
         into.set_mask((mask if isinstance(mask, Array) else asarray(mask))._core)
+    if (name := into.crs_of_name_only) is not None:
+        warnings.warn(
+            f"the CRS of the source ({name or 'of no name'}) has no EPSG code: the COG has no more than its name; crs= says one",
+            stacklevel=3,
+        )
     opts = _options(budget, threads, "fail", progress, watch=True, deadline=deadline)
     report = _core.write_cog(into, location(url), cog, overwrite, opts)
     made = _core.open(location(url), "r")
@@ -120,14 +139,43 @@ def _write_cog(
     return raster
 
 
-def _epsg(crs: int | str | CRS) -> int:
-    code = crs.epsg if isinstance(crs, CRS) else crs
+def _set_bands(into: _core.CogInput, said: Mapping[str, Any], bands: int, dtype: np.dtype[Any]) -> None:
+    for name, kind in (
+        ("scales", float),
+        ("offsets", float),
+        ("units", str),
+        ("descriptions", str),
+        ("colorinterp", str),
+    ):
+        values = [kind(value) for value in said.get(name) or ()]
+        if values and len(values) != bands:
+            raise ValueError(f"{name}: one for each of {bands} bands is wanted, {len(values)} are given")
+        if values:
+            getattr(into, f"set_{name}")(values)
+    if (colormap := said.get("colormap")) is None:
+        return
+    if dtype not in (np.uint8, np.uint16):
+        raise ValueError(f"colormap: of elements of uint8 or uint16, not {dtype}")
+    colors = [(0, 0, 0)] * (1 << 8 * dtype.itemsize)
+    for value, color in colormap.items():
+        if not (0 <= value < len(colors) and len(color) >= 3 and all(0 <= part <= 255 for part in color[:3])):
+            raise ValueError(
+                f"colormap: {value}: {color} is no value of {dtype} with red, green and blue from 0 to 255"
+            )
+        colors[value] = (color[0] * 257, color[1] * 257, color[2] * 257)
+    into.set_colormap(colors)
+    if not said.get("colorinterp"):
+        into.set_colorinterp(["palette"] + ["undefined"] * (bands - 1))
+
+
+def _epsg(crs: Any) -> int:
+    code = crs.to_epsg() if hasattr(crs, "to_epsg") else crs
     if isinstance(code, str):
         code = code.upper().removeprefix("EPSG:")
     try:
         return int(code)  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        raise ValueError(f"crs: an EPSG code is wanted, as 'EPSG:32633', not {crs!r}") from None
+        raise ValueError(f"crs: an EPSG code is wanted, as 'EPSG:32633'; {crs!r} has none") from None
 
 
 def _element(value: Any, dtype: np.dtype[Any]) -> bytes:

@@ -41,13 +41,16 @@ class GroundControlPoint(NamedTuple):
 
 
 class BandInfo(NamedTuple):
-    """What the file says of a band; ``tags``: names and texts."""
+    """What the file says of a band; ``tags``: names and texts; ``domains``: those of GDAL's other domains; ``color``: what
+    it shows ("gray", "palette", "red", "green", "blue", "alpha", "premultiplied alpha", "undefined", ...; "": not said)."""
 
     scale: float
     offset: float
     unit: str
     description: str
     tags: dict[str, str]
+    domains: dict[str, dict[str, str]]
+    color: str
 
 
 class CRS:
@@ -179,7 +182,10 @@ class Raster(Array):
 
     @property
     def bands(self) -> tuple[BandInfo, ...]:
-        return tuple(BandInfo(b.scale, b.offset, b.unit, b.description, dict(b.tags)) for b in self._raster.info.bands)
+        return tuple(
+            BandInfo(b.scale, b.offset, b.unit, b.description, dict(b.tags), _domains(b.domains), b.color)
+            for b in self._raster.info.bands
+        )
 
     @property
     def scales(self) -> tuple[float, ...]:
@@ -190,6 +196,41 @@ class Raster(Array):
     def offsets(self) -> tuple[float, ...]:
         """One a band."""
         return tuple(band.offset for band in self._raster.info.bands)
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """Of the values, one a band; "" where the file does not say."""
+        return tuple(band.unit for band in self._raster.info.bands)
+
+    @property
+    def descriptions(self) -> tuple[str, ...]:
+        """One a band; "" where the file does not say."""
+        return tuple(band.description for band in self._raster.info.bands)
+
+    @property
+    def colorinterp(self) -> tuple[str, ...]:
+        """What each band shows: "gray", "palette", "red", "green", "blue", "alpha", "premultiplied alpha", "cyan",
+        "magenta", "yellow", "black", "undefined"; "" where the file does not say."""
+        return tuple(band.color for band in self._raster.info.bands)
+
+    @property
+    def colormap(self) -> dict[int, tuple[int, int, int]] | None:
+        """Red, green and blue (0 to 255) of each value of a band of color "palette"; None: there is no such band.  Nothing
+        is looked up by reading."""
+        colors = self._raster.info.colormap
+        deep = any(value > 255 for color in colors for value in color)  # some writers put 8 bits into the 16
+        by = 257 if deep else 1
+        return {i: (r // by, g // by, b // by) for i, (r, g, b) in enumerate(colors)} if colors else None
+
+    @property
+    def rpc(self) -> tuple[float, ...] | None:
+        """Rational polynomial coefficients: the 92 numbers of the TIFF field 50844, in its order; None: there are none."""
+        return tuple(self._raster.info.rpc) or None
+
+    @property
+    def domains(self) -> dict[str, dict[str, str]]:
+        """GDAL's metadata of other domains than the default one.  (rasterio: ``dataset.tags(ns=...)``)"""
+        return _domains(self._raster.info.domains)
 
     @property
     def tags(self) -> dict[str, str]:
@@ -220,6 +261,10 @@ class Raster(Array):
     def __repr__(self) -> str:
         level = f" level {self._level}" if self._level else ""
         return f"<penstock.Raster {self.url}{level} {self.shape} {self.data_type}>"
+
+
+def _domains(domains: Any) -> dict[str, dict[str, str]]:
+    return {name: dict(tags) for name, tags in domains}
 
 
 def _level_of(arguments: tuple[Any, ...], level: int) -> Any:

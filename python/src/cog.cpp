@@ -29,6 +29,13 @@ CogInput input_of(const Image& image, const std::optional<Ranges>& ranges) {
   return CogInput{std::get<Tensor>(image).view(), {}, {}, {}, region};
 }
 
+/// One value for each band.
+template <class T>
+void set_each(CogInput& in, const std::vector<T>& values, T BandInfo::* member) {
+  in.info.bands.resize(std::max(in.info.bands.size(), values.size()));
+  for (std::size_t i = 0; i < values.size(); ++i) in.info.bands[i].*member = values[i];
+}
+
 }  // namespace
 
 void bind_cog(nb::module_& m) {
@@ -52,6 +59,11 @@ void bind_cog(nb::module_& m) {
             new (self) CogInput(input_of(image, region));
           },
           nb::arg("image"), nb::arg("region").none() = nb::none(), nb::keep_alive<1, 2>())
+      .def_prop_ro("crs_of_name_only",
+                   [](const CogInput& in) -> std::optional<std::string> {
+                     const auto& crs = in.info.crs;
+                     return crs && !crs->epsg && !crs->keys ? std::optional(crs->name) : std::nullopt;
+                   })
       .def("set_crs", [](CogInput& in, std::uint32_t epsg) { in.info.crs = Crs{epsg, std::nullopt, ""}; })
       .def("set_transform", [](CogInput& in, const GeoTransform& t) { in.info.transform = t; })
       .def("set_nodata",
@@ -60,12 +72,18 @@ void bind_cog(nb::module_& m) {
              in.nodata.emplace(data, data + element.size());
            })
       .def("set_tags", [](CogInput& in, const Tags& tags) { in.info.tags = tags; })
-      .def("set_bands",
-           [](CogInput& in, const std::vector<double>& scales, const std::vector<double>& offsets) {
-             in.info.bands.resize(std::max({in.info.bands.size(), scales.size(), offsets.size()}));
-             for (std::size_t i = 0; i < scales.size(); ++i) in.info.bands[i].scale = scales[i];
-             for (std::size_t i = 0; i < offsets.size(); ++i) in.info.bands[i].offset = offsets[i];
-           })
+      .def("set_scales",
+           [](CogInput& in, const std::vector<double>& values) { set_each(in, values, &BandInfo::scale); })
+      .def("set_offsets",
+           [](CogInput& in, const std::vector<double>& values) { set_each(in, values, &BandInfo::offset); })
+      .def("set_units",
+           [](CogInput& in, const std::vector<std::string>& words) { set_each(in, words, &BandInfo::unit); })
+      .def("set_descriptions",
+           [](CogInput& in, const std::vector<std::string>& words) { set_each(in, words, &BandInfo::description); })
+      .def("set_colorinterp",
+           [](CogInput& in, const std::vector<std::string>& words) { set_each(in, words, &BandInfo::color); })
+      .def("set_colormap",
+           [](CogInput& in, const std::vector<std::array<std::uint16_t, 3>>& colors) { in.info.colormap = colors; })
       .def(
           "set_mask",
           [](CogInput& in, const Image& mask) {

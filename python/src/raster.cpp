@@ -46,14 +46,20 @@ void bind_info(nb::module_& m) {
       .def_ro("offset", &BandInfo::offset)
       .def_ro("unit", &BandInfo::unit)
       .def_ro("description", &BandInfo::description)
-      .def_ro("tags", &BandInfo::tags);
+      .def_ro("tags", &BandInfo::tags)
+      .def_ro("domains", &BandInfo::domains)
+      .def_ro("color", &BandInfo::color);
   nb::class_<RasterInfo>(m, "RasterInfo")
       .def_ro("transform", &RasterInfo::transform)
       .def_ro("pixel_is_point", &RasterInfo::pixel_is_point)
       .def_ro("crs", &RasterInfo::crs)
       .def_ro("gcps", &RasterInfo::gcps)
       .def_ro("tags", &RasterInfo::tags)
+      .def_ro("domains", &RasterInfo::domains)
       .def_ro("bands", &RasterInfo::bands)
+      .def_ro("colormap", &RasterInfo::colormap)
+      .def_ro("white_is_zero", &RasterInfo::white_is_zero)
+      .def_ro("rpc", &RasterInfo::rpc)
       .def_ro("other_images", &RasterInfo::other_images)
       .def_ro("sidecars", &RasterInfo::sidecars);
 }

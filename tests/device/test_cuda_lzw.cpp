@@ -133,7 +133,8 @@ class GpuLzw : public test::OnGpu {
 TEST_F(GpuLzw, ManyTiles) { expect_as_cpu(9000); }
 TEST_F(GpuLzw, SomeTilesByLargerTeams) { expect_as_cpu(250); }
 TEST_F(GpuLzw, FewTilesByTheLargestTeams) { expect_as_cpu(100); }
-// So little that compute-sanitizer's racecheck ends within a minute; counts for each size of teams on 132 multiprocessors.
+// So little that compute-sanitizer's racecheck ends within a minute; counts for each size of teams on 132
+// multiprocessors.
 TEST_F(GpuLzw, HandfulByTheLargestTeams) { expect_as_cpu(16, {33, 3000}); }
 TEST_F(GpuLzw, SmallTilesByLargerTeams) { expect_as_cpu(140, {7, 90}); }
 TEST_F(GpuLzw, SmallTilesByTheSmallestTeams) { expect_as_cpu(400, {7, 90}); }

@@ -85,6 +85,57 @@ TEST(Tiff, ChainsThatComeBackEnd) {
   EXPECT_EQ(error_of(made.bytes()), "IFD at byte 5000: the file ends at byte 1024");
 }
 
+/// A file of so many directories, each the one of Made; the last one's next is `end`.
+std::vector<std::byte> chain_of(std::size_t count, std::uint32_t end) {
+  constexpr std::size_t kBody = 2 + 7 * 12, kFirst = 1024;
+  const auto one = Made().bytes();
+  std::vector<std::byte> bytes(kFirst + count * (kBody + 4));
+  std::ranges::copy(one, bytes.begin());
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t at = i == 0 ? 8 : kFirst + i * (kBody + 4);
+    std::memcpy(bytes.data() + at, one.data() + 8, kBody);
+    const auto next = i + 1 < count ? static_cast<std::uint32_t>(kFirst + (i + 1) * (kBody + 4)) : end;
+    std::memcpy(bytes.data() + at + kBody, &next, 4);
+  }
+  return bytes;
+}
+
+TEST(Tiff, ChainsThatComeBackLaterEnd) {
+  EXPECT_EQ(error_of(chain_of(3, 0)), "none");
+  EXPECT_NE(error_of(chain_of(3, 8)).find("the next IFD is the one at byte 8 again"), std::string::npos);
+  const auto middle = static_cast<std::uint32_t>(1024 + 2 + 7 * 12 + 4);
+  EXPECT_NE(error_of(chain_of(5, middle)).find("the next IFD is the one at byte 1114 again"), std::string::npos)
+      << error_of(chain_of(5, middle));
+}
+
+TEST(Tiff, OfVeryLongChainsTheFirstDirectoriesCount) {
+  const auto bytes = chain_of(tiff::kMaxImages + 500, 8);  // where the loop ends nobody looks any more
+  Source source(bytes);
+  const auto directories = tiff::read_directories(source, tiff::kMaxImages);
+  ASSERT_TRUE(directories) << directories.error().message();
+  EXPECT_EQ(directories->size(), tiff::kMaxImages);
+  EXPECT_EQ(error_of(bytes), "none");
+}
+
+TEST(Tiff, FieldsOfTypesThatCannotBeAreNamed) {
+  EXPECT_EQ(error_of(Made().set(256, 2, {5}).bytes()), "IFD at byte 8: tag 256: is of type 2, no whole numbers");
+  EXPECT_EQ(error_of(Made().set(257, 11, {3}).bytes()), "IFD at byte 8: tag 257: is of type 11, no whole numbers");
+  EXPECT_EQ(error_of(Made().set(273, 1, {200, 210}).bytes()), "IFD at byte 8: tag 273: is of type 1, no whole numbers");
+  EXPECT_EQ(error_of(Made().set(279, 12, {10, 5}).bytes()), "IFD at byte 8: tag 279: is of type 12, no whole numbers");
+  EXPECT_EQ(error_of(Made().set(33550, 4, {1, 1, 0}).bytes()),
+            "IFD at byte 8: tag 33550: is of type 4, no floating-point numbers");
+  // A type that nobody knows makes no field.
+  EXPECT_EQ(error_of(Made().set(257, 99, {3}).bytes()), "IFD at byte 8: tag 257: an image of no elements");
+}
+
+TEST(Tiff, TablesHoldTilesOfAllBands) {
+  Made planar;
+  planar.set(277, 3, {3}).set(258, 3, {8, 8, 8}).set(284, 3, {2});
+  EXPECT_EQ(error_of(planar.bytes()), "IFD at byte 8: tag 273: 2 values for 6 tiles or strips");
+  planar.set(273, 4, {200, 210, 220, 230, 240, 250});
+  EXPECT_EQ(error_of(planar.bytes()), "IFD at byte 8: tag 279: 2 values for 6 tiles or strips");
+}
+
 TEST(Tiff, ArraysBeyondTheEndAreRefused) {
   // The count lies: 2^30 offsets at byte 512.
   auto bytes = Made().bytes();
@@ -195,6 +246,9 @@ TEST(Tiff, HeadersThatCannotBe) {
   EXPECT_EQ(error_of(bytes), "header: there is no IFD");
   bytes[5] = std::byte{0x40};
   EXPECT_EQ(error_of(bytes), "IFD at byte 16384: the file ends at byte 1024");
+  bytes = Made().bytes();
+  bytes[8] = std::byte{0};  // fields of the first IFD
+  EXPECT_EQ(error_of(bytes), "IFD at byte 8: 0 fields");
   for (const char* text : {"", "I", "II", "II*", "MM", "PK"})
     EXPECT_NE(error_of({reinterpret_cast<const std::byte*>(text),
                         reinterpret_cast<const std::byte*>(text) + std::strlen(text)}),
@@ -270,6 +324,10 @@ TEST(Tiff, AValueThatWasNotMeasuredIsOneOfTheType) {
   EXPECT_EQ(nodata(real, "-1.5e3"), "-1500.0");
   EXPECT_EQ(nodata(real, "-inf"), "\"-Infinity\"");
   EXPECT_FALSE(nodata(real, "1,5"));
+  EXPECT_EQ(nodata(real, "+5"), "5.0");
+  EXPECT_EQ(nodata(real, "-1.#IND"), "\"NaN\"");
+  EXPECT_EQ(nodata(real, "1.#INF"), "\"Infinity\"");
+  EXPECT_EQ(nodata(real.set(258, 3, {64}).set(339, 3, {6}), "-7"), "[-7.0,0.0]");
 }
 
 TEST(TiffRaster, TextsOfKeysThatLieOutsideAreNone) {
@@ -299,6 +357,62 @@ TEST(TiffRaster, ImagesThatAreNotReadAreNamed) {
   ASSERT_TRUE(raster) << raster.error().message();
   EXPECT_EQ(raster->levels.size(), 1U);
   EXPECT_EQ(raster->info.other_images, (std::vector<std::string>{"IFD at byte 2000: 1 x 3 x 5"}));
+}
+
+TEST(TiffRaster, ColorsAreThoseOfTheSamples) {
+  using Words = std::vector<std::string>;
+  const auto colors = [](std::uint64_t photometric, std::uint64_t samples, std::vector<std::uint64_t> extra) {
+    Made made;
+    made.set(262, 3, {photometric}).set(277, 3, {samples}).set(258, 3, std::vector<std::uint64_t>(samples, 8));
+    if (!extra.empty()) made.set(338, 3, std::move(extra));
+    const auto raster = raster_of(made);
+    Words words;
+    for (const BandInfo& band : raster->info.bands) words.push_back(band.color);
+    return words;
+  };
+  EXPECT_EQ(colors(1, 1, {}), Words{"gray"});
+  EXPECT_EQ(colors(2, 4, {2}), (Words{"red", "green", "blue", "alpha"}));
+  EXPECT_EQ(colors(2, 5, {1, 0}), (Words{"red", "green", "blue", "premultiplied alpha", "undefined"}));
+  EXPECT_EQ(colors(1, 3, {}), (Words{"gray", "undefined", "undefined"}));
+  EXPECT_EQ(colors(2, 2, {}), (Words{"red", "green"})) << "fewer samples than colors";
+  EXPECT_EQ(colors(5, 4, {}), (Words{"cyan", "magenta", "yellow", "black"}));
+  EXPECT_EQ(colors(8, 3, {}), (Words{"", "", ""})) << "CIE L*a*b*, which has no words here";
+  EXPECT_TRUE(raster_of(Made().set(262, 3, {0}))->info.white_is_zero);
+}
+
+TEST(TiffRaster, AColormapIsThreeValuesAColor) {
+  const auto of = [](std::vector<std::uint64_t> values) {
+    return raster_of(Made().set(262, 3, {3}).set(320, 3, std::move(values)));
+  };
+  const auto good = of({1, 2, 10, 20, 100, 200});
+  ASSERT_TRUE(good) << good.error().message();
+  const std::vector<std::array<std::uint16_t, 3>> want = {{1, 10, 100}, {2, 20, 200}};
+  EXPECT_EQ(good->info.colormap, want);
+  EXPECT_EQ(of({1, 2, 3, 4}).error().message(),
+            "IFD at byte 8: tag 320: a colormap of other than three values a color");
+}
+
+TEST(TiffRaster, KeysOfASystemWithoutACodeAreKept) {
+  const auto crs = [](std::vector<std::uint64_t> keys) {
+    return raster_of(Made().set(34735, 3, std::move(keys)).set(34736, 12, doubles({6371007.181})))->info.crs;
+  };
+  const auto by_parameters = crs({1, 1, 0, 3, 1024, 0, 1, 1, 3072, 0, 1, 32767, 2057, 34736, 1, 0, 7, 7, 7, 7});
+  ASSERT_TRUE(by_parameters && by_parameters->keys);
+  EXPECT_EQ(by_parameters->keys->directory,
+            (std::vector<std::uint16_t>{1, 1, 0, 3, 1024, 0, 1, 1, 3072, 0, 1, 32767, 2057, 34736, 1, 0}));
+  EXPECT_EQ(by_parameters->keys->numbers, std::vector<double>{6371007.181});
+  EXPECT_FALSE(crs({1, 1, 0, 2, 1024, 0, 1, 1, 3072, 0, 1, 32633})->keys) << "the code says it";
+  EXPECT_TRUE(crs({1, 1, 0, 2, 1024, 0, 1, 32767, 1026, 0, 1, 0})) << "a system of its own, by its text";
+  EXPECT_FALSE(crs({1, 1, 0, 2, 1024, 0, 1, 1, 1025, 0, 1, 1})) << "a kind alone is no system";
+}
+
+TEST(TiffRaster, SensorCoefficientsAreAllThere) {
+  const auto of = [](std::vector<double> values) { return raster_of(Made().set(50844, 12, doubles(values))); };
+  EXPECT_EQ(of(std::vector<double>(92, 1.5))->info.rpc, std::vector<double>(92, 1.5));
+  EXPECT_EQ(of(std::vector<double>(91, 1.5)).error().message(), "IFD at byte 8: tag 50844: is not 92 finite numbers");
+  std::vector<double> bad(92, 1.5);
+  bad[7] = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(of(bad).error().message(), "IFD at byte 8: tag 50844: is not 92 finite numbers");
 }
 
 }  // namespace

@@ -120,3 +120,19 @@ def test_what_xarray_writes_comes_back(tmp_path: pathlib.Path) -> None:
     xr.testing.assert_equal(
         xr.open_dataset(tmp_path / "x.zarr", engine="zarr", decode_coords="all").band_data, ours.band_data
     )
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("nodata", [None, 7])
+def test_what_xarray_writes_becomes_a_cog(place: str, version: int, nodata: int | None, tmp_path: pathlib.Path) -> None:
+    """Place and CRS stand in an array beside the elements there."""
+    write(tmp_path / "x.tif", nodata=nodata, **PLACES[place])
+    with xr.open_dataset(tmp_path / "x.tif", engine="penstock", mask_and_scale=False) as dataset:
+        dataset.to_zarr(tmp_path / "x.zarr", zarr_format=version)
+    made = penstock.write_cog(penstock.open(tmp_path / "x.zarr")["band_data"], tmp_path / "y.tif", block=64)
+    want = penstock.open(tmp_path / "x.tif")
+    np.testing.assert_array_equal(made[...], want[...])
+    assert made.transform == want.transform and made.nodata == want.nodata
+    assert (made.crs and made.crs.epsg) == (want.crs and want.crs.epsg)
+    assert made.descriptions == want.descriptions and made.units == want.units

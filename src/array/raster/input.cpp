@@ -26,13 +26,18 @@ Result<CogInput> cog_input(const Array& from, const Region& region) {
   const Dataset dataset = from.dataset();
   CogInput input{from, {}, {}, dataset.nodata, {}};
   if (is_raster(dataset)) {
-    PENSTOCK_ASSIGN(const Raster raster, Raster::open(from.store_ptr(), from.path()));
-    input.info = raster.info();
-    PENSTOCK_ASSIGN(const std::optional<Array> mask, raster.mask(0));
-    if (mask) input.mask = *mask;
+    PENSTOCK_ASSIGN(RasterSource source, raster_source(from));
+    input.info = std::move(source.info);
+    input.nodata = std::move(source.nodata);
+    if (source.mask) input.mask = *source.mask;
   } else {
     PENSTOCK_ASSIGN(const Json attributes, parse_json(dataset.attributes));
     input.info = told_raster(attributes, dataset.rank() == 3 ? dataset.shape[0] : 1);
+    // What xarray writes as version 2 has nodata as the fill value, as only there it reads it.
+    const bool by_xarray =
+        zarr_format(dataset.format) == 2 && attributes.is_object() && attributes.contains("grid_mapping");
+    if (by_xarray && !input.nodata && dataset.fill.size() == dataset.dtype.size_bytes) input.nodata = dataset.fill;
+    PENSTOCK_TRY(take_grid_mapping(from, attributes, input.info));
     if (!input.info.transform && input.info.gcps.empty()) input.info.transform = transform_of(dataset.dims);
   }
   if (region.empty() || region == whole(dataset.shape)) return input;
@@ -43,6 +48,7 @@ Result<CogInput> cog_input(const Array& from, const Region& region) {
   for (const Range& range : input.region)
     if (range.step != 1) return Error(ErrorCode::invalid_argument, "a part of a raster has steps of 1");
   move_to(input.region, input.info);
+  forget_statistics(input.info);
   return input;
 }
 

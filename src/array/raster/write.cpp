@@ -152,7 +152,8 @@ class LevelWriter {
         ladder_(ladder),
         out_(out),
         job_(job),
-        rule_{plan.options.method, plan.levels.front().dtype, plan.levels.front().nodata},
+        rule_{plan.options.method.value_or(OverviewMethod::average), plan.levels.front().dtype,
+              plan.levels.front().nodata},
         parts_(ladder.unit_level + 1) {}
 
   Status begin() {

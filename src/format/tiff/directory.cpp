@@ -7,8 +7,10 @@
 #include <bit>
 #include <cstring>
 #include <set>
+#include <span>
 
 #include "core/checked.hpp"
+#include "core/utf8.hpp"
 #include "format/members.hpp"
 
 namespace penstock::tiff {
@@ -189,11 +191,23 @@ Result<std::vector<double>> real_numbers(ByteSource& file, const Directory& dire
   return out;
 }
 
-Result<std::string> text(ByteSource& file, const Field& field, std::uint64_t max_bytes) {
+Result<std::string> ascii(ByteSource& file, const Field& field, std::uint64_t max_bytes) {
   PENSTOCK_ASSIGN(const ByteView bytes,
                   file.get(field.offset_bytes, std::min(field.count * type_bytes(field.type), max_bytes)));
   const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   return std::string(all.substr(0, all.find('\0')));
+}
+
+Result<std::string> text(ByteSource& file, const Field& field, std::uint64_t max_bytes) {
+  PENSTOCK_ASSIGN(std::string said, ascii(file, field, max_bytes));
+  if (!find_bad_utf8(std::as_bytes(std::span(said)))) return said;
+  std::string out;
+  for (const char each : said) {
+    const auto c = static_cast<unsigned char>(each);
+    if (c >= 0x80) out += static_cast<char>(0xC0 | c >> 6);
+    out += static_cast<char>(c >= 0x80 ? 0x80 | (c & 0x3F) : c);
+  }
+  return out;
 }
 
 Result<std::uint64_t> number_or(ByteSource& file, const Directory& directory, Tag tag, std::uint64_t fallback) {

@@ -25,10 +25,12 @@ enum class Tag : std::uint16_t {
   StripByteCounts = 279,
   PlanarConfiguration = 284,
   Predictor = 317,
+  ColorMap = 320,
   TileWidth = 322,
   TileLength = 323,
   TileOffsets = 324,
   TileByteCounts = 325,
+  ExtraSamples = 338,
   SampleFormat = 339,
   JPEGTables = 347,
   ModelPixelScale = 33550,
@@ -39,6 +41,7 @@ enum class Tag : std::uint16_t {
   GeoAsciiParams = 34737,
   GDAL_METADATA = 42112,
   GDAL_NODATA = 42113,
+  RPCCoefficient = 50844,
 };
 
 /// One field: where its values lie.
@@ -74,7 +77,9 @@ Result<std::vector<std::uint64_t>> whole_numbers(ByteSource& file, const Directo
 /// DOUBLE and FLOAT.
 Result<std::vector<double>> real_numbers(ByteSource& file, const Directory& directory, const Field& field,
                                          std::uint64_t max_count);
-/// ASCII, up to its first zero byte.
+/// ASCII, up to its first zero byte, as it stands in the file.
+Result<std::string> ascii(ByteSource& file, const Field& field, std::uint64_t max_bytes);
+/// The same as UTF-8: what is none is taken as ISO 8859-1.
 Result<std::string> text(ByteSource& file, const Field& field, std::uint64_t max_bytes);
 /// The first whole number of a tag; `fallback` where there is none.
 Result<std::uint64_t> number_or(ByteSource& file, const Directory& directory, Tag tag, std::uint64_t fallback);

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <limits>
 
 #include "codec/tiff_lzw/tiff_lzw.hpp"
 #include "core/checked.hpp"
@@ -243,19 +244,36 @@ Result<ChunkTable> table_of(const Directory& directory, const Image& image, cons
   return table;
 }
 
+/// Numbers as programs write them; those of Windows have words of their own for what is none.
+std::optional<double> nodata_number(std::string_view text) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN(), kInfinity = std::numeric_limits<double>::infinity();
+  constexpr std::pair<std::string_view, double> kWords[] = {{"1.#QNAN", kNan},     {"-1.#QNAN", kNan},
+                                                            {"1.#IND", kNan},      {"-1.#IND", kNan},
+                                                            {"1.#INF", kInfinity}, {"-1.#INF", -kInfinity}};
+  for (const auto& [word, value] : kWords)
+    if (text.starts_with(word)) return value;
+  if (text.starts_with('+')) text.remove_prefix(1);
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
 /// The value that was not measured, as an element; nullopt: none, or none of this type.
 std::optional<std::vector<std::byte>> nodata_of(const std::string& text, const DType& dtype) {
-  double value = 0;
   std::string_view number = text;
   while (number.starts_with(' ')) number.remove_prefix(1);
   while (number.ends_with(' ')) number.remove_suffix(1);
-  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
-  if (error != std::errc() || end != number.data() + number.size()) return std::nullopt;
+  const std::optional<double> parsed = nodata_number(number);
+  if (!parsed) return std::nullopt;
+  const double value = *parsed;
+  const std::string real = std::isnan(value)   ? "\"NaN\""
+                           : std::isinf(value) ? (value > 0 ? "\"Infinity\"" : "\"-Infinity\"")
+                                               : fmt::format("{}", value);
   std::string json(number);
   if (dtype.kind == Kind::floating)
-    json = std::isnan(value)   ? "\"NaN\""
-           : std::isinf(value) ? (value > 0 ? "\"Infinity\"" : "\"-Infinity\"")
-                               : fmt::format("{}", value);
+    json = real;
+  else if (dtype.kind == Kind::complex)
+    json = fmt::format("[{}, 0]", real);
   else if (dtype.kind != Kind::signed_int && dtype.kind != Kind::unsigned_int)
     return std::nullopt;
   else if (value == std::floor(value) && std::abs(value) < 0x1p53)

@@ -1,6 +1,7 @@
 // Where on the Earth a raster lies: the fields of GeoTIFF.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <optional>
@@ -43,14 +44,32 @@ class Keys {
     if (keys.numbers_.size() < 4 || keys.numbers_[3] > (keys.numbers_.size() - 4) / 4)
       return metadata::invalid(where(directory, field->tag), "says more keys than it holds");
     if (const Field* const texts = directory.find(Tag::GeoAsciiParams); texts != nullptr) {
-      PENSTOCK_ASSIGN(keys.texts_, text(file, *texts, kMaxText));
+      PENSTOCK_ASSIGN(keys.texts_, ascii(file, *texts, kMaxText));
+      for (char& c : keys.texts_)  // the specification asks for ASCII, and places in it are counted in bytes
+        if (static_cast<unsigned char>(c) >= 0x80) c = '?';
     }
+    if (const Field* const doubles = directory.find(Tag::GeoDoubleParams); doubles != nullptr) {
+      PENSTOCK_ASSIGN(keys.doubles_, real_numbers(file, directory, *doubles, kMaxKeys));
+    }
+    return keys;
+  }
+  /// As they stand in the file; without what lies behind the last one.
+  [[nodiscard]] GeoKeys as_they_are() const {
+    GeoKeys keys{{}, doubles_, texts_};
+    for (std::size_t i = 0; i < 4 + 4 * numbers_[3]; ++i)
+      keys.directory.push_back(static_cast<std::uint16_t>(std::min<std::uint64_t>(numbers_[i], 0xFFFF)));
     return keys;
   }
   [[nodiscard]] bool empty() const { return numbers_.empty(); }
   [[nodiscard]] std::optional<std::uint64_t> value(std::uint64_t key) const {
     const std::uint64_t* const entry = find(key);
     return entry != nullptr && entry[1] == 0 ? std::optional(entry[3]) : std::nullopt;
+  }
+  /// Whether there is more than how coordinates are meant: a system by its parameters or by its text.
+  [[nodiscard]] bool define_a_system() const {
+    for (std::size_t i = 1; !empty() && i <= numbers_[3]; ++i)
+      if (numbers_[4 * i] == kCitation || numbers_[4 * i] >= kGeodetic) return true;
+    return false;
   }
   /// Without the bar that ends it; empty: none.
   [[nodiscard]] std::string citation(std::uint64_t key) const {
@@ -69,18 +88,20 @@ class Keys {
     return nullptr;
   }
   std::vector<std::uint64_t> numbers_;
+  std::vector<double> doubles_;
   std::string texts_;
 };
 
 std::optional<Crs> crs_of(const Keys& keys) {
   const std::uint64_t projected = keys.value(kProjected).value_or(0), geodetic = keys.value(kGeodetic).value_or(0);
-  if (projected == 0 && geodetic == 0) return std::nullopt;
+  if (projected == 0 && geodetic == 0 && !keys.define_a_system()) return std::nullopt;
   Crs crs;
   const bool is_projected = projected != 0 || keys.value(kModelType) == 1;
   crs.epsg = epsg_code(is_projected ? projected : geodetic);
   crs.vertical_epsg = epsg_code(keys.value(kVertical).value_or(0));
   for (const Key key : {is_projected ? kProjectedCitation : kGeodeticCitation, kCitation, kGeodeticCitation})
     if (crs.name.empty()) crs.name = keys.citation(key);
+  if (!crs.epsg) crs.keys = keys.as_they_are();
   return crs;
 }
 

@@ -87,6 +87,7 @@ Result<RasterFile> parse_raster(ByteSource& file, std::string_view key) {
   info.bands.resize(images.levels.front().bands);
   if (place.has_keys || place.transform)
     info.tags.emplace_back("AREA_OR_POINT", place.pixel_is_point ? "Point" : "Area");
+  PENSTOCK_TRY(read_colors(file, directories.front(), info));
   PENSTOCK_TRY(read_tags(file, directories.front(), info));
   return raster;
 }

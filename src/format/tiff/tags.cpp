@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <cmath>
 #include <iterator>
 #include <memory>
 
@@ -23,12 +24,46 @@ struct Item {
   std::optional<std::uint64_t> band;
 };
 
+/// The tags of a domain; that of no name are those before it.
+Tags& of_domain(const std::string& domain, Tags& tags, TagDomains& domains) {
+  if (domain.empty()) return tags;
+  const auto found = std::ranges::find(domains, domain, &TagDomains::value_type::first);
+  return found != domains.end() ? found->second : domains.emplace_back(domain, Tags()).second;
+}
+
 template <class T>
 std::optional<T> number(std::string_view text) {
   T value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
+}
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  const std::size_t begin = std::min(text.find_first_not_of(kBlanks), text.size());
+  return text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
+}
+
+std::string lower_case(std::string_view text) {
+  std::string out(text);
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return out;
+}
+
+/// Characters that XML does not know, which others write all the same, become the mark of what is not known.
+std::string without_control_characters(std::string_view xml) {
+  std::string out;
+  out.reserve(xml.size());
+  for (const char c : xml) {
+    const auto code = static_cast<unsigned char>(c);
+    if (code < 0x20 && c != '\t' && c != '\n' && c != '\r')
+      out += "\uFFFD";
+    else
+      out += c;
+  }
+  return out;
 }
 
 /// GDAL escapes texts once more than XML asks for.
@@ -61,13 +96,13 @@ class ItemReader {
     if (XML_Parse(parser_, xml.data(), static_cast<int>(xml.size()), 1) == XML_STATUS_OK) return {};
     return Error(ErrorCode::invalid_metadata,
                  fmt::format("GDAL's metadata: {} at byte {}",
-                             refused_.empty() ? XML_ErrorString(XML_GetErrorCode(parser_)) : refused_,
+                             refused_.empty() ? XML_ErrorString(XML_GetErrorCode(parser_)) : refused_.c_str(),
                              XML_GetCurrentByteIndex(parser_)));
   }
 
  private:
-  void refuse(const char* why) {
-    refused_ = why;
+  void refuse(std::string why) {
+    refused_ = std::move(why);
     XML_StopParser(parser_, XML_FALSE);
   }
   static void on_begin(void* self, const char* name, const char** attributes) {
@@ -80,8 +115,10 @@ class ItemReader {
       const std::string_view key = attributes[0], value = attributes[1];
       if (key == "name") reader.item_.name = value;
       if (key == "domain") reader.item_.domain = value;
-      if (key == "role") reader.item_.role = value;
-      if (key == "sample") reader.item_.band = number<std::uint64_t>(value);
+      if (key == "role") reader.item_.role = lower_case(value);
+      if (key != "sample") continue;
+      reader.item_.band = number<std::uint64_t>(trimmed(value));
+      if (!reader.item_.band) return reader.refuse(fmt::format("a band '{}'", value));
     }
   }
   static void on_text(void* self, const char* text, int size) {
@@ -101,38 +138,41 @@ class ItemReader {
     static_cast<ItemReader*>(self)->refuse("a document type");
   }
   void take(Item item) {
-    if (!item.domain.empty()) return;
-    if (!item.band) return void(info_.tags.emplace_back(std::move(item.name), std::move(item.text)));
+    if (!item.band) {
+      of_domain(item.domain, info_.tags, info_.domains).emplace_back(std::move(item.name), std::move(item.text));
+      return;
+    }
     if (*item.band >= info_.bands.size()) return;
     BandInfo& band = info_.bands[*item.band];
-    if (item.role == "scale")
-      band.scale = number<double>(item.text).value_or(1);
+    if (!item.domain.empty())
+      of_domain(item.domain, band.tags, band.domains).emplace_back(std::move(item.name), std::move(item.text));
+    else if (item.role == "scale")
+      take_number(item, band.scale);
     else if (item.role == "offset")
-      band.offset = number<double>(item.text).value_or(0);
+      take_number(item, band.offset);
     else if (item.role == "unittype")
       band.unit = std::move(item.text);
     else if (item.role == "description")
       band.description = std::move(item.text);
+    else if (item.role == "colorinterp")
+      band.color = lower_case(trimmed(item.text));
     else if (item.role.empty())
       band.tags.emplace_back(std::move(item.name), std::move(item.text));
+  }
+  void take_number(const Item& item, double& to) {
+    std::string_view text = trimmed(item.text);
+    if (text.starts_with('+')) text.remove_prefix(1);
+    const auto value = number<double>(text);
+    if (!value) return refuse(fmt::format("{} '{}' of band {}", item.role, item.text, *item.band));
+    to = *value;
   }
 
   RasterInfo& info_;
   XML_Parser parser_ = nullptr;
-  std::string refused_;
+  std::string refused_;  // why, where it is not expat that does
   Item item_;
   bool in_item_ = false;
   std::size_t depth_ = 0;
-};
-
-struct NamedTag {
-  std::uint16_t tag;
-  const char* name;  ///< as GDAL calls it
-};
-constexpr NamedTag kTexts[] = {
-    {269, "TIFFTAG_DOCUMENTNAME"}, {270, "TIFFTAG_IMAGEDESCRIPTION"}, {305, "TIFFTAG_SOFTWARE"},
-    {306, "TIFFTAG_DATETIME"},     {315, "TIFFTAG_ARTIST"},           {316, "TIFFTAG_HOSTCOMPUTER"},
-    {33432, "TIFFTAG_COPYRIGHT"},
 };
 
 /// A fraction of two whole numbers of 4 bytes.
@@ -149,19 +189,17 @@ Result<double> fraction(ByteSource& file, const Directory& directory, const Fiel
 /// Pixels of a print, with GDAL's words.
 Status read_resolution(ByteSource& file, const Directory& directory, RasterInfo& info) {
   constexpr std::uint16_t kRational = 5;
-  constexpr NamedTag kSides[] = {{282, "TIFFTAG_XRESOLUTION"}, {283, "TIFFTAG_YRESOLUTION"}};
-  for (const NamedTag& side : kSides) {
+  for (const NamedTag& side : kResolutionTags) {
     const Field* const field = directory.find(static_cast<Tag>(side.tag));
     if (field == nullptr || field->type != kRational || field->count != 1) continue;
     PENSTOCK_ASSIGN(const double value, fraction(file, directory, *field));
     info.tags.emplace_back(side.name, fmt::format("{:.8g}", value));
   }
-  constexpr std::uint16_t kUnit = 296;
-  constexpr const char* kUnits[] = {"1 (unitless)", "2 (pixels/inch)", "3 (pixels/cm)"};
-  const Field* const field = directory.find(static_cast<Tag>(kUnit));
+  const auto unit_tag = static_cast<Tag>(kResolutionUnitTag.tag);
+  const Field* const field = directory.find(unit_tag);
   if (field == nullptr) return {};
-  PENSTOCK_ASSIGN(const std::uint64_t unit, number_or(file, directory, static_cast<Tag>(kUnit), 0));
-  if (unit >= 1 && unit <= 3) info.tags.emplace_back("TIFFTAG_RESOLUTIONUNIT", kUnits[unit - 1]);
+  PENSTOCK_ASSIGN(const std::uint64_t unit, number_or(file, directory, unit_tag, 0));
+  if (unit >= 1 && unit <= 3) info.tags.emplace_back(kResolutionUnitTag.name, kResolutionUnits[unit - 1]);
   return {};
 }
 
@@ -169,19 +207,26 @@ Status read_resolution(ByteSource& file, const Directory& directory, RasterInfo&
 
 Status read_tags(ByteSource& file, const Directory& directory, RasterInfo& info) {
   constexpr std::uint16_t kAscii = 2;
-  for (const NamedTag& known : kTexts) {
+  for (const NamedTag& known : kTextTags) {
     const Field* const field = directory.find(static_cast<Tag>(known.tag));
     if (field == nullptr || field->type != kAscii) continue;
     PENSTOCK_ASSIGN(std::string value, text(file, *field, kMaxText));
     info.tags.emplace_back(known.name, std::move(value));
   }
   PENSTOCK_TRY(read_resolution(file, directory, info));
+  if (const Field* const rpc = directory.find(Tag::RPCCoefficient); rpc != nullptr) {
+    constexpr std::uint64_t kCoefficients = 92;
+    PENSTOCK_ASSIGN(info.rpc, real_numbers(file, directory, *rpc, kCoefficients));
+    if (info.rpc.size() != kCoefficients || !std::ranges::all_of(info.rpc, [](double v) { return std::isfinite(v); }))
+      return metadata::invalid(where(directory, rpc->tag), "is not 92 finite numbers");
+  }
   const Field* const field = directory.find(Tag::GDAL_METADATA);
   if (field == nullptr) return {};
   if (field->count > kMaxXml)
     return metadata::invalid(where(directory, field->tag), fmt::format("{} bytes of metadata", field->count));
   PENSTOCK_ASSIGN(const std::string xml, text(file, *field, kMaxXml));
-  PENSTOCK_TRY_IN(ItemReader(info).read(xml), where(directory, field->tag));
+  if (trimmed(xml).empty()) return {};
+  PENSTOCK_TRY_IN(ItemReader(info).read(without_control_characters(xml)), where(directory, field->tag));
   return {};
 }
 

@@ -59,6 +59,23 @@ Result<Place> read_place(ByteSource& file, const Directory& directory);
 /// The place as attributes (GeoZarr's), and as scales and offsets of the dimensions (band, y, x).
 void tell_place(const Place& place, Json& attributes, std::vector<Dimension>& dims);
 
+/// Fields of the file that are among its tags, as GDAL calls them.
+struct NamedTag {
+  std::uint16_t tag;
+  const char* name;
+};
+inline constexpr NamedTag kTextTags[] = {
+    {269, "TIFFTAG_DOCUMENTNAME"}, {270, "TIFFTAG_IMAGEDESCRIPTION"}, {305, "TIFFTAG_SOFTWARE"},
+    {306, "TIFFTAG_DATETIME"},     {315, "TIFFTAG_ARTIST"},           {316, "TIFFTAG_HOSTCOMPUTER"},
+    {33432, "TIFFTAG_COPYRIGHT"},
+};
+inline constexpr NamedTag kResolutionTags[] = {{282, "TIFFTAG_XRESOLUTION"}, {283, "TIFFTAG_YRESOLUTION"}};
+inline constexpr NamedTag kResolutionUnitTag = {296, "TIFFTAG_RESOLUTIONUNIT"};
+/// Of the values 1 to 3.
+inline constexpr const char* kResolutionUnits[] = {"1 (unitless)", "2 (pixels/inch)", "3 (pixels/cm)"};
+
+/// Colors of the bands, and the colormap.  Errors: invalid_metadata naming the tag.
+Status read_colors(ByteSource& file, const Directory& directory, RasterInfo& info);
 /// Texts of the file, and what GDAL's metadata say of it and of its bands.  Errors: invalid_metadata naming the tag.
 Status read_tags(ByteSource& file, const Directory& directory, RasterInfo& info);
 

@@ -1,12 +1,15 @@
 // What a raster file says besides its elements, as fields of TIFF.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 
 #include "core/json.hpp"
 #include "core/json_text.hpp"
+#include "format/tiff/tiff.hpp"
 #include "format/tiff/write/cog.hpp"
 #include "penstock/fill.hpp"
 
@@ -28,14 +31,82 @@ std::string escaped_once(std::string_view text) {
 /// As GDAL does: once more than XML asks for.
 std::string escaped(std::string_view text) { return escaped_once(escaped_once(text)); }
 
-/// Names that GDAL keeps in fields of their own.
-bool has_own_field(std::string_view name) { return name == "AREA_OR_POINT" || name.starts_with("TIFFTAG_"); }
+/// The keys of a file as they were but for what the place of a pixel is, which the transformation was read by.
+GeoKeys copied(GeoKeys keys, bool pixel_is_point) {
+  constexpr std::uint16_t kRasterType = 1025;
+  std::vector<std::uint16_t>& numbers = keys.directory;
+  std::size_t at = 4;
+  while (at + 4 <= numbers.size() && numbers[at] < kRasterType) at += 4;
+  const std::array<std::uint16_t, 4> key{kRasterType, 0, 1, static_cast<std::uint16_t>(pixel_is_point ? 2 : 1)};
+  const auto place = numbers.begin() + static_cast<std::ptrdiff_t>(at);
+  if (at + 4 <= numbers.size() && numbers[at] == kRasterType) {
+    std::ranges::copy(key, place);
+  } else {
+    numbers.insert(place, key.begin(), key.end());
+    ++numbers[3];
+  }
+  return keys;
+}
+
+/// Of XML 1.0.
+bool has_control_character(std::string_view text) {
+  return std::ranges::any_of(
+      text, [](char c) { return static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\n' && c != '\r'; });
+}
+
+Status check_all(const Tags& tags, const TagDomains& domains) {
+  const auto check = [](const Tags& some) -> Status {
+    for (const auto& [name, text] : some)
+      if (has_control_character(name) || has_control_character(text))
+        return Error(ErrorCode::invalid_argument,
+                     fmt::format("tag '{}': control characters cannot be written into a TIFF's metadata", name));
+    return {};
+  };
+  PENSTOCK_TRY(check(tags));
+  for (const auto& [domain, some] : domains) PENSTOCK_TRY(check(some));
+  return {};
+}
+
+/// Which are numbers in the file.
+Status check_resolution(const Tags& tags) {
+  for (const auto& [name, text] : tags) {
+    const auto is = [&name = name](const NamedTag& known) { return name == known.name; };
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool is_number =
+        error == std::errc() && end == text.data() + text.size() && value >= 0 && value < 4294967296.0;
+    if (std::ranges::any_of(kResolutionTags, is) && !is_number)
+      return Error(ErrorCode::invalid_argument, fmt::format("tag {}: '{}' is no number of pixels", name, text));
+    if (is(kResolutionUnitTag) && (text.empty() || text[0] < '1' || text[0] > '3'))
+      return Error(ErrorCode::invalid_argument,
+                   fmt::format("tag {}: '{}' is none of: {}", name, text, fmt::join(kResolutionUnits, ", ")));
+  }
+  return {};
+}
 
 }  // namespace
+
+bool has_own_field(std::string_view name) {
+  const auto is = [&](const NamedTag& known) { return name == known.name; };
+  return name == "AREA_OR_POINT" || std::ranges::any_of(kTextTags, is) || std::ranges::any_of(kResolutionTags, is) ||
+         is(kResolutionUnitTag);
+}
+
+Status check_tags(const RasterInfo& info) {
+  PENSTOCK_TRY(check_all(info.tags, info.domains));
+  PENSTOCK_TRY(check_resolution(info.tags));
+  for (const BandInfo& band : info.bands) {
+    PENSTOCK_TRY(check_all(band.tags, band.domains));
+    PENSTOCK_TRY(check_all({{"description", band.description}, {"unit", band.unit}}, {}));
+  }
+  return {};
+}
 
 Result<GeoKeys> make_geo_keys(const RasterInfo& info) {
   constexpr std::uint16_t kAsciiParams = 34737, kUserDefined = 32767;
   if (!info.crs && !info.pixel_is_point) return GeoKeys{};
+  if (info.crs && !info.crs->epsg && info.crs->keys && info.crs->keys->directory.size() >= 4)
+    return copied(*info.crs->keys, info.pixel_is_point);
   std::vector<std::array<std::uint16_t, 4>> keys;
   GeoKeys out;
   std::optional<std::uint16_t> model;
@@ -60,18 +131,27 @@ Result<GeoKeys> make_geo_keys(const RasterInfo& info) {
   return out;
 }
 
-std::string make_gdal_metadata(const RasterInfo& info) {
+std::string make_gdal_metadata(const RasterInfo& info, const std::vector<std::string>& colors) {
   std::string items;
   for (const auto& [name, value] : info.tags)
     if (!has_own_field(name))
       items += fmt::format("  <Item name=\"{}\">{}</Item>\n", escaped_once(name), escaped(value));
+  const auto add_domains = [&](const TagDomains& domains, const std::string& sample) {
+    for (const auto& [domain, tags] : domains)
+      for (const auto& [name, value] : tags)
+        items += fmt::format("  <Item name=\"{}\"{} domain=\"{}\"{}>{}</Item>\n", escaped_once(name), sample,
+                             escaped_once(domain), domain.starts_with("xml:") ? " format=\"xml\"" : "", escaped(value));
+  };
+  add_domains(info.domains, "");
   for (std::size_t i = 0; i < info.bands.size(); ++i) {
     const BandInfo& band = info.bands[i];
+    add_domains(band.domains, fmt::format(" sample=\"{}\"", i));
     const auto add = [&](std::string_view name, std::string_view role, std::string_view value) {
       items += fmt::format("  <Item name=\"{}\" sample=\"{}\"{}>{}</Item>\n", escaped_once(name), i,
                            role.empty() ? "" : fmt::format(" role=\"{}\"", role), escaped(value));
     };
     for (const auto& [name, value] : band.tags) add(name, "", value);
+    if (i < colors.size() && !colors[i].empty()) add("COLORINTERP", "colorinterp", colors[i]);
     if (!band.description.empty()) add("DESCRIPTION", "description", band.description);
     if (band.offset != 0) add("OFFSET", "offset", fmt::format("{}", band.offset));
     if (band.scale != 1) add("SCALE", "scale", fmt::format("{}", band.scale));
@@ -83,7 +163,11 @@ std::string make_gdal_metadata(const RasterInfo& info) {
 Result<std::string> make_nodata_text(const Dataset& dataset) {
   if (!dataset.nodata) return std::string();
   PENSTOCK_ASSIGN(const std::string json, fill_to_json(dataset.dtype, *dataset.nodata));
-  PENSTOCK_ASSIGN(const Json value, parse_json(json));
+  PENSTOCK_ASSIGN(Json value, parse_json(json));
+  if (dataset.dtype.kind == Kind::complex && value.is_array() && value.size() == 2 && value[1] == 0) {
+    value = Json(value[0]);  // GDAL compares the real part
+    if (value.is_number()) return dump_json(value);
+  }
   if (value.is_number()) return json;
   if (is_text(value, "NaN")) return std::string("nan");
   if (is_text(value, "Infinity")) return std::string("inf");

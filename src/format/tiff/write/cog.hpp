@@ -21,14 +21,25 @@ struct TileTable {
 /// result does not depend on the numbers in them.  Errors: unsupported (a CRS that cannot be written).
 Result<std::vector<std::byte>> make_head(const RasterPlan& plan, const std::vector<TileTable>& tables, bool big);
 
-/// GeoKeyDirectory and GeoAsciiParams of what is known; empty directory: nothing is.
-struct GeoKeys {
-  std::vector<std::uint16_t> directory;
-  std::string texts;
-};
+/// Of what is known; empty directory: nothing is.
 Result<GeoKeys> make_geo_keys(const RasterInfo& info);
 /// What GDAL reads of names and texts, scales, offsets, units and descriptions; empty: there are none.
-std::string make_gdal_metadata(const RasterInfo& info);
+/// `colors`: of each band what other fields do not say; may be empty.
+std::string make_gdal_metadata(const RasterInfo& info, const std::vector<std::string>& colors);
+/// Whether a tag of the file has a field of its own, so that it is not among GDAL's metadata.
+bool has_own_field(std::string_view name);
+/// Tags that cannot be written: names and texts with characters that XML does not have.
+Status check_tags(const RasterInfo& info);
+
+/// PhotometricInterpretation, ExtraSamples and ColorMap.
+struct ColorFields {
+  std::uint16_t photometric = 1;
+  std::vector<std::uint16_t> extra, colormap;
+  std::vector<std::string> others;  ///< of each band the color that these do not say, for GDAL's metadata; else empty
+};
+ColorFields make_color_fields(const RasterInfo& info, const Dataset& level);
+/// Whether elements of the image are looked up in a colormap, so that what lies between two is nothing.
+bool has_palette(const RasterInfo& info, const Dataset& image);
 /// The value that was not measured, as GDAL reads it; empty: none.
 Result<std::string> make_nodata_text(const Dataset& dataset);
 

@@ -1,17 +1,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <charconv>
+#include <cmath>
 #include <cstring>
 
 #include "core/json.hpp"
 #include "format/tiff/directory.hpp"
+#include "format/tiff/tiff.hpp"
 #include "format/tiff/write/cog.hpp"
 
 namespace penstock::tiff {
 namespace {
 
-enum Type : std::uint16_t { kAscii = 2, kShort = 3, kLong = 4, kDouble = 12, kLong8 = 16 };
+enum Type : std::uint16_t { kAscii = 2, kShort = 3, kLong = 4, kRational = 5, kDouble = 12, kLong8 = 16 };
 
 template <class T>
 void append(std::vector<std::byte>& out, T value) {  // little-endian
@@ -26,6 +30,23 @@ struct Entry {
   std::vector<std::byte> values;
 };
 
+/// By continued fractions.
+std::array<std::uint32_t, 2> fraction_of(double value) {
+  constexpr double kMost = 4294967295.0;
+  std::array<double, 2> before{0, 1}, now{1, 0};  // of the steps so far: above, below
+  double rest = std::min(value, kMost);
+  for (int step = 0; step < 40; ++step) {
+    const double whole = std::floor(rest);
+    const std::array<double, 2> next{whole * now[0] + before[0], whole * now[1] + before[1]};
+    if (next[0] > kMost || next[1] > kMost) break;
+    before = now;
+    now = next;
+    if (rest - whole < 1e-9) break;
+    rest = 1 / (rest - whole);
+  }
+  return {static_cast<std::uint32_t>(now[0]), static_cast<std::uint32_t>(now[1])};
+}
+
 /// The fields of one directory.
 class Fields {
  public:
@@ -37,6 +58,12 @@ class Fields {
     Entry entry{tag, kAscii, text.size() + 1, {}};
     for (const char c : text) entry.values.push_back(static_cast<std::byte>(c));
     entry.values.push_back(std::byte{0});
+    entries_.push_back(std::move(entry));
+  }
+  /// A positive number, as the fraction of small numbers that is nearest to it.
+  void add_fraction(std::uint16_t tag, double value) {
+    Entry entry{tag, kRational, 1, {}};
+    for (const std::uint32_t part : fraction_of(value)) append(entry.values, part);
     entries_.push_back(std::move(entry));
   }
   void add_doubles(std::uint16_t tag, const std::vector<double>& numbers) {
@@ -139,19 +166,18 @@ void add_tiles(Fields& fields, const Dataset& dataset, const TileTable& table, c
 }
 
 Result<Fields> level_fields(const RasterPlan& plan, std::size_t level, const TileTable& table, bool big) {
-  constexpr std::uint16_t kMinIsBlack = 1, kRgb = 2;
   const Dataset& dataset = plan.levels[level];
   const auto bands = static_cast<std::uint16_t>(dataset.shape[0]);
   Fields fields;
   if (level > 0) fields.add_long(254, 1);
   add_tiles(fields, dataset, table, plan, big);
   fields.add_all(258, std::vector(bands, static_cast<std::uint16_t>(8 * dataset.dtype.size_bytes)));
-  const bool is_rgb = bands >= 3 && dataset.dtype == DType::uint8();
-  fields.add(262, {is_rgb ? kRgb : kMinIsBlack});
+  const ColorFields colors = make_color_fields(plan.info, dataset);
+  fields.add(262, {colors.photometric});
   fields.add(277, {bands});
   if (*plan.options.predictor > 1) fields.add(317, {static_cast<std::uint16_t>(*plan.options.predictor)});
-  const std::size_t extra = bands - (is_rgb ? 3U : 1U);
-  if (extra > 0) fields.add_all(338, std::vector<std::uint16_t>(extra, 0));
+  if (!colors.colormap.empty()) fields.add_all(320, colors.colormap);
+  if (!colors.extra.empty()) fields.add_all(338, colors.extra);
   fields.add_all(339, std::vector(bands, sample_format(dataset.dtype)));
   PENSTOCK_ASSIGN(const std::string nodata, make_nodata_text(dataset));
   fields.add_text(42113, nodata);
@@ -178,12 +204,35 @@ void add_place(Fields& fields, const RasterInfo& info) {
   }
 }
 
-Status add_all_about(Fields& fields, const RasterInfo& info) {
+/// Tags that have fields of their own.
+void add_texts(Fields& fields, const Tags& tags) {
+  const auto add = [&](const NamedTag& known, auto put) {
+    const auto found = std::ranges::find(tags, std::string_view(known.name), &Tags::value_type::first);
+    if (found != tags.end()) put(found->second);
+  };
+  for (const NamedTag& known : kTextTags)
+    add(known, [&](const std::string& text) { fields.add_text(known.tag, text); });
+  for (const NamedTag& known : kResolutionTags)
+    add(known, [&](const std::string& text) {
+      double value = 0;
+      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+      if (error == std::errc() && std::isfinite(value) && value >= 0) fields.add_fraction(known.tag, value);
+    });
+  add(kResolutionUnitTag, [&](const std::string& text) {
+    for (std::uint16_t unit = 1; unit <= 3; ++unit)
+      if (text.starts_with(kResolutionUnits[unit - 1][0])) fields.add(kResolutionUnitTag.tag, {unit});
+  });
+}
+
+Status add_all_about(Fields& fields, const RasterInfo& info, const Dataset& image) {
   add_place(fields, info);
+  add_texts(fields, info.tags);
+  if (!info.rpc.empty()) fields.add_doubles(50844, info.rpc);
   PENSTOCK_ASSIGN(const GeoKeys keys, make_geo_keys(info));
   if (!keys.directory.empty()) fields.add_all(34735, keys.directory);
+  if (!keys.numbers.empty()) fields.add_doubles(34736, keys.numbers);
   fields.add_text(34737, keys.texts);
-  fields.add_text(42112, make_gdal_metadata(info));
+  fields.add_text(42112, make_gdal_metadata(info, make_color_fields(info, image).others));
   return {};
 }
 
@@ -214,7 +263,7 @@ Result<std::vector<std::byte>> make_head(const RasterPlan& plan, const std::vect
   for (std::size_t level = 0, table = 0; level < plan.levels.size(); ++level) {
     const bool last = level + 1 == plan.levels.size();
     PENSTOCK_ASSIGN(Fields fields, level_fields(plan, level, tables[table++], big));
-    if (level == 0) PENSTOCK_TRY(add_all_about(fields, plan.info));
+    if (level == 0) PENSTOCK_TRY(add_all_about(fields, plan.info, plan.levels.front()));
     append_directory(out, std::move(fields).take(), big, last && plan.masks.empty());
     if (!plan.masks.empty()) append_directory(out, mask_fields(plan, level, tables[table++], big).take(), big, last);
   }

@@ -137,6 +137,11 @@ Result<RasterPlan> plan_cog(const Dataset& image, const RasterInfo& info, bool w
   RasterPlan plan{info, {}, {}, asked};
   PENSTOCK_ASSIGN(plan.options.predictor, predictor_of(image.dtype, asked));
   plan.info.bands.resize(image.shape[0]);
+  PENSTOCK_TRY(check_tags(plan.info));
+  for (const auto& [name, text] : plan.info.tags)
+    if (name == "AREA_OR_POINT") plan.info.pixel_is_point = text == "Point";
+  if (!asked.method)
+    plan.options.method = has_palette(plan.info, image) ? OverviewMethod::nearest : OverviewMethod::average;
   std::uint64_t height = image.shape[1], width = image.shape[2];
   for (std::size_t k = 0;; ++k) {
     plan.levels.push_back(level_of(image, height, width, plan.options));
