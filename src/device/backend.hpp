@@ -46,6 +46,13 @@ class Backend {
 
   [[nodiscard]] virtual Result<std::shared_ptr<Memory>> create_memory(int index, std::uint64_t cap_bytes) = 0;
   [[nodiscard]] virtual Status copy_async(void* to, const void* from, std::uint64_t bytes, int index, void* stream) = 0;
+  /// Between two devices of this kind, in the order of a stream of device `index`.  As it is here, for kinds whose
+  /// devices see each other's memory.
+  [[nodiscard]] virtual Status copy_between_async(void* to, int to_index, const void* from, int from_index,
+                                                  std::uint64_t bytes, int index, void* stream) {
+    (void)to_index, (void)from_index;
+    return copy_async(to, from, bytes, index, stream);
+  }
   /// Many copies in one call, in any order among themselves; `stream` is one that create_stream made.  After an error
   /// some of them may be on their way.
   [[nodiscard]] virtual Status copy_many_async(std::span<const Copy> copies, int index, void* stream) {

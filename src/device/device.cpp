@@ -168,6 +168,9 @@ Status copy_async(void* to, Device to_device, const void* from, Device from_devi
       return Error(ErrorCode::invalid_argument,
                    "copy of memory of " + device.name() + " on a stream of " + where.name());
   PENSTOCK_ASSIGN(Backend * backend, backend_of(where));
+  if (to_device.type == from_device.type && to_device.index != from_device.index)
+    return backend->copy_between_async(to, to_device.index, from, from_device.index, bytes, where.index,
+                                       stream.native());
   return backend->copy_async(to, from, bytes, where.index, stream.native());
 }
 

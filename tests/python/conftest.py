@@ -26,12 +26,14 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "penstock"
 
 os.environ["PENSTOCK_CONFIG"] = ""  # no settings of the one who runs this
 
-HAVE_CUDA = any(device.name.startswith("cuda") for device in penstock.devices())
+CUDA_DEVICES = sum(device.name.startswith("cuda") for device in penstock.devices())
+HAVE_CUDA = CUDA_DEVICES > 0
 # Tests that need a GPU are not part of a run without one, nor those of libraries for it without these.
 INSTALLED = {library for library in ("cupy", "torch") if importlib.util.find_spec(library) is not None}
 COLLECTED = {
     "test_cuda.py": HAVE_CUDA,
     "test_cuda_cufile.py": HAVE_CUDA and "cupy" in INSTALLED,
+    "test_cuda_devices.py": CUDA_DEVICES > 1 and "cupy" in INSTALLED,
     "test_cuda_linumpy.py": HAVE_CUDA and "cupy" in INSTALLED,
     "test_cuda_ndimage.py": HAVE_CUDA and "cupy" in INSTALLED,
     "test_cuda_libraries.py": HAVE_CUDA and bool(INSTALLED),

@@ -198,6 +198,14 @@ class CudaBackend final : public Backend {
     PENSTOCK_TRY(guard.status());
     return cuda_status(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, native(stream)), "cudaMemcpyAsync");
   }
+  Status copy_between_async(void* to, int to_index, const void* from, int from_index, std::uint64_t bytes, int index,
+                            void* stream) override {
+    const DeviceGuard guard(index);
+    PENSTOCK_TRY(guard.status());
+    // Memory of a pool is not to be seen from another device, which a copy that is not told of both takes it to be.
+    return cuda_status(cudaMemcpyPeerAsync(to, to_index, from, from_index, bytes, native(stream)),
+                       "cudaMemcpyPeerAsync");
+  }
   Status copy_many_async(std::span<const Copy> copies, int index, void* stream) override {
     const DeviceGuard guard(index);
     PENSTOCK_TRY(guard.status());
