@@ -4,8 +4,10 @@
 #include <cmath>
 
 #include "folder.hpp"
+#include "oct/list.hpp"
 #include "oct/score/measure.hpp"
 #include "oct/simulate/noise.hpp"
+#include "oct/step.hpp"
 #include "volumes.hpp"
 
 namespace penstock::oct_test {
@@ -30,7 +32,40 @@ void write_made(const std::string& path, double row, double col, double down, do
   write_volume(path, {kPlanes, kRows, kCols}, {kPlanes, kRows, kCols}, there, 1, {0, row * 0.01, col * 0.01});
 }
 
+/// Memory of a GPU that is not there: what asks it for any works on elements of the host, and must not.
+class NoMemory final : public Memory {
+ public:
+  [[nodiscard]] Device device() const override { return {Device::Type::cuda, 0}; }
+  [[nodiscard]] std::uint64_t in_use_bytes() const override { return 0; }
+  [[nodiscard]] std::uint64_t peak_bytes() const override { return 0; }
+
+ protected:
+  Result<void*> do_allocate(std::uint64_t, std::size_t, const Stream&) override {
+    return Error(ErrorCode::out_of_memory, "the memory of a GPU was asked for");
+  }
+  void do_free(void*, std::uint64_t, const Stream&) noexcept override {}
+};
+
+/// Does a step as `--device cuda` has it: its memory is of a GPU, though it works on the host.
+std::string complaint(const std::string& name, std::vector<std::string> paths,
+                      std::map<std::string, std::string> options) {
+  const oct::Step* step = oct::find_step(name);
+  auto call = oct::StepCall::make(step->what, {name, std::move(paths), std::move(options), {}, true}, {});
+  if (!call) return call.error().message();
+  call->options.memory = std::make_shared<NoMemory>();
+  const auto done = step->run(*call);
+  return done ? "" : done.error().message();
+}
+
 }  // namespace
+
+TEST(Score, IsMeasuredOnTheHostWhateverTheDevice) {
+  const Folder folder;
+  EXPECT_EQ(complaint("simulate", {folder / "subject"}, {{"seed", "2"}}), "");
+  const auto made = run("reconstruct", {folder / "subject/raw", folder / "out"}, settings(folder));
+  ASSERT_TRUE(made) << made.error().message();
+  EXPECT_EQ(complaint("score", {folder / "out"}, {{"truth", folder / "subject/truth.json"}}), "");
+}
 
 // Images of many tiles begin where tiles of skewed steps reach: 2 pixels a tile are 14 over 8 tiles.
 TEST(Score, MeasuresFromWhereAnImageBegins) {

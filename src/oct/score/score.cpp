@@ -13,6 +13,7 @@
 #include "oct/file/npy.hpp"
 #include "oct/file/small_file.hpp"
 #include "oct/file/volume.hpp"
+#include "oct/memory.hpp"
 #include "oct/score/measure.hpp"
 #include "oct/score/truth.hpp"
 #include "oct/transform/tile_transform.hpp"
@@ -40,8 +41,9 @@ struct Row {
 /// Everything that is compared.
 class Score {
  public:
-  Score(const StepCall& call, Truth truth)
-      : call_(call), out_(call.path(0)), options_(call.options), truth_(std::move(truth)) {
+  /// `options`: for elements in host memory, where all of it is measured.
+  Score(const StepCall& call, Options options, Truth truth)
+      : call_(call), out_(call.path(0)), options_(std::move(options)), truth_(std::move(truth)) {
     const std::string& json = call.text("truth");
     folder_ = (json.find('/') == std::string::npos ? "." : json.substr(0, json.rfind('/'))) + "/truth";
   }
@@ -249,7 +251,7 @@ class Score {
 
   const StepCall& call_;
   std::string out_, folder_, where_;
-  const Options& options_;
+  const Options options_;
   Truth truth_;
   std::deque<Row> rows_;  // their addresses stay
   Row& mosaic_ = row("mosaic", 0, "elements that differ");
@@ -277,7 +279,9 @@ Result<StepDone> run(const StepCall& call) {
   const std::string& path = call.text("truth");
   PENSTOCK_ASSIGN(const Bytes bytes, read_small(path));
   PENSTOCK_ASSIGN_IN(Truth truth, parse_truth(as_text(bytes)), path);
-  Score score(call, std::move(truth));
+  // With --device cuda the step's memory is that of the GPU, which nothing here is in.
+  PENSTOCK_ASSIGN(Options host, StepMemory::options({}, on_host(call.options)));
+  Score score(call, std::move(host), std::move(truth));
   PENSTOCK_TRY(score.measure());
   done.text = fmt::format("{:<22}{:>10}  {:>6}\n", "quantity", "worst", "mark");
   for (const Row& row : score.rows()) {
