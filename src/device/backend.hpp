@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "penstock/bytes.hpp"
 #include "penstock/device.hpp"
 
 namespace penstock {
@@ -65,6 +66,12 @@ class Backend {
   /// Host memory that the device reads at full speed.
   [[nodiscard]] virtual Result<void*> allocate_pinned(std::uint64_t bytes) = 0;
   virtual void free_pinned(void* data) noexcept = 0;
+  /// The whole allocation that an address of the device lies in: no copy may reach beyond it.  Errors: also where that
+  /// cannot be told.
+  [[nodiscard]] virtual Result<ByteView> allocation_of(int index, const void* memory) {
+    (void)index, (void)memory;
+    return Error(ErrorCode::unsupported, "this kind of device does not tell where an allocation ends");
+  }
 };
 
 /// The backend of a kind of device; nullptr when it is not built in.

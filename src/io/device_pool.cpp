@@ -94,6 +94,9 @@ bool DevicePool::start_thread() {
 void DevicePool::submit(const std::shared_ptr<Request>& request) {
   door_.leave(request);
   if (spinning_ > 0) return;  // who spins has not seen it yet, or sees it before it sleeps
+  // Nobody sleeps, and there are all threads: each looks at the door when it is done with what it is at.
+  if (waiting_ == 0 && threads_ >= std::min(request->order().threads, kMaxThreads)) return;
+  if (called_.exchange(true)) return;  // who was called before looks at the door, and has not yet
   Lock lock(mutex_);
   if (waiting_ > 0)
     changed_.notify_one();
@@ -120,6 +123,7 @@ void DevicePool::start_threads_for(const Order& order, std::uint64_t pieces) {
 bool DevicePool::admit(Lock& lock) {
   thread_local std::vector<Before> streams;
   if (door_.is_empty()) return false;
+  called_ = false;  // before the look: who comes after it calls again
   std::shared_ptr<Request> request = door_.fetch();
   if (!request) return false;
   for (const Request* one = request.get(); one != nullptr; one = Door::behind(*one)) ++requests_;
@@ -355,9 +359,9 @@ void DevicePool::send(Lock& lock, Lane& lane, Load& load) {
   if (lane.open == &load) lane.open = nullptr;
   lock.unlock();
   std::array<Copy, kMaxParts> room;
-  const std::span<const Copy> copies = load.copies(lane.direction, room);
+  Backend& backend = *find_backend(lane.device.type);
+  const std::span<const Copy> copies = load.copies(lane.direction, backend, room);
   if (!copies.empty()) {
-    Backend& backend = *find_backend(lane.device.type);
     const Status sent =
         guarded([&] { return backend.copy_many_async(copies, lane.device.index, lane.stream->native()); });
     auto mark = guarded([&] { return Event::record(*lane.stream); });

@@ -106,12 +106,13 @@ class DevicePool {
   std::vector<Late> late_, looked_at_;
   std::chrono::steady_clock::time_point next_look_{};
   bool looking_ = false, watching_ = false;
-  std::uint64_t threads_ = 0, waiting_ = 0;
-  std::uint64_t requests_ = 0;  ///< that were let in and have not ended
+  std::atomic<std::uint64_t> threads_{0}, waiting_{0};  // changed with the mutex
+  std::uint64_t requests_ = 0;                          ///< that were let in and have not ended
   std::size_t turn_ = 0, slabs_ = 0;
 
   std::atomic<std::uint64_t> spinning_{0};
-  alignas(64) Door door_;  // a cache line of its own: who submits writes nothing else
+  std::atomic<bool> called_{false};  ///< somebody was called to the door
+  alignas(64) Door door_;            // a cache line of its own: who submits writes nothing else
 };
 
 }  // namespace penstock::io

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <functional>
 
 #include "core/guard.hpp"
 
@@ -13,6 +14,31 @@ constexpr std::uint64_t kBlock = 4096;  // slabs begin at a multiple
 constexpr std::uint64_t kLine = 64;
 
 std::uint64_t up(std::uint64_t value, std::uint64_t align) { return (value + align - 1) / align * align; }
+
+const std::byte* end_of(const void* begin, std::uint64_t bytes) { return static_cast<const std::byte*>(begin) + bytes; }
+
+/// The allocation of a device that was asked for last.  Neighbours of another request may be memory of their own, and
+/// no copy spans two.
+class Allocation {
+ public:
+  explicit Allocation(Backend& backend) : backend_(backend) {}
+  /// Whether it reaches from `begin` to the end of the piece.
+  bool has(int index, const void* begin, const Piece& piece) {
+    if (!holds(piece.memory) || !holds(piece.memory + piece.bytes - 1)) {
+      const Result<ByteView> found = backend_.allocation_of(index, piece.memory);
+      known_ = found ? *found : ByteView();
+    }
+    return holds(begin) && holds(piece.memory + piece.bytes - 1);
+  }
+
+ private:
+  [[nodiscard]] bool holds(const void* address) const {
+    const std::less<> before;
+    return !before(address, known_.data()) && before(address, end_of(known_.data(), known_.size()));
+  }
+  Backend& backend_;
+  ByteView known_;
+};
 
 /// What is moved in whole blocks lies in the slab as far behind one as in the file.
 std::uint64_t block_of(const Offer& offer) {
@@ -71,26 +97,24 @@ ByteSpan Load::room_of(const Part& part) const {
   return {slab.data() + begin, up(part.at + part.piece.bytes, block_of(offer)) - begin};
 }
 
-std::span<const Copy> Load::copies(Direction direction, std::span<Copy> room) const {
+std::span<const Copy> Load::copies(Direction direction, Backend& backend, std::span<Copy> room) const {
+  const bool up = direction == Direction::read;
   std::size_t count = 0;
-  const Request* whose =
-      nullptr;  // neighbours of another request may be other memory of the device: no copy spans both
+  const Request* whose = nullptr;
+  Allocation allocation(backend);
   for (const Part& part : parts) {
     if (!part.status) continue;
     std::byte* const here = slab.data() + part.at;
     std::byte* const device = part.piece.memory;
-    const bool up = direction == Direction::read;
-    const Copy copy{up ? device : here, up ? here : device, part.piece.bytes};
     Copy* const last = count > 0 ? &room[count - 1] : nullptr;
-    const auto follows = [](const void* what, const void* begin, std::uint64_t bytes) {
-      return static_cast<const std::byte*>(begin) + bytes == what;
-    };
-    if (whose == part.piece.request.get() && follows(copy.to, last->to, last->bytes) &&
-        follows(copy.from, last->from, last->bytes))
-      last->bytes += copy.bytes;
+    const Request* const owner = part.piece.request.get();
+    if (last != nullptr && end_of(up ? last->from : last->to, last->bytes) == here &&
+        end_of(up ? last->to : last->from, last->bytes) == device &&
+        (whose == owner || allocation.has(owner->order().device.index, up ? last->to : last->from, part.piece)))
+      last->bytes += part.piece.bytes;
     else
-      room[count++] = copy;
-    whose = part.piece.request.get();
+      room[count++] = {up ? device : here, up ? here : device, part.piece.bytes};
+    whose = owner;
   }
   return room.first(count);
 }

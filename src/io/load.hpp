@@ -42,7 +42,7 @@ struct Load {
   [[nodiscard]] ByteSpan room_of(const Part& part) const;
   [[nodiscard]] ByteSpan bytes_of(const Part& part) const { return {slab.data() + part.at, part.piece.bytes}; }
   /// The copies that carry all parts without an error, as few as there can be; into `room`, which has kMaxParts.
-  [[nodiscard]] std::span<const Copy> copies(Direction direction, std::span<Copy> room) const;
+  [[nodiscard]] std::span<const Copy> copies(Direction direction, Backend& backend, std::span<Copy> room) const;
   /// All parts that are well so far get this error.
   void fail(const Status& status);
   /// Only the slab stays.

@@ -131,6 +131,14 @@ class FakeCuda final : public Backend {
     if (after != memory.begin() && at < std::prev(after)->first + std::prev(after)->second) return 0;
     return Error(ErrorCode::invalid_argument, "not CUDA memory");
   }
+  Result<ByteView> allocation_of(int, const void* address) override {
+    PENSTOCK_TRY(may_fail("allocation_of"));
+    const std::scoped_lock lock(memory_mutex);
+    const auto* at = static_cast<const std::byte*>(address);
+    const auto after = memory.upper_bound(at);
+    if (after == memory.begin()) return Error(ErrorCode::invalid_argument, "not CUDA memory");
+    return ByteView(std::prev(after)->first, std::prev(after)->second);
+  }
   Result<std::shared_ptr<void>> create_stream(int) override {
     PENSTOCK_TRY(may_fail("create_stream"));
     return std::shared_ptr<void>(new Queue, [](void* queue) { delete static_cast<Queue*>(queue); });

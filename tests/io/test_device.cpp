@@ -170,6 +170,30 @@ TEST_F(DeviceFile, NoCopySpansTwoAllocations) {
   EXPECT_EQ(memory.bytes(), first(kCount * kEach));
 }
 
+TEST_F(DeviceFile, NeighboursInOneAllocationShareCopies) {
+  constexpr std::uint64_t kCount = 400, kEach = 4096;
+  const Stream stream = Stream::create(kDevice).value();
+  for (const std::uint64_t allocations : {std::uint64_t{1}, std::uint64_t{4}}) {
+    std::atomic<bool> go{false};
+    put_work(stream, [&] {  // so that the requests come together
+      while (!go) std::this_thread::sleep_for(1ms);
+    });
+    DeviceMemory memory(kCount * kEach, allocations);
+    IoOptions options = with(0, 1);
+    options.stream = stream;
+    const int before = copies();
+    std::vector<IoFuture> futures;
+    for (std::uint64_t i = 0; i < kCount; ++i)
+      futures.push_back(file_->start_read(memory.data() + i * kEach, kEach, (i * 7919) % (kBytes - kEach), options));
+    go = true;
+    for (const IoFuture& future : futures) ASSERT_TRUE(future.get()) << future.get().error().message();
+    for (std::uint64_t i = 0; i < kCount; ++i)
+      ASSERT_EQ(part(memory.bytes(), i * kEach, kEach), part(all_, (i * 7919) % (kBytes - kEach), kEach)) << i;
+    EXPECT_LT(copies() - before, 30) << allocations << " allocations";
+    EXPECT_GE(copies() - before, static_cast<int>(allocations));
+  }
+}
+
 TEST_F(DeviceFile, ManyPartsInOneRequest) {
   for (const IoEngine engine : engines())
     for (const std::uint64_t each : {100, 4096, 70'000}) {

@@ -1,5 +1,6 @@
 #include "device/cuda/backend.hpp"
 
+#include <cudaTypedefs.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -89,6 +90,20 @@ cudaError_t copy_batch(std::span<const Copy> copies, cudaStream_t stream) {
 #endif
 }
 
+/// A function of the driver, which the runtime finds: nothing of ours is linked against it.
+PFN_cuMemGetAddressRange_v3020 find_address_range() {
+  void* found = nullptr;
+  cudaDriverEntryPointQueryResult result{};
+  constexpr unsigned kVersion = 3020;
+  if (cudaGetDriverEntryPointByVersion("cuMemGetAddressRange", &found, kVersion, cudaEnableDefault, &result) !=
+          cudaSuccess ||
+      result != cudaDriverEntryPointSuccess) {
+    (void)cudaGetLastError();
+    return nullptr;
+  }
+  return reinterpret_cast<PFN_cuMemGetAddressRange_v3020>(found);
+}
+
 class CudaBackend final : public Backend {
  public:
   [[nodiscard]] Device::Type type() const override { return Device::Type::cuda; }
@@ -139,6 +154,17 @@ class CudaBackend final : public Backend {
     if (attributes.type == cudaMemoryTypeDevice || attributes.type == cudaMemoryTypeManaged) return attributes.device;
     return Error(ErrorCode::invalid_argument,
                  "the address " + std::to_string(reinterpret_cast<std::uintptr_t>(memory)) + " is not CUDA memory");
+  }
+  Result<ByteView> allocation_of(int index, const void* memory) override {
+    static const PFN_cuMemGetAddressRange_v3020 address_range = find_address_range();
+    const DeviceGuard guard(index);
+    PENSTOCK_TRY(guard.status());
+    CUdeviceptr begin = 0;
+    std::size_t bytes = 0;
+    if (address_range == nullptr ||
+        address_range(&begin, &bytes, reinterpret_cast<CUdeviceptr>(memory)) != CUDA_SUCCESS)
+      return Error(ErrorCode::device_error, "the driver does not tell where an allocation ends");
+    return ByteView(reinterpret_cast<const std::byte*>(begin), bytes);
   }
   Result<std::shared_ptr<void>> create_stream(int index) override {
     const DeviceGuard guard(index);
