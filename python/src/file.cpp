@@ -94,31 +94,58 @@ std::optional<std::uint64_t> plain_number(nb::handle given) {
   return std::nullopt;
 }
 
-/// The same for memory that shows itself as most does, by the buffer protocol or __cuda_array_interface__, and for
-/// plain numbers; nullopt: this request is to be looked at closely, and may be to be refused.
+/// What is read into or written from, where it shows itself as most does.
+struct PlainMemory {
+  std::byte* data;
+  std::uint64_t bytes;
+  Stream stream;
+  std::shared_ptr<const void> keep;
+};
+
+std::optional<PlainMemory> plain_host(nb::handle buffer, bool writable) {
+  if (PyObject_CheckBuffer(buffer.ptr()) == 0) return std::nullopt;
+  std::optional<HeldBuffer> host = held_bytes(buffer, PyBUF_ANY_CONTIGUOUS | (writable ? PyBUF_WRITABLE : 0));
+  if (!host) return std::nullopt;
+  return PlainMemory{host->data, host->bytes, Stream(), std::move(host->keep)};
+}
+
+std::optional<PlainMemory> plain_cuda(nb::handle buffer, bool writable) {
+  const std::optional<CudaInterface> memory = cuda_interface_of(buffer, writable);
+  if (!memory) return std::nullopt;
+  // Where there is one device the driver need not be asked: its answer may take longer than all else here.
+  static const bool is_one =
+      std::ranges::count(devices(), Device::Type::cuda, [](const DeviceInfo& info) { return info.device.type; }) == 1;
+  const Device device = is_one ? Device{Device::Type::cuda, 0} : unwrap(cuda_device_of(memory->data));
+  return PlainMemory{memory->data, memory->bytes, unwrap(Stream::wrap(device, memory->stream)),
+                     held(nb::borrow(buffer))};
+}
+
+/// CuPy's arrays have the buffer protocol, too, and refuse it with an exception: objects of the type that showed memory
+/// of CUDA last are asked for that first.
+std::optional<PlainMemory> plain_memory(nb::handle buffer, bool writable) {
+  static nb::handle cuda_type;  // guarded by the GIL, and kept
+  const nb::handle type = buffer.type();
+  const bool is_known = type.is(cuda_type);
+  if (!is_known)
+    if (std::optional<PlainMemory> host = plain_host(buffer, writable)) return host;
+  std::optional<PlainMemory> cuda = plain_cuda(buffer, writable);
+  if (cuda && !is_known) std::exchange(cuda_type, type.inc_ref()).dec_ref();
+  return cuda;
+}
+
+/// The same for memory that shows itself by the buffer protocol or __cuda_array_interface__, and for plain numbers;
+/// nullopt: this request is to be looked at closely, and may be to be refused.
 std::optional<IoFuture> start_plain(const PyFile& self, bool reading, nb::handle buffer, nb::handle size,
                                     nb::handle file_offset, std::uint64_t threads, std::uint64_t piece_bytes) {
   const std::optional<std::uint64_t> offset = plain_number(file_offset);
   std::optional<std::uint64_t> bytes;
   if (!size.is_none() && !(bytes = plain_number(size))) return std::nullopt;
   if (!offset) return std::nullopt;
-  if (PyObject_CheckBuffer(buffer.ptr()) != 0) {
-    std::optional<HeldBuffer> host = held_bytes(buffer, PyBUF_ANY_CONTIGUOUS | (reading ? PyBUF_WRITABLE : 0));
-    if (!host) return std::nullopt;
-    const std::uint64_t wanted = part_of(host->bytes, bytes, 0);
-    return self.start(reading, host->data, wanted, *offset,
-                      options_of(threads, piece_bytes, Stream(), std::move(host->keep)));
-  }
-  const std::optional<CudaInterface> memory = cuda_interface_of(buffer, reading);
+  std::optional<PlainMemory> memory = plain_memory(buffer, reading);
   if (!memory) return std::nullopt;
-  // Where there is one device the driver need not be asked: its answer may take longer than all else here.
-  static const bool is_one =
-      std::ranges::count(devices(), Device::Type::cuda, [](const DeviceInfo& info) { return info.device.type; }) == 1;
-  const Device device = is_one ? Device{Device::Type::cuda, 0} : unwrap(cuda_device_of(memory->data));
-  const Stream stream = unwrap(Stream::wrap(device, memory->stream));
   const std::uint64_t wanted = part_of(memory->bytes, bytes, 0);
   return self.start(reading, memory->data, wanted, *offset,
-                    options_of(threads, piece_bytes, stream, held(nb::borrow(buffer))));
+                    options_of(threads, piece_bytes, memory->stream, std::move(memory->keep)));
 }
 
 /// Rows of (byte of the file, byte of the memory, bytes), whose memory has `all` bytes.

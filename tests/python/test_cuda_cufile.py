@@ -87,6 +87,17 @@ def test_thousands_of_small_requests(path: pathlib.Path) -> None:
     np.testing.assert_array_equal(to.numpy(), want)
 
 
+def test_usual_memory_is_taken_as_it_is(path: pathlib.Path) -> None:
+    """Without a closer look in Python, which takes longer than a small request."""
+    with CuFile(path) as f:
+        for _ in range(2):  # each kind after the other one
+            for memory in (cupy.zeros(9000, np.uint8)[500:], on_device(np.zeros(8500, np.uint8)), np.zeros(8500, "u1")):
+                future = f._plain(True, memory, None, 77, 0, 0)
+                assert future is not None and future.get() == 8500
+                got = memory.numpy() if hasattr(memory, "numpy") else cupy.asnumpy(memory)
+                np.testing.assert_array_equal(got, VALUES[77 : 77 + 8500])
+
+
 def test_many_parts_in_one_request(path: pathlib.Path) -> None:
     offsets = np.random.default_rng(0).integers(0, VALUES.size - 70_000, 300)
     sizes = np.random.default_rng(1).integers(0, 70_000, 300)
