@@ -19,6 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     demand(!listing->truncated || !listing->next.empty());
   }
   (void)s3::parse_upload_id(text);
+  demand(!s3::is_completion(text) || s3::parse_refusal(text).code.empty());
   (void)s3::parse_profiles(text);
   if (const auto range = http::parse_content_range(text); range && range->has_part) {
     demand(range->count > 0);

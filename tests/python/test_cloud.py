@@ -136,6 +136,39 @@ def test_an_untrusted_certificate_is_refused_unless_it_is_named(tmp_path: pathli
         assert a[...].tolist() == [5, 5, 5, 5]  # type: ignore[index]
 
 
+def test_a_proxy_is_passed_through(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it says to CONNECT is not the server's answer."""
+    zarr.create_array(tmp_path / "a.zarr", shape=(4,), dtype="u1", shards=(4,), chunks=(2,))[...] = 5
+    options = {"ca_file": str(tmp_path / "cert.pem")}
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    with serving("nginx-tls", tmp_path) as url:
+        with serving("proxy") as proxy:
+            monkeypatch.setenv("HTTPS_PROXY", proxy)
+            a = penstock.open(f"{url}/a.zarr", options=options)
+            assert a[...].tolist() == [5, 5, 5, 5]  # type: ignore[index]
+            with pytest.raises(FileNotFoundError):
+                penstock.open(f"{url}/absent.zarr", options=options)
+        with pytest.raises(OSError, match="connect"):
+            penstock.open(f"{url}/a.zarr", options=options)
+        with serving("proxy", "407") as proxy:
+            monkeypatch.setenv("HTTPS_PROXY", proxy.replace("//", "//user:testsecret@"))
+            with pytest.raises(OSError, match="the proxy answers 407") as raised:
+                penstock.open(f"{url}/b.zarr", options=options)
+            told = [str(raised.value), *getattr(raised.value, "__notes__", [])]
+            assert "HTTPS_PROXY" in " ".join(told) and "testsecret" not in " ".join(told)
+
+
+def test_bytes_are_asked_for_as_they_are(faults: ObjectServer) -> None:
+    """Whoever does not say so may get them packed, from a proxy."""
+    options = s3_options(faults.url)
+    penstock.create("s3://bucket/as.zarr", shape=(4,), dtype="u1", options=options)[...] = 1
+    penstock.open("s3://bucket/as.zarr", options=options)[...]  # type: ignore[index]
+    log = faults.log()
+    assert {one["method"] for one in log} == {"GET", "PUT"}
+    assert {one["headers"].get("accept-encoding") for one in log} == {"identity"}
+
+
 def test_writers_that_meet_in_a_chunk_lose_nothing(faults: ObjectServer) -> None:
     """Parts of one chunk from several handles: each change is by condition, and begun anew when it lost."""
     url, options = "s3://bucket/meet.zarr", s3_options(faults.url)

@@ -105,13 +105,17 @@ class Server:
         self.objects[key] = body
         return 200, {"ETag": etag_of(body)}, b""
 
-    def post(self, key: str, query: dict) -> tuple[int, dict, bytes]:
+    def post(self, key: str, query: dict, headers: dict) -> tuple[int, dict, bytes]:
         if "uploads" in query:
             name = f"upload-{len(self.log)}"
             self.uploads[name] = {}
             body = f"<InitiateMultipartUploadResult><UploadId>{name}</UploadId></InitiateMultipartUploadResult>"
             return 200, {}, body.encode()
-        parts = self.uploads.pop(query["uploadId"])
+        parts = self.uploads.pop(query["uploadId"], None)
+        if parts is None:
+            return error(404, "NoSuchUpload")
+        if headers.get("if-none-match") == "*" and key in self.objects:
+            return error(412, "PreconditionFailed")
         self.objects[key] = b"".join(parts[number] for number in sorted(parts))
         return 200, {}, b"<CompleteMultipartUploadResult/>"
 
@@ -154,6 +158,8 @@ class Server:
         bucket, dot, _ = headers.get("host", "").partition(".localhost")
         if dot:
             key = f"{bucket}/{key}"
+        if "put" in rule:
+            self.objects[key] = rule["put"].encode()
         if "status" in rule:
             return rule["status"], rule.get("headers", {}), rule.get("body", "").encode()
         if query.get("list-type") == "2":
@@ -163,7 +169,7 @@ class Server:
         if method == "PUT":
             return self.put(key, query, headers, body)
         if method == "POST":
-            return self.post(key, query)
+            return self.post(key, query, headers)
         if method == "DELETE":
             self.uploads.pop(query.get("uploadId", ""), None)
             if "uploadId" not in query:

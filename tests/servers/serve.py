@@ -2,6 +2,7 @@
 """Starts a server for tests and prints its URL; it ends when the standard input of this is closed.
 
 serve.py objects          object_server.py: faults on demand, signatures not checked
+serve.py proxy [STATUS]   connect_proxy.py: a proxy for https, or one that refuses
 serve.py versitygw [DIR]  S3 over a directory, with the bucket `penstock`; access key `testkey`, secret `testsecret`
 serve.py nginx DIR        a web server over the directory, with ranges
 serve.py nginx-tls DIR    the same with a certificate that nobody trusts, DIR/cert.pem
@@ -93,6 +94,8 @@ def main() -> None:
     kind = sys.argv[1]
     if kind == "objects":
         os.execv(sys.executable, [sys.executable, str(HERE / "object_server.py")])
+    if kind == "proxy":
+        os.execv(sys.executable, [sys.executable, str(HERE / "connect_proxy.py"), *sys.argv[2:]])
     with tempfile.TemporaryDirectory(prefix="penstock-server-") as work:
         folder = sys.argv[2] if len(sys.argv) > 2 else work
         port, more = free_port(), {}

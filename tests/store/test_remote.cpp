@@ -339,6 +339,53 @@ TEST_F(Remote, ListingsGoOnFromPageToPage) {
   EXPECT_EQ(requests(), 6u);
 }
 
+TEST_F(Remote, AListingThatDoesNotGoOnIsAnError) {
+  server_.rules(rule("list-type=2", {{"times", -1},
+                                     {"status", 200},
+                                     {"body",
+                                      "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>"
+                                      "t</NextContinuationToken><Contents><Key>vol.zarr/k</Key></Contents>"
+                                      "</ListBucketResult>"}}));
+  EXPECT_EQ(store_->list("").error().code(), ErrorCode::io_error);
+  EXPECT_EQ(requests(), 2u);
+}
+
+TEST_F(Remote, AListingThatIsCutOrNoneIsAnError) {
+  for (const char* body :
+       {"<html>please log in</html>", "<ListBucketResult><Contents><Key>vol.zarr/k</Key>", "",
+        "<!DOCTYPE a [<!ENTITY e 'x'>]><ListBucketResult><Contents><Key>&e;</Key></Contents></ListBucketResult>"}) {
+    server_.rules(rule("list-type=2", {{"times", -1}, {"status", 200}, {"body", body}}));
+    EXPECT_EQ(store_->list("").error().code(), ErrorCode::io_error) << body;
+  }
+}
+
+TEST_F(Remote, AListingMayBeLong) {
+  std::string body = "<ListBucketResult>";
+  for (int i = 0; i < 1'000'000; ++i) body += "<Contents><Key>vol.zarr/" + std::to_string(i) + "</Key></Contents>";
+  server_.rules(rule("list-type=2", {{"status", 200}, {"body", body + "</ListBucketResult>"}}));
+  EXPECT_EQ(store_->list("").value().size(), 1'000'000u);
+}
+
+// A page of a network that wants a login answers 200 to everything.
+TEST_F(Remote, AWriteIsDoneWhenTheServerSaysWhatItTook) {
+  const Json page = {{"times", -1}, {"status", 200}, {"body", "<html>please log in</html>"}};
+  server_.rules(rule("PUT", page));
+  EXPECT_EQ(store_->set("k", as_bytes("value")).error().code(), ErrorCode::io_error);
+  const auto writer = store_->writer("big").value();
+  ASSERT_TRUE(writer->append(as_bytes(std::string(20 << 20, 'x'))));
+  server_.rules(rule("?uploadId", page));
+  EXPECT_EQ(writer->commit().error().code(), ErrorCode::io_error);
+}
+
+TEST_F(Remote, ARegionIsAName) {
+  for (const char* region : {"eu\r\nx-amz-acl: public-read", "a/b", "a b", "evil.example/?"}) {
+    StoreOptions options = test::s3_options_of(server_.url());
+    options.by_name["region"] = region;
+    EXPECT_EQ(open_store("s3://bucket/vol.zarr", StoreMode::read, options).error().code(), ErrorCode::invalid_argument)
+        << region;
+  }
+}
+
 TEST_F(Remote, WritersThatMeetLoseNothing) {
   put("k", "0");
   const auto count = [&] {
@@ -389,6 +436,30 @@ TEST_F(Remote, LargeObjectsGoInPartsAndAreTakenBackWhenOneFails) {
   EXPECT_EQ(status.error().code(), ErrorCode::permission_denied);
   EXPECT_EQ(server_.uploads(), 0u) << "taken back";
   EXPECT_EQ(text("big"), "absent");
+}
+
+// The parts became the object, and the answer that said so was lost: the next attempt finds no upload.
+TEST_F(Remote, AnUploadWhoseLastAnswerIsLostStands) {
+  std::string value(20 << 20, 'x');
+  for (std::size_t i = 0; i < value.size(); i += 4096) value[i] = static_cast<char>(i / 4096);
+  const auto commit = [&](const std::string& replaced_by, const WriteCondition& condition) {
+    const auto writer = store_->writer("big").value();
+    EXPECT_TRUE(writer->append(as_bytes(value)));
+    Json rules = rule("?uploadId", {{"lose_answer", true}});
+    if (!replaced_by.empty()) {  // somebody else is quick
+      rules.push_back({{"match", "?uploadId"}, {"put", replaced_by}});
+    }
+    server_.rules(rules);
+    return writer->commit(condition, CancelToken());
+  };
+  EXPECT_TRUE(commit("", WriteCondition::any()));
+  EXPECT_TRUE(text("big") == value);
+  ASSERT_TRUE(store_->erase("big"));
+  EXPECT_TRUE(commit("", WriteCondition::absent()));
+  const Status other = commit("another's", WriteCondition::any());
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().code(), ErrorCode::not_found) << other.error().message();
+  EXPECT_EQ(text("big"), "another's");
 }
 
 TEST_F(Remote, CancellingEndsAWaitSoon) {

@@ -29,6 +29,10 @@ bool is_certificate(CURLcode code) {
          code == CURLE_SSL_ISSUER_ERROR || code == CURLE_SSL_INVALIDCERTSTATUS;
 }
 
+/// What a proxy answered when it was asked for a way to the server; 0: nothing.
+bool is_refused_by_proxy(long status) { return status >= 300; }
+bool is_refused_for_good(long status) { return is_refused_by_proxy(status) && !is_passing(static_cast<int>(status)); }
+
 bool is_lasting(CURLcode code) {
   return is_certificate(code) || code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_URL_MALFORMAT ||
          code == CURLE_OUT_OF_MEMORY || code == CURLE_FAILED_INIT || code == CURLE_NOT_BUILT_IN ||
@@ -50,6 +54,7 @@ void Transfer::set_up() {
   curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);                   // who follows must sign anew
   curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, kReceiveBytes);
   curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+  curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);  // what a proxy says is not the server's answer
   curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
   curl_easy_setopt(easy, CURLOPT_HEADERDATA, this);
   curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
@@ -82,20 +87,20 @@ Status Transfer::begin(Easy easy) {
   PENSTOCK_ASSIGN(request_, exchange_->request());
   set_up();
   fields_.reset();
-  curl_slist* list = curl_slist_append(nullptr, "Expect:");  // a body is sent at once, not after a round trip
-  for (const Header& field : request_.headers) {
-    if (list == nullptr) break;
-    fields_.reset(list);
+  PENSTOCK_TRY(add_field("Expect:"));                    // a body is sent at once, not after a round trip
+  PENSTOCK_TRY(add_field("Accept-Encoding: identity"));  // the bytes as they are: without it a proxy may pack them
+  for (const Header& field : request_.headers)
     // "Name;" is how libcurl is told of a field without a value.
-    const std::string line = field.value.empty() ? field.name + ";" : field.name + ": " + field.value;
-    curl_slist* more = curl_slist_append(list, line.c_str());
-    if (more == nullptr) return Error(ErrorCode::out_of_memory, "out of memory");
-    (void)fields_.release();
-    list = more;
-  }
-  if (list == nullptr) return Error(ErrorCode::out_of_memory, "out of memory");
-  fields_.reset(list);
-  curl_easy_setopt(easy_.get(), CURLOPT_HTTPHEADER, list);
+    PENSTOCK_TRY(add_field(field.value.empty() ? field.name + ";" : field.name + ": " + field.value));
+  curl_easy_setopt(easy_.get(), CURLOPT_HTTPHEADER, fields_.get());
+  return {};
+}
+
+Status Transfer::add_field(const std::string& line) {
+  curl_slist* const more = curl_slist_append(fields_.get(), line.c_str());
+  if (more == nullptr) return Error(ErrorCode::out_of_memory, "out of memory");
+  (void)fields_.release();
+  fields_.reset(more);
   return {};
 }
 
@@ -171,10 +176,17 @@ int Transfer::on_seek(void* self, curl_off_t offset, int origin) {
 }
 
 /// libcurl's own texts, which hold no URL.
-Status Transfer::transport_error(CURLcode code) const {
+Status Transfer::transport_error(CURLcode code, long proxy_status) const {
   if (code == CURLE_OK) return {};
   if (!told_) return told_;
   const std::string why = curl_easy_strerror(code);
+  constexpr const char* kProxyHint =
+      "the proxy is that of HTTPS_PROXY, ALL_PROXY or http_proxy; NO_PROXY names the hosts that go without one";
+  if (code == CURLE_COULDNT_RESOLVE_PROXY) return Error(ErrorCode::io_error, why).set_hint(kProxyHint);
+  if (is_refused_by_proxy(proxy_status))
+    return Error(ErrorCode::io_error,
+                 "the proxy answers " + std::to_string(proxy_status) + " when it is asked for the server")
+        .set_hint(kProxyHint);
   if (is_certificate(code)) {
     return Error(ErrorCode::io_error, "TLS: the server's certificate was not accepted (" + why + ")")
         .set_hint("option ca_file, or SSL_CERT_FILE, names the certificates to trust; checks cannot be switched off");
@@ -199,10 +211,13 @@ Error Transfer::given_up(Error error, Clock::time_point now) const {
 
 std::optional<Clock::time_point> Transfer::end(CURLcode code, Easy& easy) {
   easy = std::move(easy_);
+  long proxy_status = 0;
+  (void)curl_easy_getinfo(easy.get(), CURLINFO_HTTP_CONNECTCODE, &proxy_status);
   head_.sent_twice = sent_twice_;
   if (code != CURLE_OK && head_complete_ && brought_bytes_) attempts_.progress();
   auto next = guarded([&]() -> Result<Next> {
-    return exchange_->ended({head_, transport_error(code), is_unreachable(code), is_lasting(code)});
+    return exchange_->ended({head_, transport_error(code, proxy_status), is_unreachable(code),
+                             is_lasting(code) || (code != CURLE_OK && is_refused_for_good(proxy_status))});
   });
   const Clock::time_point now = Clock::now();
   if (!next) {

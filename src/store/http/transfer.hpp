@@ -44,7 +44,8 @@ class Transfer {
   static int on_seek(void* self, curl_off_t offset, int origin);
   bool take_header(std::string_view line);
   void set_up();
-  [[nodiscard]] Status transport_error(CURLcode code) const;
+  Status add_field(const std::string& line);
+  [[nodiscard]] Status transport_error(CURLcode code, long proxy_status) const;
   [[nodiscard]] Error given_up(Error error, Clock::time_point now) const;
 
   struct FreeList {

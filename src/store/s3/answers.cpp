@@ -23,6 +23,7 @@ class Walk {
     Walk walk(told);
     const std::unique_ptr<XML_ParserStruct, void (*)(XML_Parser)> parser(XML_ParserCreate("UTF-8"), XML_ParserFree);
     if (parser == nullptr || xml.size() > std::size_t{1} << 30) return false;
+    xml.remove_prefix(std::min(xml.find_first_not_of(" \r\n\t"), xml.size()));  // sent while something took long
     walk.parser_ = parser.get();
     XML_SetUserData(parser.get(), &walk);
     XML_SetElementHandler(parser.get(), on_begin, on_end);
@@ -86,6 +87,14 @@ Refusal parse_refusal(std::string_view xml) {
     if (path == "Error/Region") refusal.region = text;
   });
   return refusal;
+}
+
+bool is_completion(std::string_view xml) {
+  bool is_one = false;
+  const bool whole = Walk::over(xml, [&](std::string_view path, const std::string&) {
+    if (path == "CompleteMultipartUploadResult") is_one = true;
+  });
+  return whole && is_one;
 }
 
 Result<Listing> parse_listing(std::string_view xml) {

@@ -14,6 +14,8 @@ struct Refusal {
 };
 /// A text that is no such document has no code.
 Refusal parse_refusal(std::string_view xml);
+/// Whether it is <CompleteMultipartUploadResult>, the whole of it.
+bool is_completion(std::string_view xml);
 
 /// A page of ListObjectsV2.
 struct Listing {

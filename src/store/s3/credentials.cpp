@@ -82,7 +82,7 @@ Result<std::optional<Credentials>> pair_of(std::string id, std::string secret, s
                  "S3: only one of access_key_id and secret_access_key is given by " + from);
   for (const std::string* text : {&id, &secret, &token})
     if (std::any_of(text->begin(), text->end(), [](unsigned char c) { return c <= ' ' || c == 0x7f; }))
-      return Error(ErrorCode::invalid_argument, "S3: " + from + " has a blank or a line break in its credentials");
+      return Error(ErrorCode::invalid_argument, "S3: there is a blank or a line break in the credentials from " + from);
   return std::optional(Credentials{std::move(id), std::move(secret), std::move(token)});
 }
 
@@ -142,6 +142,13 @@ Said first_of(std::initializer_list<Said> all) {
 
 }  // namespace
 
+bool is_region(std::string_view text) {
+  constexpr std::size_t kMax = 64;
+  return !text.empty() && text.size() <= kMax &&
+         text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") ==
+             std::string_view::npos;
+}
+
 Result<bool> parse_switch(std::string_view text, std::string_view name) {
   std::string small(text);
   std::transform(small.begin(), small.end(), small.begin(), [](unsigned char c) { return std::tolower(c); });
@@ -179,6 +186,9 @@ Result<Settings> find_settings(const StoreOptions& options) {
                                 {environment("AWS_REGION"), "environment"},
                                 {environment("AWS_DEFAULT_REGION"), "environment"},
                                 {profile.member("region"), by_profile}});
+  if (!region.value.empty() && !is_region(region.value))
+    return Error(ErrorCode::invalid_argument,
+                 "S3: no region has the name " + quoted_key(region.value) + " (" + region.from + ")");
   settings.region = region.value;
   settings.region_from = region.from;
   settings.endpoint = first_of({{option_of(options, "endpoint"), ""},

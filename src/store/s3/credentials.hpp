@@ -20,12 +20,15 @@ struct Settings {
 
 /// Options first, then AWS_* of the environment, then the profile in ~/.aws (AWS_SHARED_CREDENTIALS_FILE,
 /// AWS_CONFIG_FILE, AWS_PROFILE; option `profile`).
-/// Errors: invalid_argument (half of a pair, a profile that is not there), permission_denied (nobody says who signs).
+/// Errors: invalid_argument (half of a pair, a profile that is not there, no name of a region), permission_denied
+/// (nobody says who signs).
 Result<Settings> find_settings(const StoreOptions& options);
 
 /// Sections of an INI file as ~/.aws holds them: names to their members.  What cannot be understood is left out.
 using Profiles = std::map<std::string, std::map<std::string, std::string>, std::less<>>;
 Profiles parse_profiles(std::string_view text);
+/// Letters, digits, '-' and '_': it becomes a part of hosts and signatures.
+bool is_region(std::string_view text);
 /// "true", "1", "yes", "on" and their opposites.  Errors: invalid_argument.
 Result<bool> parse_switch(std::string_view text, std::string_view name);
 

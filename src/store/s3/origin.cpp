@@ -29,13 +29,6 @@ std::string hint_of(std::string_view code) {
   return {};
 }
 
-bool is_region(std::string_view text) {
-  constexpr std::size_t kMax = 64;
-  return !text.empty() && text.size() <= kMax &&
-         text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-") ==
-             std::string_view::npos;
-}
-
 }  // namespace
 
 S3Origin::S3Origin(Place place, Settings settings, const http::Patience& patience)

@@ -110,28 +110,38 @@ class S3Store final : public http::RemoteStore, public AtomicConditions {
     if (check_key(name)) entries.push_back({std::string(name), is_prefix});
   }
 
+  Error not_going_on(std::string_view prefix) const {
+    return {ErrorCode::io_error, s3_->where(prefix) + ": the server's listing does not go on"};
+  }
+
+  /// What the bucket says to a question about what lies below the prefix.
+  Result<http::Reply> ask_bucket(const Query& query, std::string_view prefix) const {
+    http::Call call;
+    call.where = s3_->where(prefix);
+    call.request = [&] { return s3_->make("GET", "", query, {}, {}); };
+    call.judge = [&](const http::Head& head, const std::string& body, http::Detour& detour) -> http::Next {
+      if (head.status == 200) return {};
+      http::Next next = s3_->refused(head, body, prefix, detour);
+      if (next.kind == http::Next::Kind::over && next.status)  // 404 of what is no object
+        next.status = http::status_error(head, call.where, parse_refusal(body).code);
+      return next;
+    };
+    return http::carry_out(call, CancelToken(), s3_->patience());
+  }
+
   template <class Take>
   Status list_pages(std::string_view prefix, const std::string& delimiter, const Take& take) const {
     for (std::string token;;) {
       Query query{{"list-type", "2"}, {"encoding-type", "url"}, {"prefix", below_of(prefix)}};
       if (!delimiter.empty()) query.emplace_back("delimiter", delimiter);
       if (!token.empty()) query.emplace_back("continuation-token", token);
-      http::Call call;
-      call.where = s3_->where(prefix);
-      call.request = [&] { return s3_->make("GET", "", query, {}, {}); };
-      call.judge = [&](const http::Head& head, const std::string& body, http::Detour& detour) -> http::Next {
-        if (head.status == 200) return {};
-        http::Next next = s3_->refused(head, body, prefix, detour);
-        if (next.kind == http::Next::Kind::over && next.status)  // 404 of what is no object
-          next.status = http::status_error(head, call.where, parse_refusal(body).code);
-        return next;
-      };
-      PENSTOCK_ASSIGN(const http::Reply reply, http::carry_out(call, CancelToken(), s3_->patience()));
-      PENSTOCK_ASSIGN_IN(Listing page, parse_listing(reply.body), call.where);
-      const bool more = page.truncated && page.next != token;
+      PENSTOCK_ASSIGN(const http::Reply reply, ask_bucket(query, prefix));
+      PENSTOCK_ASSIGN_IN(Listing page, parse_listing(reply.body), s3_->where(prefix));
+      const bool more = page.truncated;
       std::string next = page.next;
       PENSTOCK_TRY(take(std::move(page)));
       if (!more) return {};
+      if (next == token) return not_going_on(prefix);
       token = std::move(next);
     }
   }
@@ -187,7 +197,11 @@ Result<Place> place_of(const StoreUrl& url, const StoreOptions& options, const s
   }
   place.scheme = "https";
   if (endpoint.empty()) return place;
-  PENSTOCK_ASSIGN_IN(const http::Url parsed, http::parse_url(endpoint), "option endpoint");
+  const Result<http::Url> given = http::parse_url(endpoint);
+  if (!given)
+    return Error(ErrorCode::invalid_argument, "option endpoint: " + given.error().message())
+        .set_hint("a URL with http:// or https:// at its begin, as https://minio.example:9000");
+  const http::Url& parsed = *given;
   if (!parsed.user_password.empty() || !parsed.query.empty())
     return Error(ErrorCode::invalid_argument, "option endpoint: " + endpoint + ": only scheme, host, port and path");
   place.scheme = parsed.scheme;

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "store/condition.hpp"
+#include "store/fetch_one.hpp"
 #include "store/key.hpp"
 #include "store/object_writer.hpp"
 #include "store/s3/answers.hpp"
@@ -147,9 +148,45 @@ class Upload final : public SpoolWriter {
     }
     PENSTOCK_ASSIGN(std::vector<http::Header> fields, fields_of(store_, key_, condition));
     const std::string xml = xml_of(etags);
-    const Call last = call("POST", {{"uploadId", id}}, std::move(fields), {as_bytes(xml)}, condition);
+    return complete(call("POST", {{"uploadId", id}}, std::move(fields), {as_bytes(xml)}, condition), cancel);
+  }
+
+  Status complete(Call last, const CancelToken& cancel) const {
+    int sent = 0;
+    last.request = [&sent, make = std::move(last.request)] {
+      ++sent;
+      return make();
+    };
+    last.judge = [&sent, judge = std::move(last.judge)](const http::Head& head, const std::string& body,
+                                                        http::Detour& detour) {
+      sent += head.sent_twice ? 1 : 0;
+      return judge(head, body, detour);
+    };
     const auto reply = http::carry_out(last, cancel, origin_->patience());
-    return reply ? Status() : Status(reply.error());
+    if (reply && is_completion(reply->body)) return {};
+    if (reply) return Error(ErrorCode::io_error, where_ + ": the server does not say that the parts are an object now");
+    // An attempt that nobody heard of may have completed it.
+    const ErrorCode code = reply.error().code();
+    if (sent > 1 && (code == ErrorCode::not_found || code == ErrorCode::changed)) {
+      PENSTOCK_ASSIGN(const bool ours, stands(cancel));
+      if (ours) return {};
+    }
+    return reply.error();
+  }
+
+  /// Whether the object that is there has the bytes that were written.
+  Result<bool> stands(const CancelToken& cancel) const {
+    PENSTOCK_ASSIGN(const std::optional<std::uint64_t> there_bytes, store_.size_bytes(key_));
+    if (there_bytes != size_bytes()) return false;
+    for (std::uint64_t at = 0; at < size_bytes(); at += kPartBytes) {
+      PENSTOCK_ASSIGN(const Bytes wanted, read_part(at, std::min(kPartBytes, size_bytes() - at)));
+      Bytes there;
+      const FetchRequest request{key_, ByteRange::span(at, wanted.size()), nullptr};
+      const FetchAnswer answer = fetch_one(store_, request, there, nullptr, cancel);
+      if (!answer.status) return answer.status.error();
+      if (answer.absent || !std::ranges::equal(answer.bytes, wanted.view())) return false;
+    }
+    return true;
   }
 
   /// The parts cost until they are removed.  Not cancelled with the rest; what it says changes nothing.
@@ -183,6 +220,9 @@ Status put_object(const Store& store, const S3Origin& origin, std::string_view k
     return judge(head, text, detour);
   };
   const auto reply = http::carry_out(call, cancel, origin.patience());
+  // Whoever says 200 to everything, such as a page of a network that wants a login, has stored nothing.
+  if (reply && reply->head.field("etag").empty())
+    return Error(ErrorCode::io_error, call.where + ": the server does not name what it took: it may be no S3 server");
   if (reply) return {};
   if (sent > 1 && !fields.empty() && reply.error().code() == ErrorCode::changed) {
     PENSTOCK_ASSIGN(const bool ours, stands_already(store, key, parts));
