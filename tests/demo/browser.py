@@ -36,7 +36,8 @@ frame.onload = () => {
   const tables = [...page.querySelectorAll('table')].map(
     t => [...t.rows].map(r => [...r.cells].map(c => c.innerText)));
   document.getElementById('seen').textContent =
-    JSON.stringify({title: page.title, text: page.body.innerText, images, tables});
+    JSON.stringify({title: page.title, text: page.body.innerText, images, tables,
+                    spill: page.documentElement.scrollWidth - page.documentElement.clientWidth});
 };
 frame.src = 'PAGE';
 </script>"""
@@ -52,7 +53,7 @@ def find() -> str | None:
 class Look:
     """What a browser showed."""
 
-    page: dict[str, Any]  # title, text, images, tables
+    page: dict[str, Any]  # title, text, images, tables, spill: pixels that are wider than the window
     screenshot: Image.Image
     requests: dict[str, int]  # path -> HTTP status
     console: list[str]
@@ -98,7 +99,15 @@ def run(browser: str, scratch: str, *options: str) -> tuple[str, str]:
     return done.stdout, done.stderr
 
 
-def look(browser: str, folder: pathlib.Path, page: str) -> Look:
+def printed(browser: str, page: pathlib.Path) -> bytes:
+    """The page as PDF."""
+    with tempfile.TemporaryDirectory(prefix="penstock-browser-", ignore_cleanup_errors=True) as scratch:
+        pdf = pathlib.Path(scratch) / "page.pdf"
+        run(browser, scratch, f"--print-to-pdf={pdf}", "--no-pdf-header-footer", page.resolve().as_uri())
+        return pdf.read_bytes()
+
+
+def look(browser: str, folder: pathlib.Path, page: str, *options: str) -> Look:
     answers: dict[str, int] = {}
     handler = functools.partial(Handler, answers=answers, page=page, directory=str(folder))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
@@ -106,9 +115,9 @@ def look(browser: str, folder: pathlib.Path, page: str) -> Look:
         try:
             with tempfile.TemporaryDirectory(prefix="penstock-browser-", ignore_cleanup_errors=True) as scratch:
                 at = f"http://127.0.0.1:{server.server_port}"
-                dom, log = run(browser, scratch, "--virtual-time-budget=10000", "--dump-dom", f"{at}/look")
+                dom, log = run(browser, scratch, "--virtual-time-budget=10000", "--dump-dom", *options, f"{at}/look")
                 picture = pathlib.Path(scratch) / "screenshot.png"
-                run(browser, scratch, f"--screenshot={picture}", f"{at}/{page}")
+                run(browser, scratch, f"--screenshot={picture}", *options, f"{at}/{page}")
                 screenshot = Image.open(picture).convert("RGB")
         finally:
             server.shutdown()

@@ -7,119 +7,161 @@
 #include <cstring>
 
 #include "oct/align/z_overlap.hpp"
-#include "oct/file/names.hpp"
 #include "oct/file/small_file.hpp"
 #include "oct/file/volume.hpp"
 #include "oct/mosaic/aip.hpp"
 #include "oct/report/page.hpp"
+#include "oct/report/run_folder.hpp"
 #include "oct/report/seams.hpp"
-#include "oct/transform/tile_transform.hpp"
+#include "oct/score/measure.hpp"
 #include "penstock/ops.hpp"
 
 namespace penstock::oct {
 namespace {
 
-constexpr std::uint64_t kSmall = 230;  // pixels of a picture that stands beside others
-constexpr std::uint64_t kAround = 6;   // planes about the expected overlap that are tried
+constexpr std::uint64_t kLarge = 480, kSmall = 230;  // pixels of a picture, alone and beside others
+constexpr std::uint64_t kWideness = 3;               // of a slice's section, over its planes
+constexpr std::uint64_t kAround = 6;                 // planes about the expected overlap that are tried
 
-using Slices = std::map<std::uint64_t, std::string>;
+// What a reader should look at is beyond these. 28 slices of clean subjects stay below 1.6; a tile among nine that is a
+// quarter too bright gives 3.3 and 2.1.
+constexpr double kMostContrast = 2, kMostWorst = 2;
+constexpr double kMostStep = 3;    // %, the mark that `oct score` has for seams of the volume
+constexpr double kMostPlanes = 1;  // the mark that it has for overlaps
+
+constexpr const char* kVolume = "Volume";
+constexpr const char* kSlices = "Slices and seams";
+constexpr const char* kOverlaps = "Overlaps";
 
 std::string in_short(double v, int digits = 4) { return fmt::format("{:.{}g}", v, digits); }
+std::string in_mm(double v) { return fmt::format("{:.6g}", v); }
 
 /// Everything about one folder of results.
 class Report {
  public:
-  explicit Report(const StepCall& call) : call_(call), out_(call.path(0)), page_("Reconstruction of " + call.path(0)) {}
+  Report(const StepCall& call, const RunFolder& run)
+      : call_(call), run_(run), page_("Reconstruction of " + run.path()) {}
 
   Status make() {
-    PENSTOCK_ASSIGN(stitched_, slices("stitch"));
-    PENSTOCK_ASSIGN(placed_, slices("common"));
-    PENSTOCK_ASSIGN(const bool volume, small_exists(volume_path() + "/zarr.json"));
-    if (!volume && stitched_.empty())
-      return Error(ErrorCode::not_found, fmt::format("{}: no slice and no volume of a reconstruction is there", out_));
-    PENSTOCK_TRY(settings());
-    if (volume) PENSTOCK_TRY(show_volume());
+    find_interval();
+    if (run_.has_volume()) PENSTOCK_TRY(show_volume());
     PENSTOCK_TRY(show_slices());
     PENSTOCK_TRY(show_interface());
     PENSTOCK_TRY(show_overlaps());
     PENSTOCK_TRY(show_drift());
-    return show_warnings();
+    PENSTOCK_TRY(show_warnings());
+    show_settings();
+    page_.summary(checks_, warnings_);
+    return {};
   }
   [[nodiscard]] std::string html() const { return page_.html(); }
-  [[nodiscard]] std::size_t slice_count() const { return std::max(stitched_.size(), placed_.size()); }
+  [[nodiscard]] const std::vector<Check>& checks() const { return checks_; }
 
  private:
-  [[nodiscard]] std::string volume_path() const { return fmt::format("{}/3d_volume{}", out_, kVolumeEnding); }
-  [[nodiscard]] std::string slice_path(std::string_view prefix, std::uint64_t id, std::string_view rest) const {
-    return fmt::format("{}/{}_{}", out_, slice_name(prefix, id), rest);
+  /// Notes a value with its limit; what is said of it in a table.
+  std::string checked(Check check) {
+    checks_.push_back(std::move(check));
+    return verdict(checks_.back().good());
   }
+  [[nodiscard]] Status go_on() const { return call_.options.stop().check("oct report"); }
 
-  /// Those that are complete; none where there are none.
-  [[nodiscard]] Result<Slices> slices(std::string_view process) const {
-    Result<Slices> found = slices_in(out_, "slice", process);
-    if (!found && found.error().code() == ErrorCode::not_found) return Slices{};
-    if (!found) return found.error();
-    Slices complete;
-    for (const auto& [id, path] : *found) {
-      PENSTOCK_ASSIGN(const bool there, small_exists(path + "/zarr.json"));
-      if (there) complete.emplace(id, path);
-    }
-    return complete;
-  }
-
-  /// A value out of metrics; nullopt: there is no such file.
-  [[nodiscard]] Result<std::optional<Json>> measured(const std::string& json, std::string_view name) const {
-    PENSTOCK_ASSIGN(const bool there, small_exists(json));
-    if (!there) return std::optional<Json>();
-    PENSTOCK_ASSIGN(const Bytes bytes, read_small(json));
-    PENSTOCK_ASSIGN_IN(Json value, metric(as_text(bytes), name), json);
-    return std::optional(std::move(value));
-  }
-
-  Status settings() {
-    std::vector<std::vector<std::string>> rows = {{"setting", "value"}};
-    const std::string path = out_ + "/reconstruct.json";
-    PENSTOCK_ASSIGN(const bool there, small_exists(path));
-    if (there) {
-      PENSTOCK_ASSIGN(const Bytes bytes, read_small(path));
-      PENSTOCK_ASSIGN_IN(const Json all, parse_json(as_text(bytes)), path);
-      for (const auto& [name, value] : all.items())
-        rows.push_back({name, value.is_string() ? value.get<std::string>() : dump_json(value)});
-      if (const auto it = all.find("slicing_interval_mm"); it != all.end() && it->is_number())
-        interval_mm_ = it->get<double>();
-    }
+  void find_interval() {
+    if (const auto it = run_.settings().find("slicing_interval_mm"); it != run_.settings().end() && it->is_number())
+      interval_mm_ = it->get<double>();
     if (call_.given("slicing_interval_mm")) interval_mm_ = call_.number("slicing_interval_mm");
-    if (rows.size() > 1) page_.table(rows);
-    return {};
+  }
+
+  void show_settings() {
+    std::vector<std::vector<std::string>> rows = {{"setting", "value"}};
+    for (const auto& [name, value] : run_.settings().items())
+      rows.push_back({name, value.is_string() ? value.get<std::string>() : dump_json(value)});
+    if (rows.size() == 1) return;
+    page_.heading("Settings");
+    page_.table(rows);
+  }
+
+  /// Planes from slice `from` to slice `to`, as `oct stack` lays them; nullopt: the distance of slices is not known.
+  [[nodiscard]] std::optional<double> planes_apart(std::uint64_t from, std::uint64_t to, double spacing_mm) const {
+    if (!interval_mm_) return std::nullopt;
+    return std::nearbyint(*interval_mm_ / spacing_mm) * static_cast<double>(to - from);
   }
 
   /// The mean over depth, the section through the middle row, and the mean of each plane.
   Status show_volume() {
-    PENSTOCK_ASSIGN(const Volume volume, open_volume(volume_path(), 3));
-    page_.heading("Volume");
+    PENSTOCK_ASSIGN(const Volume volume, open_volume(run_.volume_path(), 3));
+    const std::vector<double>& mm = volume.spacing_mm;
+    page_.heading(kVolume);
     page_.text(fmt::format("{} x {} x {} voxels (depth, rows, columns) of {} x {} x {} mm.", volume.shape[0],
-                           volume.shape[1], volume.shape[2], volume.spacing_mm[0], volume.spacing_mm[1],
-                           volume.spacing_mm[2]));
-    PENSTOCK_ASSIGN_IN(std::vector<float> aip, average_projection(volume, call_.device, call_.options), volume_path());
-    page_.begin_row();
-    PENSTOCK_TRY(page_.picture({volume.shape[1], volume.shape[2], std::move(aip), "mean over depth of the volume"},
-                               "Mean over depth."));
-    const Region middle = {{0, volume.shape[0], 1}, {volume.shape[1] / 2, 1, 1}, {0, volume.shape[2], 1}};
-    PENSTOCK_ASSIGN_IN(Block section, read_block(volume.array, middle, call_.options), volume_path());
-    PENSTOCK_TRY(page_.picture({volume.shape[0], volume.shape[2], std::move(section.values), "section along depth"},
-                               "Section along depth through the middle row, the first plane at the top."));
-    page_.end_row();
-    Chart chart{"Mean intensity of each plane of the volume. A step where a slice begins is a seam.",
-                "plane",
+                           volume.shape[1], volume.shape[2], mm[0], mm[1], mm[2]));
+    PENSTOCK_ASSIGN_IN(std::vector<float> aip, average_projection(volume, call_.device, call_.options),
+                       run_.volume_path());
+    const Picture whole = {volume.shape[1],    volume.shape[2], std::move(aip), "mean over depth of the volume",
+                           "Mean over depth.", mm[1],           mm[2]};
+    PENSTOCK_ASSIGN(Picture section, middle_section(volume, run_.volume_path()));
+    section.alt = "section along depth",
+    section.caption = "Section along depth through the middle row, the first plane at the top.";
+    const Picture both[] = {shrunk(whole, kLarge), std::move(section)};
+    PENSTOCK_TRY(page_.pictures(both, kLarge));
+    Chart chart{"Mean intensity of each plane of the volume. A dashed line is where the slice of that number begins.",
+                "depth (mm)",
                 "mean intensity",
                 {}};
-    PENSTOCK_ASSIGN_IN(Line line, profile(volume, "volume"), volume_path());
+    chart.wide = true;
+    PENSTOCK_ASSIGN_IN(Line line, profile(volume, "volume"), run_.volume_path());
     chart.lines.push_back(std::move(line));
+    std::vector<std::vector<std::string>> rows = {
+        {"slice", "begins at (mm)", "step where it begins (%)", "", "step where it ends (%)", ""}};
+    PENSTOCK_TRY(show_starts(volume, chart, rows));
     page_.chart(chart);
+    if (rows.size() == 1) return {};
+    page_.text(
+        fmt::format("How much brighter the volume grows from one plane to the next where a slice begins and where it "
+                    "ends; good: at "
+                    "most {} % either way. Where no other slice lies there is no step.",
+                    kMostStep));
+    page_.table(rows);
     return {};
   }
 
-  /// The mean of each plane.
+  /// A line in the chart and a row for each slice.
+  Status show_starts(const Volume& volume, Chart& chart, std::vector<std::vector<std::string>>& rows) {
+    for (const auto& [id, path] : run_.placed()) {
+      PENSTOCK_TRY(go_on());
+      const auto begin = planes_apart(run_.placed().begin()->first, id, volume.spacing_mm[0]);
+      if (!begin || !(*begin < static_cast<double>(volume.shape[0]))) continue;
+      PENSTOCK_ASSIGN(const Volume slice, open_volume(path, 3));
+      chart.marks.push_back({*begin * volume.spacing_mm[0], std::to_string(id)});
+      std::vector<std::string> row = {std::to_string(id), in_mm(*begin * volume.spacing_mm[0])};
+      for (const double at : {*begin, *begin + static_cast<double>(slice.shape[0])}) {
+        std::optional<double> step;
+        if (at >= 1 && at < static_cast<double>(volume.shape[0])) {
+          PENSTOCK_ASSIGN_IN(step, plane_step(volume, static_cast<std::uint64_t>(at), on_host(call_.options)),
+                             run_.volume_path());
+        }
+        row.push_back(step ? fmt::format("{:.1f}", 100 * *step) : "");
+        row.push_back(
+            !step ? ""
+                  : checked({fmt::format("slice {}", id),
+                             at == *begin ? "step of the volume where it begins" : "step of the volume where it ends",
+                             100 * std::abs(*step), kMostStep, "%", kVolume}));
+      }
+      rows.push_back(std::move(row));
+    }
+    return {};
+  }
+
+  /// Of the middle row, the `most_cols` columns in its middle.
+  [[nodiscard]] Result<Picture> middle_section(const Volume& volume, const std::string& path,
+                                               std::uint64_t most_cols = ~std::uint64_t{0}) const {
+    const std::uint64_t cols = std::min(most_cols, volume.shape[2]);
+    const Region middle = {
+        {0, volume.shape[0], 1}, {volume.shape[1] / 2, 1, 1}, {(volume.shape[2] - cols) / 2, cols, 1}};
+    PENSTOCK_ASSIGN_IN(Block section, read_block(volume.array, middle, on_host(call_.options)), path);
+    return Picture{volume.shape[0],      volume.shape[2],     std::move(section.values), "", "",
+                   volume.spacing_mm[0], volume.spacing_mm[2]};
+  }
+
+  /// The mean of each plane, over its depth in mm.
   [[nodiscard]] Result<Line> profile(const Volume& volume, std::string name) const {
     const std::size_t axes[] = {1, 2};
     PENSTOCK_ASSIGN(const Tensor made, reduce_array(volume.array, "mean", axes, call_.device, call_.options));
@@ -128,7 +170,7 @@ class Report {
     std::memcpy(values.data(), packed.view().data, values.size() * sizeof(float));
     Line line{std::move(name), {}, {}};
     for (std::size_t z = 0; z < values.size(); ++z) {
-      line.x.push_back(static_cast<double>(z));
+      line.x.push_back(static_cast<double>(z) * volume.spacing_mm[0]);
       line.y.push_back(values[z]);
     }
     return line;
@@ -136,63 +178,90 @@ class Report {
 
   /// Projections of stitched slices, and how visible the edges of their tiles are.
   Status show_slices() {
-    if (stitched_.empty()) return {};
-    page_.heading("Slices and seams");
+    if (run_.stitched().empty()) return {};
+    page_.heading(kSlices);
     page_.text(
-        "Average intensity projections (AIP) of the stitched slices. Seam contrast: how far they jump across the edges "
-        "of "
-        "tiles over how far they do between them; about 1 where no seam shows.");
-    std::vector<std::vector<std::string>> rows = {{"slice", "rows", "columns", "mean intensity", "seam contrast"}};
-    page_.begin_row();
-    for (const auto& [id, path] : stitched_) {
-      PENSTOCK_TRY(call_.options.stop().check("oct report"));
+        fmt::format("Average intensity projections (AIP) of the stitched slices. Seams: how far they jump across the "
+                    "edges of tiles "
+                    "over how far they do between them, the mean of all edges (good: at most {}), and the worst edge "
+                    "over the worst "
+                    "place between edges (good: at most {}), which is drawn where it is bad.",
+                    kMostContrast, kMostWorst));
+    std::vector<std::vector<std::string>> rows = {
+        {"slice", "rows", "columns", "mean intensity", "seams, mean", "", "seams, worst", ""}};
+    std::vector<Picture> pictures;
+    for (const auto& [id, path] : run_.stitched()) {
+      PENSTOCK_TRY(go_on());
       PENSTOCK_ASSIGN(const Volume slice, open_volume(path, 3));
       PENSTOCK_ASSIGN_IN(std::vector<float> aip, average_projection(slice, call_.device, call_.options), path);
-      const Image image{slice.shape[1], slice.shape[2], std::move(aip)};
+      Image image{slice.shape[1], slice.shape[2], std::move(aip)};
       double sum = 0;
       for (const float v : image.values) sum += v;
-      PENSTOCK_ASSIGN(const auto contrast, seams_of(id, image));
       rows.push_back({std::to_string(id), std::to_string(image.rows), std::to_string(image.cols),
-                      in_short(sum / static_cast<double>(std::max<std::size_t>(image.values.size(), 1))),
-                      contrast ? in_short(*contrast, 3) : "not known"});
-      PENSTOCK_TRY(page_.picture({image.rows, image.cols, image.values, fmt::format("AIP of slice {}", id)},
-                                 fmt::format("slice {}", id), kSmall));
+                      in_short(sum / static_cast<double>(std::max<std::size_t>(image.values.size(), 1)))});
+      PENSTOCK_ASSIGN(const std::vector<PictureMark> marks, judge_seams(id, image, rows.back()));
+      pictures.push_back(shrunk({image.rows, image.cols, std::move(image.values), fmt::format("AIP of slice {}", id),
+                                 fmt::format("slice {}", id), slice.spacing_mm[1], slice.spacing_mm[2], marks},
+                                kSmall));
     }
-    page_.end_row();
+    PENSTOCK_TRY(page_.alike_pictures(pictures, kSmall));
     page_.table(rows);
     return {};
   }
 
-  [[nodiscard]] Result<std::optional<double>> seams_of(std::uint64_t id, const Image& image) const {
-    const std::string matrix = slice_path("mosaic_grid", id, "transform.npy");
-    const std::string projection = slice_path("mosaic_grid", id, "aip.ome.zarr");
-    PENSTOCK_ASSIGN(const bool placed, small_exists(matrix));
-    PENSTOCK_ASSIGN(const bool gridded, small_exists(projection + "/zarr.json"));
-    if (!placed || !gridded) return std::optional<double>();
-    PENSTOCK_ASSIGN(const TileTransform transform, read_transform(matrix));
-    PENSTOCK_ASSIGN(const Volume mosaic, open_volume(projection, 2));
-    PENSTOCK_ASSIGN(const TileGrid grid, tile_grid(mosaic, projection));
-    PENSTOCK_ASSIGN_IN(const TileLayout layout,
-                       layout_of(transform, grid.rows, grid.cols, grid.tile_rows, grid.tile_cols), matrix);
-    return seam_contrast(image, layout, grid.tile_rows, grid.tile_cols);
+  /// Fills the row of a slice; the edge that is to be drawn.
+  Result<std::vector<PictureMark>> judge_seams(std::uint64_t id, const Image& image, std::vector<std::string>& row) {
+    PENSTOCK_ASSIGN(const auto tiles, run_.tiles_of(id));
+    const auto seams =
+        tiles ? find_seams(image, tiles->layout, tiles->tile_rows, tiles->tile_cols) : std::optional<Seams>();
+    if (!seams) {
+      for (const char* text : {"not known", "", "not known", ""}) row.emplace_back(text);
+      return std::vector<PictureMark>();
+    }
+    const std::string where = fmt::format("slice {}", id);
+    row.push_back(in_short(seams->contrast, 3));
+    row.push_back(checked({where, "mean of its seams", seams->contrast, kMostContrast, "", kSlices}));
+    row.push_back(in_short(seams->worst, 3));
+    row.push_back(checked({where, "worst seam", seams->worst, kMostWorst, "", kSlices}));
+    if (checks_.back().good()) return std::vector<PictureMark>();
+    const auto at = static_cast<double>(seams->at.at), first = static_cast<double>(seams->at.first),
+               last = static_cast<double>(seams->at.last);
+    return std::vector<PictureMark>{seams->at.down ? PictureMark{at, first, at, last, "worst seam"}
+                                                   : PictureMark{first, at, last, at, "worst seam"}};
   }
 
   /// Intensity by depth, and where tissue was found to begin.
   Status show_interface() {
-    if (stitched_.empty()) return {};
+    if (run_.stitched().empty()) return {};
     page_.heading("Interface");
-    Chart profiles{"Mean intensity by depth of each stitched slice.", "plane", "mean intensity", {}};
-    Chart found{"Depth at which each slice was cut off.", "slice", "interface (planes)", {{"interface", {}, {}}}, true};
-    for (const auto& [id, path] : stitched_) {
+    page_.text(
+        "Sections of the stitched slices through the middle of their middle rows, the first plane at the top; what "
+        "lies between "
+        "the lines was kept.");
+    Chart profiles{"Mean intensity by depth of each stitched slice.", "depth (mm)", "mean intensity", {}};
+    Chart found{"Depth at which each slice was cut off.", "slice", "interface (mm)", {{"interface", {}, {}}}, true};
+    std::vector<Picture> pictures;
+    for (const auto& [id, path] : run_.stitched()) {
+      PENSTOCK_TRY(go_on());
       PENSTOCK_ASSIGN(const Volume slice, open_volume(path, 3));
       PENSTOCK_ASSIGN_IN(Line line, profile(slice, fmt::format("slice {}", id)), path);
       profiles.lines.push_back(std::move(line));
-      PENSTOCK_ASSIGN(const auto depth,
-                      measured(slice_path("slice", id, "crop_crop_below_interface_metrics.json"), "interface_depth"));
-      if (!depth || !depth->is_number()) continue;
-      found.lines[0].x.push_back(static_cast<double>(id));
-      found.lines[0].y.push_back(depth->get<double>());
+      PENSTOCK_ASSIGN(Picture section, middle_section(slice, path, kWideness * slice.shape[0]));
+      section.alt = fmt::format("section of slice {}", id), section.caption = fmt::format("slice {}", id);
+      PENSTOCK_ASSIGN(const auto depth, run_.crop_number(id, "interface_depth"));
+      PENSTOCK_ASSIGN(const auto plane, run_.crop_number(id, "interface_plane"));
+      PENSTOCK_ASSIGN(const auto planes, run_.crop_number(id, "planes"));
+      if (depth && plane && planes) {
+        const auto width = static_cast<double>(section.cols), height = static_cast<double>(section.rows);
+        const double begin = std::clamp(*plane, 0.0, height), end = std::clamp(*plane + *planes, 0.0, height);
+        section.marks = {{begin, 0, begin, width, {}}, {end, 0, end, width, {}}};
+        section.caption += fmt::format(", cut at {} mm", in_mm(*plane * slice.spacing_mm[0]));
+        found.lines[0].x.push_back(static_cast<double>(id));
+        found.lines[0].y.push_back(*depth * slice.spacing_mm[0]);
+      }
+      pictures.push_back(shrunk(section, kSmall));
     }
+    PENSTOCK_TRY(page_.alike_pictures(pictures, kSmall));
     page_.begin_row();
     page_.chart(profiles);
     page_.chart(found);
@@ -202,58 +271,71 @@ class Report {
 
   /// Planes that neighbours share, by the slicing interval and by what they show.
   Status show_overlaps() {
-    if (placed_.size() < 2) return {};
-    page_.heading("Overlaps");
+    if (run_.placed().size() < 2) return {};
+    page_.heading(kOverlaps);
     if (!interval_mm_) {
       page_.text("The distance of slices is not known: --slicing-interval-mm says it.");
       return {};
     }
-    std::vector<std::vector<std::string>> rows = {{"slices", "expected", "found", "score"}};
-    for (auto next = std::next(placed_.begin()); next != placed_.end(); ++next) {
-      const auto before = std::prev(next);
-      PENSTOCK_ASSIGN(const Volume fixed, open_volume(before->second, 3));
-      PENSTOCK_ASSIGN(const Volume moving, open_volume(next->second, 3));
-      const double apart =
-          std::nearbyint(*interval_mm_ / fixed.spacing_mm[0]) * static_cast<double>(next->first - before->first);
-      const double expected = static_cast<double>(fixed.shape[0]) - apart;
-      const auto most = static_cast<double>(std::min(fixed.shape[0], moving.shape[0]));
-      const double low = std::max(1.0, expected - static_cast<double>(kAround)),
-                   high = std::min(most, expected + static_cast<double>(kAround));
-      std::vector<std::string> row = {fmt::format("{} and {}", before->first, next->first), in_short(expected), "none",
-                                      ""};
-      if (low < high) {
-        PENSTOCK_ASSIGN(const ZOverlap found,
-                        best_z_overlap(fixed, moving, before->second, next->second, static_cast<std::uint64_t>(low),
-                                       static_cast<std::uint64_t>(high), call_.device, call_.options));
-        row[2] = std::to_string(found.planes), row[3] = in_short(found.score, 3);
-      }
+    std::vector<std::vector<std::string>> rows = {
+        {"slices", "expected (planes)", "(mm)", "found (planes)", "(mm)", "likeness", ""}};
+    for (auto next = std::next(run_.placed().begin()); next != run_.placed().end(); ++next) {
+      PENSTOCK_TRY(go_on());
+      PENSTOCK_ASSIGN(std::vector<std::string> row, overlap_row(*std::prev(next), *next));
       rows.push_back(std::move(row));
     }
-    page_.text("Planes that neighbours share: by the slicing interval, and where they look most alike.");
+    page_.text(fmt::format(
+        "What neighbours share: by the slicing interval, and where they look most alike; good: at most {} plane "
+        "apart.",
+        kMostPlanes));
     page_.table(rows);
     return {};
   }
 
+  Result<std::vector<std::string>> overlap_row(const Slices::value_type& before, const Slices::value_type& after) {
+    PENSTOCK_ASSIGN(const Volume fixed, open_volume(before.second, 3));
+    PENSTOCK_ASSIGN(const Volume moving, open_volume(after.second, 3));
+    const double mm = fixed.spacing_mm[0];
+    const double expected = static_cast<double>(fixed.shape[0]) - *planes_apart(before.first, after.first, mm);
+    const auto most = static_cast<double>(std::min(fixed.shape[0], moving.shape[0]));
+    const double low = std::max(1.0, expected - static_cast<double>(kAround)),
+                 high = std::min(most, expected + static_cast<double>(kAround));
+    const std::string who = fmt::format("{} and {}", before.first, after.first);
+    if (!(low < high))
+      return std::vector<std::string>{who, in_short(expected), in_mm(expected * mm), "none", "", "", ""};
+    PENSTOCK_ASSIGN(const ZOverlap found,
+                    best_z_overlap(fixed, moving, before.second, after.second, static_cast<std::uint64_t>(low),
+                                   static_cast<std::uint64_t>(high), call_.device, call_.options));
+    const double apart = std::abs(static_cast<double>(found.planes) - expected);
+    return std::vector<std::string>{who,
+                                    in_short(expected),
+                                    in_mm(expected * mm),
+                                    std::to_string(found.planes),
+                                    in_mm(static_cast<double>(found.planes) * mm),
+                                    in_short(found.score, 3),
+                                    checked({"slices " + who, "overlap from where the slicing interval has it", apart,
+                                             kMostPlanes, "planes", kOverlaps})};
+  }
+
   /// Where slices lie, and how bright they are.
   Status show_drift() {
-    if (placed_.empty()) return {};
+    if (run_.placed().empty()) return {};
     page_.heading("Drift");
     Chart place{
-        "Place of each slice in the common image.", "slice", "pixels", {{"row", {}, {}}, {"column", {}, {}}}, true};
-    const std::string json = out_ + "/common_space_metrics.json";
-    for (Line& line : place.lines) {
-      PENSTOCK_ASSIGN(const auto list, measured(json, line.name));
-      if (!list || !list->is_object()) continue;
-      for (const auto& [id, value] : list->items()) {
-        if (!value.is_number() || id.find_first_not_of("0123456789") != std::string::npos || id.size() > 9) continue;
-        line.x.push_back(std::stod(id));
-        line.y.push_back(value.get<double>());
-      }
-    }
+        "Place of each slice in the common image.", "slice", "place (mm)", {{"row", {}, {}}, {"column", {}, {}}}, true};
     Chart bright{
         "Mean intensity of each slice below its interface.", "slice", "mean intensity", {{"mean", {}, {}}}, true};
-    for (const auto& [id, path] : placed_) {
+    PENSTOCK_ASSIGN(const auto placed_rows, run_.common_numbers("row"));
+    PENSTOCK_ASSIGN(const auto placed_cols, run_.common_numbers("column"));
+    for (const auto& [id, path] : run_.placed()) {
+      PENSTOCK_TRY(go_on());
       PENSTOCK_ASSIGN(const Volume slice, open_volume(path, 3));
+      const auto add = [&](Line& line, const std::map<std::uint64_t, double>& pixels, double mm) {
+        const auto at = pixels.find(id);
+        if (at != pixels.end()) line.x.push_back(static_cast<double>(id)), line.y.push_back(at->second * mm);
+      };
+      add(place.lines[0], placed_rows, slice.spacing_mm[1]);
+      add(place.lines[1], placed_cols, slice.spacing_mm[2]);
       PENSTOCK_ASSIGN_IN(const Tensor mean, reduce_array(slice.array, "mean", {}, call_.device, call_.options), path);
       float value = 0;
       std::memcpy(&value, mean.view().data, sizeof(value));
@@ -270,32 +352,23 @@ class Report {
   /// Of all metrics in the folder.
   Status show_warnings() {
     page_.heading("Warnings");
-    PENSTOCK_ASSIGN(const std::shared_ptr<Store> store, open_store(out_, StoreMode::read));
-    PENSTOCK_ASSIGN_IN(const std::vector<StoreEntry> entries, store->list_dir(""), out_);
+    PENSTOCK_ASSIGN(const std::vector<StepWarning> found, run_.warnings());
+    warnings_ = found.size();
     std::vector<std::vector<std::string>> rows = {{"file", "warning"}};
-    for (const StoreEntry& entry : entries) {
-      if (entry.is_prefix || !entry.name.ends_with("_metrics.json")) continue;
-      // reconstruct repeats those of its steps.
-      if (entry.name == "reconstruct_metrics.json" || entry.name == "score_metrics.json") continue;
-      PENSTOCK_ASSIGN(const Bytes bytes, read_small(out_ + "/" + entry.name));
-      PENSTOCK_ASSIGN_IN(const Json all, parse_json(as_text(bytes)), out_ + "/" + entry.name);
-      const auto list = all.find("warnings");
-      if (list == all.end() || !list->is_array()) continue;
-      for (const Json& one : *list)
-        if (one.is_string()) rows.push_back({entry.name, one.get<std::string>()});
-    }
-    if (rows.size() > 1)
-      page_.table(rows);
-    else
+    for (const StepWarning& one : found) rows.push_back({one.file, one.text});
+    if (found.empty())
       page_.text("None.");
+    else
+      page_.table(rows);
     return {};
   }
 
   const StepCall& call_;
-  std::string out_;
+  const RunFolder& run_;
   Page page_;
-  Slices stitched_, placed_;
   std::optional<double> interval_mm_;
+  std::vector<Check> checks_;
+  std::size_t warnings_ = 0;
 };
 
 Result<StepDone> run(const StepCall& call) {
@@ -304,13 +377,20 @@ Result<StepDone> run(const StepCall& call) {
   PENSTOCK_ASSIGN(const bool there, small_exists(path));
   if (there && !call.force)
     return Error(ErrorCode::already_exists, path + ": already exists").set_hint("--force replaces it.");
-  Report report(call);
+  PENSTOCK_ASSIGN(const RunFolder folder, RunFolder::open(call.path(0)));
+  Report report(call, folder);
   PENSTOCK_TRY(report.make());
   const std::string html = report.html();
   PENSTOCK_TRY(write_small(path, as_bytes(html)));
-  done.metrics.add("slices", report.slice_count(), "slices", "slices on the page");
+  const std::size_t slices = std::max(folder.stitched().size(), folder.placed().size());
+  const auto bad = std::ranges::count_if(report.checks(), [](const Check& check) { return !check.good(); });
+  done.metrics.add("slices", slices, "slices", "slices on the page");
   done.metrics.add("bytes", html.size(), "bytes", "size of the page");
-  done.text = fmt::format("{}: {} slices, {} KiB\n", path, report.slice_count(), html.size() / 1024);
+  done.metrics.add("checks", report.checks().size(), "values", "values that have a limit");
+  done.metrics.add("bad", bad, "values", "values that pass it");
+  done.text = fmt::format("{}: {} slices, {} KiB\n", path, slices, html.size() / 1024);
+  for (const Check& check : report.checks())
+    if (!check.good()) done.text += "bad: " + to_text(check) + "\n";
   return done;
 }
 
@@ -321,10 +401,11 @@ Step report_step() {
   step.what.name = "report";
   step.what.summary = "a page about a reconstruction, to look at";
   step.what.about =
-      "One HTML page that needs nothing besides itself: the volume, projections of the slices and how visible their "
-      "seams are, the interface, overlaps of neighbours, drift of place and brightness, and every warning of the "
-      "steps. "
-      "What a run has not made yet is left out.";
+      "One HTML page that needs nothing besides itself: what needs a look, the volume, projections of the slices and "
+      "how "
+      "visible their seams are, the interface, overlaps of neighbours, drift of place and brightness, and every "
+      "warning "
+      "of the steps. What a run has not made yet is left out.";
   step.what.arguments = {{"OUT", "folder of a reconstruction", false}};
   OctOption output = path_option("output", "the page to write; default OUT/report.html");
   output.required = false;
