@@ -6,6 +6,7 @@
 
 #include "core/units.hpp"
 #include "oct/file/names.hpp"
+#include "oct/file/run_lock.hpp"
 #include "oct/file/small_file.hpp"
 #include "oct/list.hpp"
 #include "oct/raw/tiles.hpp"
@@ -43,6 +44,7 @@ class Reconstruction {
   Reconstruction(const StepCall& call, StepDone& done) : call_(call), done_(done), out_(call.path(1)) {}
 
   Status run_all() {
+    PENSTOCK_ASSIGN(const RunLock alone, RunLock::take(out_));
     PENSTOCK_ASSIGN(const std::shared_ptr<Store> raw, open_store(call_.path(0), StoreMode::read));
     PENSTOCK_ASSIGN(const auto slices, find_tiles(*raw));
     PENSTOCK_TRY(begin());
