@@ -18,6 +18,8 @@ namespace penstock::oct {
 namespace {
 
 constexpr const char* kAxes[] = {"z", "y", "x"};
+constexpr double kLeastMm = 1e-9, kMostMm = 1e6;  // size of a voxel
+constexpr std::uint64_t kMostExtent = 1 << 20;    // elements along an axis
 
 Error exists_already(const std::string& path) {
   return Error(ErrorCode::already_exists, path + ": already exists").set_hint("--force replaces it.");
@@ -41,6 +43,11 @@ Result<Volume> open_level(const std::shared_ptr<Store>& store, std::size_t rank)
     return Error(ErrorCode::invalid_metadata, fmt::format("it has {} dimensions, {} are needed", dataset.rank(), rank));
   if (dataset.dtype != DType::float32())
     return Error(ErrorCode::unsupported, fmt::format("elements are {}, float32 is needed", dataset.dtype.name()));
+  for (const std::uint64_t extent : dataset.shape)
+    if (extent == 0 || extent > kMostExtent)
+      return Error(ErrorCode::invalid_metadata,
+                   fmt::format("its shape is {}: along each axis there are 1 to {} elements", to_string(dataset.shape),
+                               kMostExtent));
   PENSTOCK_ASSIGN(const Shape chunks, dataset.inner_chunk_shape());
   Volume volume{std::move(array), dataset.shape, chunks, dataset.chunk_shape, {}, {}};
   PENSTOCK_ASSIGN(const std::vector<Dimension> dims, image_dimensions(volume.array));
@@ -49,6 +56,8 @@ Result<Volume> open_level(const std::shared_ptr<Store>& store, std::size_t rank)
     if (!d.scale || !(*d.scale > 0) || !std::isfinite(*d.scale))
       return Error(ErrorCode::invalid_metadata, "the image does not say how large its voxels are");
     PENSTOCK_ASSIGN(const double spacing, in_mm(*d.scale, d.unit));
+    if (!(spacing >= kLeastMm) || !(spacing <= kMostMm))
+      return Error(ErrorCode::invalid_metadata, fmt::format("voxels of {} mm", spacing));
     volume.spacing_mm.push_back(spacing);
     volume.offset_mm.push_back(d.offset.value_or(0) * (spacing / *d.scale));
   }
@@ -70,6 +79,10 @@ Result<TileGrid> tile_grid(const Volume& mosaic, const std::string& path) {
   if (grid.count() == 0 || (rank == 3 && mosaic.chunks[0] < mosaic.shape[0]))
     return Error(ErrorCode::invalid_metadata, fmt::format("{}: chunks of {} are no tiles at full depth of {}", path,
                                                           to_string(mosaic.chunks), to_string(mosaic.shape)))
+        .set_hint("In a mosaic grid each chunk is one tile.");
+  if (saturating_mul(grid.rows, grid.cols) > kMostTiles)
+    return Error(ErrorCode::invalid_metadata,
+                 fmt::format("{}: {} x {} tiles of {} x {} pixels", path, grid.rows, grid.cols, tile_rows, tile_cols))
         .set_hint("In a mosaic grid each chunk is one tile.");
   return grid;
 }

@@ -19,8 +19,12 @@ struct Volume {
   std::vector<double> spacing_mm;  ///< of each axis
   std::vector<double> offset_mm;   ///< of element 0
 };
-/// Errors: not_found, invalid_metadata and unsupported (no image, not float32, not `rank` dimensions), with the path.
+/// Errors: not_found, invalid_metadata and unsupported (no image, not float32, not `rank` dimensions,
+/// none or more than 2^20 elements along an axis), with the path.
 Result<Volume> open_volume(const std::string& path, std::size_t rank);
+
+/// Tiles of a mosaic grid at most: more are a mistake, and would be walked for days.
+inline constexpr std::uint64_t kMostTiles = 1 << 20;
 
 /// Tiles of a mosaic grid.
 struct TileGrid {
@@ -28,7 +32,8 @@ struct TileGrid {
   std::uint64_t tile_rows = 0, tile_cols = 0;  ///< of one, in pixels
   [[nodiscard]] std::uint64_t count() const { return rows * cols; }
 };
-/// Of a mosaic grid or its projection.  Errors: invalid_metadata (chunks that are no tiles), with the path.
+/// Of a mosaic grid or its projection.  Errors: invalid_metadata (chunks that are no tiles, or too many), with the
+/// path.
 Result<TileGrid> tile_grid(const Volume& mosaic, const std::string& path);
 
 /// What a new image is.

@@ -64,6 +64,9 @@ Result<SliceTiles> open_slice(const StepCall& call, std::uint64_t slice) {
                    fmt::format("{}: {} is of another size than {}", call.path(0), t.prefix, s.tiles.front().prefix));
   }
   s.rows = last_x - s.first_x + 1, s.cols = last_y - s.first_y + 1;
+  if (saturating_mul(s.rows, s.cols) > kMostTiles)
+    return Error(ErrorCode::invalid_metadata, fmt::format("{}: {} tiles of slice {} are named as a grid of {} x {}",
+                                                          call.path(0), s.tiles.size(), slice, s.rows, s.cols));
   return s;
 }
 
@@ -84,8 +87,8 @@ Status choose_spacing(const StepCall& call, SliceTiles& s) {
     const double extent = static_cast<double>(s.native[d]);
     s.tile[d] = resampled_extent(s.native[d], s.spacing_mm[d], target_mm);
     if (s.tile[d] > 8 * s.native[d])
-      return Error(ErrorCode::invalid_argument,
-                   fmt::format("resolution_um {}: the tiles' is {} um", target_mm * 1000, s.spacing_mm[d] * 1000));
+      return Error(ErrorCode::invalid_argument, fmt::format("{}: resolution_um {}: the tiles' is {} um", call.path(0),
+                                                            target_mm * 1000, s.spacing_mm[d] * 1000));
     s.spacing_mm[d] *=
         extent / static_cast<double>(s.tile[d]);  // what it truly is: whole pixels are not always those of the target
   }
