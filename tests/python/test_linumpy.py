@@ -350,6 +350,8 @@ def test_raw_arrays_that_are_cut_off_are_told(tmp_path: pathlib.Path) -> None:
         ({"chunk_grid": {"name": "rectilinear"}}, NotImplementedError, "chunk grid 'rectilinear'"),
         ({"chunk_key_encoding": {"name": "odd"}}, NotImplementedError, "chunk key encoding 'odd'"),
         ({"data_type": {"name": "struct"}}, NotImplementedError, "data type"),
+        ({"codecs": {"name": "bytes"}}, ValueError, "codecs are no list"),
+        ({"codecs": [{"name": "bytes", "configuration": "big"}, "zstd"]}, NotImplementedError, "codec 'zstd'"),
     ],
 )
 def test_raw_v3_refusals(tmp_path: pathlib.Path, change: dict[str, Any], kind: type[Exception], words: str) -> None:
@@ -369,6 +371,7 @@ def test_raw_v3_refusals(tmp_path: pathlib.Path, change: dict[str, Any], kind: t
         ({"order": "F"}, NotImplementedError, "order 'F'"),
         ({"dtype": ">f4"}, NotImplementedError, "elements are >f4"),
         ({"dtype": [["a", "<f4"]]}, NotImplementedError, "data type"),
+        ({"dtype": "<nonsense"}, ValueError, "nonsense"),
     ],
 )
 def test_raw_v2_refusals(tmp_path: pathlib.Path, change: dict[str, Any], kind: type[Exception], words: str) -> None:
@@ -382,7 +385,7 @@ def test_raw_v2_refusals(tmp_path: pathlib.Path, change: dict[str, Any], kind: t
 def test_raw_metadata_that_is_none(tmp_path: pathlib.Path) -> None:
     with pytest.raises(FileNotFoundError, match="neither zarr.json"):
         check_raw_zarr(tmp_path)
-    for text in ("{", "[1]"):
+    for text in ("{", "[1]", "[" * 100000):
         (tmp_path / "zarr.json").write_text(text)
         with pytest.raises(ValueError, match="no JSON"):
             check_raw_zarr(tmp_path)

@@ -47,7 +47,7 @@ def read_raw_zarr(path: PathLike, device: str = "cuda") -> Any:
 def _document(path: pathlib.Path) -> dict[str, Any]:
     try:
         document = json.loads(path.read_bytes())
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: no JSON: {error}") from None
     if not isinstance(document, dict):
         raise ValueError(f"{path}: no JSON object")
@@ -67,12 +67,15 @@ def _check_v3(document: dict[str, Any], path: pathlib.Path) -> None:
     encoding = _name_of(document.get("chunk_key_encoding"))
     if encoding not in ("default", "v2"):
         raise NotImplementedError(f"{path}: chunk key encoding {encoding!r} is not read raw")
-    for codec in document.get("codecs") or []:
+    codecs = document.get("codecs") or []
+    if not isinstance(codecs, list):
+        raise ValueError(f"{path}: codecs are no list")
+    for codec in codecs:
         name = _name_of(codec)
         if name != "bytes":
             raise NotImplementedError(f"{path}: codec {name!r} is not read raw; read_zarr_to_gpu reads it")
         configuration = codec.get("configuration") if isinstance(codec, dict) else None
-        endian = (configuration or {}).get("endian", "little")
+        endian = configuration.get("endian", "little") if isinstance(configuration, dict) else "little"
         if endian != sys.byteorder:
             raise NotImplementedError(f"{path}: elements are {endian} endian, this machine is {sys.byteorder}")
 
@@ -90,7 +93,10 @@ def _check_v2(document: dict[str, Any], path: pathlib.Path) -> None:
         raise NotImplementedError(f"{path}: order {document.get('order')!r} is not read raw, only 'C' is")
     if not isinstance(document.get("dtype"), str):
         raise NotImplementedError(f"{path}: data type {document.get('dtype')!r} is not read raw")
-    dtype = np.dtype(document["dtype"])
+    try:
+        dtype = np.dtype(document["dtype"])
+    except TypeError as error:
+        raise ValueError(f"{path}: {error}") from None
     if not dtype.isnative:
         raise NotImplementedError(f"{path}: elements are {dtype.str}, this machine is {sys.byteorder} endian")
 
