@@ -8,13 +8,19 @@ nextflow.enable.dsl = 2
 
 def two(z) { String.format('%02d', z as int) }
 
-// How a command with operators starts: on a GPU of its own share where they are asked for.
-def places() { params.use_gpu ? Math.max(1, (params.gpu_memory_gib / params.gpu_task_gib) as int) : 0 }
-def on_gpu() { "on_free_gpu ${places()} ${params.penstock}" }
-def device() { params.use_gpu ? 'auto' : 'cpu' }
+// Memory of a GPU that a task is held to, MiB; 0: none.
+def gpu_mib(task) {
+    if (!params.use_gpu) return 0
+    params.gpu_task_mib[task.process] ?: error("gpu_task_mib says nothing of ${task.process}")
+}
+// How the command of a task begins and ends: on a GPU that has room where one is asked for, and within its memory.
+def penstock(task) { "on_free_gpu ${gpu_mib(task)} ${params.penstock} oct" }
+def within(task) {
+    def mib = params.use_gpu ? gpu_mib(task) - params.gpu_context_mib : task.memory.toMega() - 256
+    "--device ${params.use_gpu ? 'auto' : 'cpu'} --budget ${mib}MiB --threads ${task.cpus}"
+}
 
 process mosaic {
-    label 'on_gpu'
     tag "slice ${z}"
     publishDir params.output, mode: 'copy'
     input:
@@ -24,15 +30,14 @@ process mosaic {
     path '*_metrics.json', emit: notes
     script:
     """
-    ${on_gpu()} oct mosaic ${raw} mosaic_grid_z${two(z)}.ome.zarr --slice ${z} --resolution-um ${params.resolution} \
-      --axial-resolution-um ${params.axial_resolution} --device ${device()} --threads ${task.cpus}
+    ${penstock(task)} mosaic ${raw} mosaic_grid_z${two(z)}.ome.zarr --slice ${z} --resolution-um ${params.resolution} \
+      --axial-resolution-um ${params.axial_resolution} ${within(task)}
     """
     stub:
     "mkdir mosaic_grid_z${two(z)}.ome.zarr; touch mosaic_z${two(z)}_metrics.json"
 }
 
 process fix_illumination {
-    label 'on_gpu'
     tag "slice ${z}"
     publishDir params.output, mode: 'copy'
     input:
@@ -43,15 +48,13 @@ process fix_illumination {
     path '*_metrics.json', emit: notes
     script:
     """
-    ${on_gpu()} oct fix-illumination ${mosaic} mosaic_grid_z${two(z)}_illum.ome.zarr --device ${device()} \
-      --threads ${task.cpus}
+    ${penstock(task)} fix-illumination ${mosaic} mosaic_grid_z${two(z)}_illum.ome.zarr ${within(task)}
     """
     stub:
     "mkdir mosaic_grid_z${two(z)}_illum.ome.zarr; touch mosaic_grid_z${two(z)}_illum_flatfield.npy fix_illumination_z${two(z)}_metrics.json"
 }
 
 process aip {
-    label 'on_gpu'
     tag "slice ${z}"
     publishDir params.output, mode: 'copy'
     input:
@@ -61,7 +64,7 @@ process aip {
     path '*_metrics.json', emit: notes
     script:
     """
-    ${on_gpu()} oct aip ${mosaic} mosaic_grid_z${two(z)}_aip.ome.zarr --device ${device()} --threads ${task.cpus}
+    ${penstock(task)} aip ${mosaic} mosaic_grid_z${two(z)}_aip.ome.zarr ${within(task)}
     """
     stub:
     "mkdir mosaic_grid_z${two(z)}_aip.ome.zarr; touch aip_z${two(z)}_metrics.json"
@@ -77,7 +80,7 @@ process estimate_transform {
     path '*_metrics.json', emit: notes
     script:
     """
-    ${params.penstock} oct estimate-transform ${aip} mosaic_grid_z${two(z)}_transform.npy --threads ${task.cpus}
+    ${penstock(task)} estimate-transform ${aip} mosaic_grid_z${two(z)}_transform.npy ${within(task)}
     """
     stub:
     "touch mosaic_grid_z${two(z)}_transform.npy estimate_transform_z${two(z)}_metrics.json"
@@ -93,14 +96,13 @@ process stitch {
     path '*_metrics.json', emit: notes
     script:
     """
-    ${params.penstock} oct stitch ${mosaic} slice_z${two(z)}_stitch.ome.zarr --transform ${transform} --threads ${task.cpus}
+    ${penstock(task)} stitch ${mosaic} slice_z${two(z)}_stitch.ome.zarr --transform ${transform} ${within(task)}
     """
     stub:
     "mkdir slice_z${two(z)}_stitch.ome.zarr; touch stitch_z${two(z)}_metrics.json"
 }
 
 process crop_below_interface {
-    label 'on_gpu'
     tag "slice ${z}"
     publishDir params.output, mode: 'copy'
     input:
@@ -110,15 +112,14 @@ process crop_below_interface {
     path '*_metrics.json', emit: notes
     script:
     """
-    ${on_gpu()} oct crop-below-interface ${slice} slice_z${two(z)}_crop.ome.zarr --depth-um ${params.depth_um} \
-      --device ${device()} --threads ${task.cpus}
+    ${penstock(task)} crop-below-interface ${slice} slice_z${two(z)}_crop.ome.zarr --depth-um ${params.depth_um} \
+      ${within(task)}
     """
     stub:
     "mkdir slice_z${two(z)}_crop.ome.zarr; touch crop_below_interface_z${two(z)}_metrics.json"
 }
 
 process common_space {
-    label 'on_gpu'
     publishDir params.output, mode: 'copy', saveAs: { name -> name.replaceFirst('^moved/', '') }
     input:
     path 'slices/*'
@@ -128,15 +129,13 @@ process common_space {
     path 'moved/*_metrics.json', emit: notes
     script:
     """
-    ${on_gpu()} oct common-space slices moved --shifts ${shifts} ${params.missing_slices ? '--missing-slices' : ''} --device ${device()} \
-      --threads ${task.cpus}
+    ${penstock(task)} common-space slices moved --shifts ${shifts} ${params.missing_slices ? '--missing-slices' : ''} ${within(task)}
     """
     stub:
     "mkdir -p moved/slice_z00_common.ome.zarr; touch moved/common_space_metrics.json"
 }
 
 process stack {
-    label 'on_gpu'
     publishDir params.output, mode: 'copy'
     input:
     path 'slices/*'
@@ -145,8 +144,8 @@ process stack {
     path '*_metrics.json', emit: notes
     script:
     """
-    ${on_gpu()} oct stack slices 3d_volume.ome.zarr --slicing-interval-mm ${params.slicing_interval_mm} \
-      --device ${device()} --threads ${task.cpus}
+    ${penstock(task)} stack slices 3d_volume.ome.zarr --slicing-interval-mm ${params.slicing_interval_mm} \
+      ${within(task)}
     """
     stub:
     "mkdir 3d_volume.ome.zarr; touch stack_metrics.json"
@@ -161,8 +160,8 @@ process report {
     path 'report.html'
     script:
     """
-    ${on_gpu()} oct report made --output report.html --slicing-interval-mm ${params.slicing_interval_mm} \
-      --device ${device()} --threads ${task.cpus}
+    ${penstock(task)} report made --output report.html --slicing-interval-mm ${params.slicing_interval_mm} \
+      ${within(task)}
     """
     stub:
     "touch report.html"

@@ -7,7 +7,7 @@ set -eu
 here=$(cd "$(dirname "$0")/../.." && pwd)
 penstock=$(realpath "$1")
 shift
-parts=${*:-places stub volume killed $(command -v sbatch > /dev/null && echo slurm)}
+parts=${*:-places forks stub volume killed $(command -v sbatch > /dev/null && echo slurm)}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
@@ -35,27 +35,47 @@ same_volume() { # FOLDER
 
 for part in $parts; do
   case $part in
-    places) # no more than two tasks at a time on one GPU, and what was killed gives its place back
+    places) # what tasks are held to never comes to more than a GPU has, and what was killed gives it back
       mkdir -p fake locks
-      printf '#!/bin/sh\nprintf "1000, 0, GPU-a\\n3000, 1, GPU-b\\n"\n' > fake/nvidia-smi
+      printf '#!/bin/sh\nprintf "1000, 2100, 0, GPU-a\\n3000, 4100, 1, GPU-b\\n"\n' > fake/nvidia-smi
       chmod +x fake/nvidia-smi
       export PENSTOCK_GPU_LOCKS="$work/locks"
       on=$here/workflows/oct/bin/on_free_gpu
       plain=$PATH
       PATH=$work/fake:$PATH
-      test "$("$on" 1 sh -c 'echo $CUDA_VISIBLE_DEVICES')" = GPU-b
-      "$on" 1 sleep 60 &
+      test "$("$on" 1000 sh -c 'echo $CUDA_VISIBLE_DEVICES')" = GPU-b
+      "$on" 2600 sleep 60 & # of 4,100 - 512 of GPU-b: 14 parts of 256, of which 3 are left
       first=$!
       sleep 1
-      test "$("$on" 1 sh -c 'echo $CUDA_VISIBLE_DEVICES')" = GPU-a
-      test "$(CUDA_VISIBLE_DEVICES=GPU-b "$on" 2 sh -c 'echo $CUDA_VISIBLE_DEVICES')" = GPU-b
-      if CUDA_VISIBLE_DEVICES=1 timeout 3 "$on" 1 true; then exit 1; fi
+      test "$("$on" 900 sh -c 'echo $CUDA_VISIBLE_DEVICES')" = GPU-a
+      test "$("$on" 700 sh -c 'echo $CUDA_VISIBLE_DEVICES')" = GPU-b
+      test "$(CUDA_VISIBLE_DEVICES=GPU-b "$on" 700 sh -c 'echo $CUDA_VISIBLE_DEVICES')" = GPU-b
+      if CUDA_VISIBLE_DEVICES=1 timeout 3 "$on" 900 true 2> /dev/null; then exit 1; fi
+      "$on" 1100 true & # GPU-a has 1,000 MiB free: it waits for GPU-b
+      waits=$!
+      if "$on" 4000 true 2> refused; then exit 1; fi # no GPU is that large
+      grep -q "the largest GPU has 4100 MiB" refused
       kill -9 "$first"
-      test "$("$on" 1 sh -c 'echo $CUDA_VISIBLE_DEVICES')" = GPU-b
+      wait "$waits"
+      test "$("$on" 2600 sh -c 'echo $CUDA_VISIBLE_DEVICES')" = GPU-b
       test "$("$on" 0 echo plain)" = plain
+      for _ in 1 2 3 4 5 6 7 8; do "$on" 1200 sh -c 'echo in >> inside; sleep 0.3; echo out >> inside' & done
+      wait
+      test "$(awk '{n += $1 == "in" ? 1 : -1; if (n > most) most = n} END {print most}' inside)" -le 2 # of 1,200 MiB
       PATH=$plain
       unset PENSTOCK_GPU_LOCKS
-      echo "workflow: places on GPUs are shared out"
+      echo "workflow: memory of GPUs is shared out"
+      ;;
+    forks) # as many tasks as GPUs have room for, only where GPUs are used
+      config() { "$here/tools/nextflow.sh" config "$here/workflows/oct" -flat -profile "$1"; }
+      config standard | grep -q "maxForks = [^0]" && exit 1
+      config gpu > gpu.config
+      test "$(grep -c "maxForks = [1-9]" gpu.config)" = 9
+      grep -q "clusterOptions = '--gres=gpu:1'" gpu.config
+      config slurm,gpu > slurm.config
+      test "$(grep -c "maxForks = 0" slurm.config)" = 9 # Slurm hands GPUs out
+      grep -q "clusterOptions = '--gres=gpu:1'" slurm.config
+      echo "workflow: each process has its number of tasks on a GPU"
       ;;
     stub)
       subject
@@ -66,13 +86,23 @@ for part in $parts; do
     volume)
       subject
       one
-      flow flow
+      # Two of its tasks fail at first, one twice.
+      cat > flaky <<FLAKY
+#!/bin/sh
+case "\$*" in *" stack "*) most=2 ;; *"slice_z01_crop"*) most=1 ;; *) most=0 ;; esac
+tries=$work/tries_\$2
+[ "\$(cat "\$tries" 2> /dev/null | wc -l)" -ge "\$most" ] || { echo >> "\$tries"; exit 1; }
+exec $penstock "\$@"
+FLAKY
+      chmod +x flaky
+      flow flow --penstock "$work/flaky" > flow.log
+      test "$(grep -c "Re-submitted process" flow.log)" = 3
       same_volume flow
       grep -q "Overlaps" flow/report.html
-      flow flow -resume > resumed
+      flow flow --penstock "$work/flaky" -resume > resumed
       grep -q "Submitted process" resumed && { cat resumed; exit 1; }
       grep -q "Cached process" resumed
-      echo "workflow: $(wc -l < files) files of the volume are equal, and -resume had nothing to do"
+      echo "workflow: $(wc -l < files) files of the volume are equal, three failures were tried again, and -resume had nothing to do"
       ;;
     killed) # in the middle: -resume goes on with what was done, and comes to the same volume
       subject
