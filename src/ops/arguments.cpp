@@ -181,10 +181,24 @@ Result<std::vector<std::string>> Arguments::text_each(std::string_view name, std
   return words;
 }
 
-Status Arguments::all_used() const {
-  const std::vector<std::string> known(asked_.begin(), asked_.end());
+Status Arguments::all_used() const { return all_among(asked_); }
+
+Status Arguments::all_known(std::string_view listed) const {
+  auto names = asked_;
+  names.insert({"output", "precision"});  // of all filters
+  for (std::size_t at = 0; at < listed.size();) {
+    const std::size_t end = std::min(listed.find_first_of(" ,=", at), listed.size());
+    if (end > at) names.emplace(listed.substr(at, end - at));
+    const std::size_t next = listed.substr(end).starts_with(" or ") ? end + 3 : listed.find(", ", end);
+    at = next == std::string_view::npos ? listed.size() : listed.find_first_not_of(", ", next);
+  }
+  return all_among(names);
+}
+
+Status Arguments::all_among(const std::set<std::string, std::less<>>& names) const {
+  const std::vector<std::string> known(names.begin(), names.end());
   for (const auto& [name, value] : values_.items())
-    if (!asked_.contains(name))
+    if (!names.contains(name))
       return Error(ErrorCode::invalid_argument, fmt::format("no argument '{}'.{}", name, did_you_mean(name, known)))
           .set_hint(fmt::format("Arguments are {}.", fmt::join(known, ", ")));
   return {};

@@ -41,10 +41,13 @@ class Arguments {
                                                            std::string_view otherwise);
   /// Refuses what none of the calls above asked for.
   [[nodiscard]] Status all_used() const;
+  /// The same where they ended early: refuses what `listed` ("sigma, order=0") does not have either.
+  [[nodiscard]] Status all_known(std::string_view listed) const;
 
  private:
   /// nullptr: not given, or null.
   const Json* find(std::string_view name);
+  [[nodiscard]] Status all_among(const std::set<std::string, std::less<>>& names) const;
   const Json& values_;
   std::size_t rank_;
   std::set<std::string, std::less<>> asked_;

@@ -28,8 +28,10 @@ Status add_call(Chain& chain, const OpCall& call) {
   PENSTOCK_ASSIGN(const Json values, parse_json(call.arguments));
   if (!values.is_object()) return Error(ErrorCode::invalid_argument, "the arguments are no JSON object");
   Arguments arguments(values, chain.output().shape.size());
-  PENSTOCK_TRY(entry->add(chain, arguments));
-  return arguments.all_used();
+  Status added = entry->add(chain, arguments);
+  if (added) return arguments.all_used();
+  PENSTOCK_TRY(arguments.all_known(entry->arguments));  // a slip in a name is why another is not given
+  return added;
 }
 
 }  // namespace
