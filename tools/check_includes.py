@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 # The data's journey.  oct and tracto are applications: they stand beside each other.
-STAGES = ["core", "device", "exec", "io", "store", "codec", "format", "array", "ops", "oct", "tracto"]
+STAGES = ["core", "device", "exec", "io", "store", "codec", "format", "array", "ops", "copy", "oct", "tracto"]
 APPLICATIONS = {"oct", "tracto"}
 
 # The stage that a public header belongs to.
@@ -43,12 +43,13 @@ PUBLIC = {
     "zarr.hpp": "format",
     "array.hpp": "array",
     "cog.hpp": "array",
-    "pyramid.hpp": "array",
     "raster.hpp": "array",
-    "copy.hpp": "array",
+    "copy_changes.hpp": "array",
     "members.hpp": "array",
     "bound_operators.hpp": "ops",
     "ops.hpp": "ops",
+    "copy.hpp": "copy",
+    "pyramid.hpp": "copy",
     "oct.hpp": "oct",
     "tracto.hpp": "tracto",
     "tractogram.hpp": "tracto",

@@ -53,7 +53,8 @@ class Copy : public Command {
     downsample.choices = {"mean", "gaussian", "mode", "nearest"};
     usage.option("--levels", "N", levels_, "with --pyramid: how many levels; default until 256 or less");
     usage.option("--factor", "N", factor_,
-                 "with --pyramid: how much coarser each level is along the axes of space, 2 (default) to 16");
+                 "with --pyramid: how much coarser each level is along the axes of space, 2 (default) or more, or one "
+                 "for each: 1,2,2");
     usage.option("--device", "D", device_,
                  "with --pyramid: where levels are made: cpu (default), cuda, cuda:1 or auto");
     usage.flag("--resume", resume_,
@@ -173,6 +174,18 @@ class Copy : public Command {
     return {};
   }
 
+  /// "2", or one for each axis of space: "1,2,2".
+  [[nodiscard]] static Result<std::vector<std::uint32_t>> parse_factors(const std::string& text) {
+    std::vector<std::uint32_t> factors;
+    for (std::size_t at = 0; at <= text.size();) {
+      const std::size_t end = std::min(text.find(',', at), text.size());
+      PENSTOCK_ASSIGN(const std::uint64_t factor, parse_count(std::string_view(text).substr(at, end - at)));
+      factors.push_back(static_cast<std::uint32_t>(std::min<std::uint64_t>(factor, UINT32_MAX)));
+      at = end + 1;
+    }
+    return factors;
+  }
+
   [[nodiscard]] Status set_pyramid(CopyOptions& how) const {
     if (!pyramid_) return {};
     how.pyramid = PyramidOptions{};
@@ -185,9 +198,7 @@ class Copy : public Command {
       how.pyramid->levels = static_cast<int>(levels);
     }
     if (factor_) {
-      PENSTOCK_ASSIGN_IN(const std::uint64_t factor, parse_count(*factor_), "--factor");
-      if (factor < 2 || factor > 16) return Error(ErrorCode::invalid_argument, "--factor: must be from 2 to 16");
-      how.pyramid->factor = static_cast<std::uint32_t>(factor);
+      PENSTOCK_ASSIGN_IN(how.pyramid->factor, parse_factors(*factor_), "--factor");
     }
     if (device_) {
       PENSTOCK_ASSIGN_IN(how.pyramid->device, Device::parse(*device_), "--device");

@@ -12,7 +12,7 @@
 #include "penstock/api.hpp"
 #include "penstock/array.hpp"
 #include "penstock/bytes.hpp"
-#include "penstock/copy.hpp"
+#include "penstock/copy_changes.hpp"
 
 namespace penstock {
 
@@ -72,6 +72,12 @@ struct Sampling {
 /// (shapes, types, order), unsupported (type), out_of_memory, device_error, cancelled.
 PENSTOCK_API Status map_coordinates(const TensorView& input, const TensorView& coordinates, const TensorView& output,
                                     const Sampling& how, const Options& options = {});
+
+/// How a block of `factor` elements along each axis becomes one (the operator `downsample`, levels of a pyramid):
+/// `mean` averages them, `nearest` takes the first, `gaussian` weights them and as many around with a Gaussian of a
+/// third of the factor, `mode` takes the one that is there most often (labels).  What is left over at an end is a
+/// smaller block.
+enum class Downsample : std::uint8_t { mean, nearest, gaussian, mode };
 
 /// An array that is made of a stored one by operators, whenever a part of it is asked for.  Nothing is read before.
 class PENSTOCK_API LazyArray {

@@ -7,21 +7,19 @@
 
 #include "penstock/api.hpp"
 #include "penstock/array.hpp"
+#include "penstock/ops.hpp"
 
 namespace penstock {
 
-/// How a level is made of the finer one, from blocks of `factor` elements along the spatial axes: `mean` averages them,
-/// `nearest` takes the first, `gaussian` weights them and as many around with a Gaussian of a third of the factor (at
-/// most 8), `mode` takes the one that is there most often (labels).
-enum class Downsample : std::uint8_t { mean, nearest, gaussian, mode };
+/// How an image gets coarser levels.
 struct PyramidOptions {
   Downsample method = Downsample::mean;
   int levels = 0;               ///< 0: until the largest spatial extent is 256 or less
   std::vector<ImageAxis> axes;  ///< empty: from dimension names, else the last of t, c, z, y, x
   std::vector<double> scale;    ///< of level 0; empty: as the array's dimensions say, else ones
   std::string name;
-  std::uint32_t factor = 2;  ///< from level to level, 2 to 16
-  Device device;             ///< where levels are made
+  std::vector<std::uint32_t> factor = {2};  ///< from level to level, of every axis of space, or one for each of them
+  Device device;                            ///< where levels are made
 };
 /// Writes the coarser levels of an image whose level 0 is `from`, and the OME-NGFF metadata ("0.4" for zarr v2 arrays,
 /// "0.5" for v3), into the group at `group_path`; level 0 is copied there when it is elsewhere.  The group's metadata

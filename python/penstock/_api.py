@@ -236,7 +236,7 @@ def write_pyramid(
     *,
     method: Downsample = "mean",
     levels: int | None = None,
-    factor: int = 2,
+    factor: int | Sequence[int] = 2,
     axes: Sequence[_core.Axis | str] = (),
     scale: Sequence[float] = (),
     name: str = "",
@@ -252,9 +252,9 @@ def write_pyramid(
 ) -> _core.Report:
     """Writes an OME-NGFF image: level 0 is ``source``, the others are made of blocks of the spatial axes.
 
-    method: "mean" averages a block; "gaussian" weights it and what is around it (factors up to 8); "mode" takes the element
+    method: "mean" averages a block; "gaussian" weights it and what is around it; "mode" takes the element
         that is there most often, "nearest" the first (labels).
-    factor: from level to level, 2 to 16.  levels: None: until the largest spatial extent is 256 or less.
+    factor: from level to level, 2 or more, or one for each axis of space, (1, 2, 2).  levels: None: until the largest spatial extent is 256 or less.
     device: where levels are made: "cpu", "cuda", "cuda:1", "auto".
     axes: names or Axis objects; default from the dimension names, else the last of t, c, z, y, x.  scale: size of an element of level 0, in the axes'
         units; default ones.
@@ -276,7 +276,7 @@ def write_pyramid(
         named,
         list(scale),
         name,
-        factor,
+        [factor] if isinstance(factor, int) else list(factor),
         index if is_cuda else None,
         overwrite,
         opts,

@@ -43,8 +43,8 @@ Result<Report> copy_to(const Node& from, const PyStore& to, const std::string& p
 }
 
 PyramidOptions pyramid_options(const std::string& method, int levels, const std::vector<ImageAxis>& axes,
-                               const std::vector<double>& scale, const std::string& name, std::uint32_t factor,
-                               const std::optional<int>& cuda) {
+                               const std::vector<double>& scale, const std::string& name,
+                               const std::vector<std::uint32_t>& factor, const std::optional<int>& cuda) {
   static const std::map<std::string, Downsample> methods = {{"mean", Downsample::mean},
                                                             {"nearest", Downsample::nearest},
                                                             {"gaussian", Downsample::gaussian},
@@ -94,7 +94,8 @@ void bind_copy(nb::module_& m) {
       "write_pyramid",
       [](const Array& from, const PyStore& to, const std::string& path, const std::string& method, int levels,
          const std::vector<ImageAxis>& axes, const std::vector<double>& scale, const std::string& name,
-         std::uint32_t factor, const std::optional<int>& cuda, bool overwrite, const JobOptions& job) {
+         const std::vector<std::uint32_t>& factor, const std::optional<int>& cuda, bool overwrite,
+         const JobOptions& job) {
         const PyramidOptions pyramid = pyramid_options(method, levels, axes, scale, name, factor, cuda);
         const Array held = from;
         return unwrap(run_job(job,
@@ -110,7 +111,7 @@ void bind_copy(nb::module_& m) {
       "write_label",
       [](const Group& image, const std::string& label, const Array& from, const std::string& method, int levels,
          bool overwrite, const JobOptions& job) {
-        const PyramidOptions pyramid = pyramid_options(method, levels, {}, {}, "", 2, {});
+        const PyramidOptions pyramid = pyramid_options(method, levels, {}, {}, "", {2}, {});
         const Group held = image;
         const Array source = from;
         return unwrap(run_job(job,

@@ -1,4 +1,5 @@
-// Operators on arrays in stores, tile by tile.
+#include "ops/lazy.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +10,7 @@
 #include "exec/budget.hpp"
 #include "format/position.hpp"
 #include "ops/chain.hpp"
-#include "penstock/copy.hpp"
+#include "penstock/copy_changes.hpp"
 
 namespace penstock {
 
@@ -34,10 +35,10 @@ std::string_view name_of(const std::vector<OpCall>& calls) {
 }
 
 /// The walk over `objects` of an output of this shape, which begins at `origin` of the whole.
-TileWork work_for(const Array& from, const Chain& chain, const std::vector<OpCall>& calls, const Shape& shape,
+TileWork work_for(const Array& from, const Chain& chain, std::string_view what, const Shape& shape,
                   const Shape& objects, const Region& region, const Shape& source_chunks) {
   TileWork work;
-  work.what = name_of(calls);
+  work.what = what;
   work.in_dtype = chain.input().dtype;
   work.source_shape = from.dataset().shape;
   work.source_chunks = source_chunks;
@@ -127,7 +128,7 @@ Result<Tensor> LazyArray::read(const Region& region, const Options& options, con
     Shape objects = picked(chunks, chain.axes());
     for (std::size_t d = 0; d < objects.size(); ++d)
       objects[d] = std::max<std::uint64_t>(std::min(objects[d], wanted[d]), 1);
-    TileWork work = work_for(from, chain, calls, wanted, objects, region, chunks);
+    TileWork work = work_for(from, chain, name_of(calls), wanted, objects, region, chunks);
     work.writes = false;
     PENSTOCK_ASSIGN(work.min_read_bytes, min_read_bytes(from, stream.device(), options));
     PENSTOCK_ASSIGN(const TilePlan plan, TilePlan::make(work, options));
@@ -150,6 +151,24 @@ Result<Tensor> LazyArray::read(const Region& region, const Options& options, con
   });
 }
 
+Result<Report> write_chain(const Array& from, const Chain& chain, std::string_view what, Array& to, Device device,
+                           const Options& options) {
+  PENSTOCK_ASSIGN(const BudgetPlan allowed, plan_budget(options, 0));
+  PENSTOCK_ASSIGN(const Shape chunks, from.dataset().inner_chunk_shape());
+  const Shape& shape = chain.output().shape;
+  const Region all = whole(shape);
+  TileWork work = work_for(from, chain, what, shape, to.dataset().chunk_shape, all, chunks);
+  PENSTOCK_ASSIGN(work.min_read_bytes, min_read_bytes(from, device, options));
+  PENSTOCK_ASSIGN(const TilePlan plan, TilePlan::make(work, options));
+  Job job(options, work.what, 0, allowed.threads);
+  PENSTOCK_ASSIGN(const auto memory, working_memory(device, options));
+  TileSteps steps = steps_for(from, chain, all, job, memory);
+  steps.write = [&](const Region& tile, const TensorView& made, const Options& inner) {
+    return to.write(tile, made, inner);
+  };
+  return walk_tiles(work, plan, steps, device, options);
+}
+
 Result<Report> LazyArray::write(Array& to, Device device, const Options& options) const {
   return guarded([&]() -> Result<Report> {
     const auto& [from, chain, calls] = *state_;
@@ -158,20 +177,8 @@ Result<Report> LazyArray::write(Array& to, Device device, const Options& options
       return Error(ErrorCode::invalid_argument,
                    fmt::format("the array to write has shape {} of {}, the result {} of {}", to_string(target.shape),
                                target.dtype.name(), to_string(shape()), dtype().name()));
-    PENSTOCK_ASSIGN(const BudgetPlan allowed, plan_budget(options, 0));
-    PENSTOCK_ASSIGN(const Shape chunks, from.dataset().inner_chunk_shape());
-    const Region all = whole(shape());
-    TileWork work = work_for(from, chain, calls, shape(), target.chunk_shape, all, chunks);
-    PENSTOCK_ASSIGN(work.min_read_bytes, min_read_bytes(from, device, options));
-    PENSTOCK_ASSIGN(const TilePlan plan, TilePlan::make(work, options));
-    Job job(options, work.what, 0, allowed.threads);
-    PENSTOCK_ASSIGN(const auto memory, working_memory(device, options));
-    TileSteps steps = steps_for(from, chain, all, job, memory);
-    steps.write = [&](const Region& tile, const TensorView& made, const Options& inner) {
-      return to.write(tile, made, inner);
-    };
-    PENSTOCK_ASSIGN(Report report, walk_tiles(work, plan, steps, device, options));
-    report.stages.push_back({"work", device.name(), "operators where the boxes were read to", plan.read_bytes, 0});
+    PENSTOCK_ASSIGN(Report report, write_chain(from, chain, name_of(calls), to, device, options));
+    report.stages.push_back({"work", device.name(), "operators where the boxes were read to", report.decoded_bytes, 0});
     return report;
   });
 }
@@ -195,7 +202,7 @@ Result<std::string> LazyArray::explain(const Dataset& to, Device device, const O
   return guarded([&]() -> Result<std::string> {
     const auto& [from, chain, calls] = *state_;
     PENSTOCK_ASSIGN(const Shape chunks, from.dataset().inner_chunk_shape());
-    TileWork work = work_for(from, chain, calls, shape(), to.chunk_shape, whole(shape()), chunks);
+    TileWork work = work_for(from, chain, name_of(calls), shape(), to.chunk_shape, whole(shape()), chunks);
     PENSTOCK_ASSIGN(work.min_read_bytes, min_read_bytes(from, device, options));
     PENSTOCK_ASSIGN(const TilePlan plan, TilePlan::make(work, options));
     return fmt::format("{}device    {}\n{}", chain.text(), device.name(), plan.text(work));

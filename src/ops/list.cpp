@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "ops/downsample/rows.hpp"
 #include "ops/element/rows.hpp"
 #include "ops/fourier/rows.hpp"
 #include "ops/line/rows.hpp"
@@ -52,6 +53,8 @@ std::span<const OpEntry> op_list() {
        "zoom, order=3, mode=constant, cval=0, prefilter=true, grid_mode=false, compat", sample::add_zoom},
       {"resize", "another shape, smoothed first where it is smaller",
        "output_shape or scale, order=1, align=half_pixel, anti_aliasing=true, mode, cval=0", line::add_resize},
+      {"downsample", "blocks of elements become one: their mean, most frequent, first, or a Gaussian",
+       "factor=2, method=mean, axes", downsample::add_downsample},
       {"cast", "elements of another type, rounded to the nearest", "output", element::add_cast},
       {"add", "plus a number", "value, output", element::add_add},
       {"subtract", "less a number", "value, output", element::add_subtract},

@@ -114,12 +114,12 @@ TEST(Pyramid, OtherMethodsAndFactors) {
   std::mt19937 random(3);
   for (auto& v : values) v = static_cast<std::uint8_t>(random() % 3 + 10);
   ASSERT_TRUE(array.write(whole(d.shape), Target{values.data(), {}, {}, {}}, {}));
-  for (const std::uint32_t factor : {2u, 3u, 5u})
+  for (const std::uint32_t factor : {2u, 3u, 5u, 17u})
     for (const Downsample method : {Downsample::mean, Downsample::nearest, Downsample::gaussian, Downsample::mode})
       for (const std::uint64_t budget : {std::uint64_t{6000}, std::uint64_t{0}}) {
         PyramidOptions options;
         options.levels = 2;
-        options.factor = factor;
+        options.factor = {factor};
         options.method = method;
         Options small = threads(2);
         small.budget_bytes = budget;
@@ -156,11 +156,11 @@ TEST(Pyramid, OtherMethodsAndFactors) {
         }
       }
   PyramidOptions wrong;
-  wrong.factor = 1;
+  wrong.factor = {1};
   EXPECT_FALSE(write_pyramid(array, store, "q", wrong, Array::IfExists::fail, {}));
-  wrong.factor = 9;
-  wrong.method = Downsample::gaussian;
-  EXPECT_FALSE(write_pyramid(array, store, "q", wrong, Array::IfExists::fail, {}));
+  wrong.factor = {2, 2, 2};
+  const auto refused = write_pyramid(array, store, "q", wrong, Array::IfExists::fail, {});
+  EXPECT_EQ(refused.error().message(), "3 factors for 2 axes of space");
 }
 
 TEST(Pyramid, DimensionsSayScaleUnitAndOffset) {

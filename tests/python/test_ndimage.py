@@ -15,6 +15,7 @@ import pytest
 import scipy.fft
 import scipy.ndimage as sn
 import skimage.filters
+import skimage.measure
 import skimage.registration
 import skimage.transform
 from images import MODES, SHAPES, TYPES, expect_same, image
@@ -222,6 +223,59 @@ def test_resize_is_scikit_images() -> None:
     assert nd.resize(x, scale=0.5).shape == (20, 16, 10)
     labels = image((17, 16), "i8") + (1 << 60)
     assert set(np.unique(nd.resize(labels, scale=1.7, order=0))) <= set(np.unique(labels))
+
+
+def block_of(x: np.ndarray, factor: tuple[int, ...], at: tuple[int, ...]) -> np.ndarray:
+    return x[tuple(slice(k * f, (k + 1) * f) for k, f in zip(at, factor, strict=True))].ravel()
+
+
+@pytest.mark.parametrize("dtype", ("f4", "f8", "u1", "i2", "u4"))
+@pytest.mark.parametrize("factor", (2, 3, (1, 4, 2), 9, 40))
+def test_blocks_become_one(tmp_path: pathlib.Path, dtype: str, factor: Any) -> None:
+    x = (image((37, 10, 23), "f8") % 4).astype(dtype) if dtype != "f4" else image((37, 10, 23), "f4")
+    factors = factor if isinstance(factor, tuple) else (factor,) * 3
+    shape = tuple(-(-n // f) for n, f in zip(x.shape, factors, strict=True))
+    blocks = [block_of(x, factors, at) for at in np.ndindex(shape)]
+    means = np.array([b.astype("f8").mean() for b in blocks]).reshape(shape)
+    if x.dtype.kind != "f":  # halves away from zero
+        means = np.sign(means) * np.floor(np.abs(means) + 0.5)
+    expect_same(nd.downsample(x, factor), means.astype(dtype))
+    first = np.array([b[0] for b in blocks]).reshape(shape)
+    np.testing.assert_array_equal(nd.downsample(x, factor, method="nearest"), first)
+    often = []
+    for b in blocks:
+        values, begins, counts = np.unique(b, return_index=True, return_counts=True)
+        often.append(values[np.lexsort((begins, -counts))[0]])
+    np.testing.assert_array_equal(nd.downsample(x, factor, method="mode"), np.array(often).reshape(shape))
+    smooth = x.astype("f8")
+    for axis, f in enumerate(factors):
+        if f == 1:
+            continue
+        weights = np.exp(-0.5 * ((np.arange(3 * f) - (3 * f - 1) / 2) * 3 / f) ** 2)
+        padded = np.pad(smooth, [(f, 3 * f) if d == axis else (0, 0) for d in range(3)], "symmetric")
+        windows = np.lib.stride_tricks.sliding_window_view(padded, 3 * f, axis)
+        smooth = np.take(windows, np.arange(shape[axis]) * f, axis) @ (weights / weights.sum())
+    made = nd.downsample(x, factor, method="gaussian")
+    if x.dtype.kind == "f":
+        expect_same(made, smooth.astype(dtype))
+    else:
+        assert np.abs(made - smooth).max() <= 0.5001
+    a = ps.create(tmp_path / "a.zarr", shape=x.shape, dtype=x.dtype, chunks=(8, 4, 16))
+    a[...] = x
+    for method in ("mean", "gaussian", "mode"):
+        lazy = nd.downsample(a, factor, method=method)
+        np.testing.assert_array_equal(lazy[...], nd.downsample(x, factor, method=method))
+
+
+def test_blocks_are_skimages_and_refuse_what_they_cannot() -> None:
+    x = image((24, 36), "f8")
+    expect_same(nd.downsample(x, (4, 3)), skimage.measure.block_reduce(x, (4, 3), np.mean))
+    expect_same(nd.downsample(x, 3, axes=1), skimage.measure.block_reduce(x, (1, 3), np.mean))
+    with pytest.raises(ps.UnsupportedError, match="no mean of elements of type uint64"):
+        nd.downsample(x.astype("u8"))
+    for wrong in (0, -2, 1 << 20):
+        with pytest.raises(ValueError, match="must be 1 to 65536"):
+            nd.downsample(x, wrong)
 
 
 def test_corners_keep_the_last_plane() -> None:

@@ -36,7 +36,7 @@ from ._interpolation import (
 )
 from ._lazy import LazyArray
 from ._reductions import maximum, mean, minimum, standard_deviation, sum, sum_labels, variance
-from ._resize import resize
+from ._resize import downsample, resize
 from ._statistics import histogram, percentile, statistics, threshold_otsu
 
 __all__ = [
@@ -48,6 +48,7 @@ __all__ = [
     "convolve1d",
     "correlate1d",
     "dct",
+    "downsample",
     "exp",
     "gaussian_filter",
     "gaussian_filter1d",

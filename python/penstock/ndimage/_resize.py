@@ -43,3 +43,26 @@ def resize(
         output_shape=output_shape, scale=scale, order=order, align=align, anti_aliasing=anti_aliasing, mode=mode,
         cval=cval, precision=precision,
     )  # fmt: skip
+
+
+def downsample(
+    input: Any,
+    factor: int | Sequence[int] = 2,
+    *,
+    method: Literal["mean", "gaussian", "mode", "nearest"] = "mean",
+    axes: int | Sequence[int] | None = None,
+    output: Any = None,
+    budget: Bytes | None = None,
+    threads: int | None = None,
+) -> Any:
+    """Blocks of elements become one, as from level to level of a pyramid (``penstock.write_pyramid`` makes those).
+
+    input: as in ``correlate1d``.  factor: elements of a block along each axis, or one number for all; what is left over at
+        an end is a smaller block, so that axes become ceil(n / factor) long.
+    method: "mean" averages a block (whole numbers are rounded, halves away from zero); "mode" takes the element that is
+        there most often, of equals the first (labels); "nearest" the first; "gaussian" weights it and as many around with
+        a Gaussian of a third of the factor, mirrored at the ends.
+    returns, errors, memory: as ``correlate1d``; "mean" and "gaussian" of whole numbers of 8 bytes and bool: UnsupportedError.
+    source: skimage.measure.block_reduce; tensorstore's downsample driver.
+    """
+    return _one("downsample", input, output, budget, threads, factor=factor, method=method, axes=axes)

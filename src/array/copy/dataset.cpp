@@ -10,7 +10,7 @@
 #include "core/json_text.hpp"
 #include "format/position.hpp"
 #include "format/zarr/zarr.hpp"
-#include "penstock/copy.hpp"
+#include "penstock/copy_changes.hpp"
 
 namespace penstock {
 namespace {

@@ -3,7 +3,8 @@
 #include <optional>
 #include <string>
 
-#include "penstock/copy.hpp"
+#include "penstock/array.hpp"
+#include "penstock/copy_changes.hpp"
 
 namespace penstock {
 

@@ -1,4 +1,4 @@
-#include "array/raster/copy.hpp"
+#include "copy/raster.hpp"
 
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "array/pyramid_plan.hpp"
+#include "copy/pyramid.hpp"
 #include "format/format.hpp"
 #include "penstock/copy.hpp"
 

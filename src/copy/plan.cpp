@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <system_error>
 
-#include "array/copy/tree.hpp"
-#include "array/pyramid_plan.hpp"
 #include "array/raster/attributes.hpp"
+#include "copy/pyramid.hpp"
+#include "copy/tree.hpp"
 #include "core/checked.hpp"
 #include "core/json.hpp"
 #include "format/members.hpp"

@@ -1,4 +1,4 @@
-// One element of the next coarser level: written once for every processor.
+// One element made of a block of finer ones: written once for every processor.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -7,17 +7,17 @@
 #include "device/portable.hpp"
 #include "penstock/region.hpp"
 
-namespace penstock::pyramid {
+namespace penstock::downsample {
 
-/// Boxes of one step, C order, both packed.
-struct LevelShape {
+/// A box of blocks and the box of elements that they are made of, C order, both packed.
+struct BlockShape {
   std::uint32_t rank = 0;
   std::uint64_t fine[kMaxRank] = {};    ///< extents of the fine box
   std::uint64_t origin[kMaxRank] = {};  ///< where it begins
-  std::uint64_t whole[kMaxRank] = {};   ///< extents of the fine level
+  std::uint64_t whole[kMaxRank] = {};   ///< extents of all that is fine
   std::uint64_t coarse[kMaxRank] = {};
   std::uint64_t coarse_origin[kMaxRank] = {};
-  std::uint32_t factor[kMaxRank] = {};  ///< coarse level = ceil(whole / factor)
+  std::uint32_t factor[kMaxRank] = {};  ///< all that is coarse = ceil(whole / factor)
 };
 
 /// The fine elements that a coarse one stands for.
@@ -28,7 +28,7 @@ struct Block {
   std::uint32_t rank = 0;
   std::uint64_t size = 1;
 
-  PENSTOCK_HD Block(const LevelShape& shape, std::uint64_t i) : rank(shape.rank) {
+  PENSTOCK_HD Block(const BlockShape& shape, std::uint64_t i) : rank(shape.rank) {
     std::uint64_t step = 1;
     for (std::uint32_t d = rank; d-- > 0;) {
       const std::uint64_t first = (i % shape.coarse[d] + shape.coarse_origin[d]) * shape.factor[d];
@@ -41,13 +41,13 @@ struct Block {
       size *= count[d];
     }
   }
-  /// Calls f(index in the box) for each of them, in C order.
+  /// Calls f(index in the box) for each of them, in C order, until it says false.
   template <class F>
   PENSTOCK_HD void for_each(const F& f) const {
     std::uint32_t at[kMaxRank] = {};
     std::uint64_t index = start;
     for (std::uint64_t k = 0; k < size; ++k) {
-      f(index);
+      if (!f(index)) return;
       for (std::uint32_t d = rank; d-- > 0;) {
         index += stride[d];
         if (++at[d] < count[d]) break;
@@ -61,14 +61,17 @@ struct Block {
 /// Whole numbers are rounded to the nearest, halves away from zero; Sum holds the sum of a block.
 template <class T, class Sum>
 struct Mean {
-  LevelShape shape;
+  BlockShape shape;
   const T* fine;
   T* coarse;
 
   PENSTOCK_HD void operator()(std::uint64_t i) const {
     const Block block(shape, i);
     Sum sum = 0;
-    block.for_each([&](std::uint64_t at) { sum = static_cast<Sum>(sum + static_cast<Sum>(fine[at])); });
+    block.for_each([&](std::uint64_t at) {
+      sum = static_cast<Sum>(sum + static_cast<Sum>(fine[at]));
+      return true;
+    });
     const Sum count = static_cast<Sum>(block.size);
     if constexpr (std::is_floating_point_v<Sum>) {
       coarse[i] = static_cast<T>(sum / count);
@@ -82,18 +85,22 @@ struct Mean {
 /// The element that is there most often; of equals the one that comes first.
 template <class T>
 struct Mode {
-  LevelShape shape;
+  BlockShape shape;
   const T* fine;
   T* coarse;
 
   PENSTOCK_HD void operator()(std::uint64_t i) const {
     const Block block(shape, i);
-    std::uint64_t most = 0;
+    std::uint64_t most = 0, left = block.size;
     T best{};
     block.for_each([&](std::uint64_t at) {
       std::uint64_t times = 0;
-      block.for_each([&](std::uint64_t other) { times += fine[other] == fine[at] ? 1 : 0; });
+      block.for_each([&](std::uint64_t other) {
+        times += fine[other] == fine[at] ? 1 : 0;
+        return true;
+      });
       if (times > most) most = times, best = fine[at];
+      return --left > most;  // what was not seen yet is there no more often
     });
     coarse[i] = best;
   }
@@ -101,7 +108,7 @@ struct Mode {
 
 /// The first element, of any size.
 struct First {
-  LevelShape shape;
+  BlockShape shape;
   const std::byte* fine;
   std::byte* coarse;
   std::uint32_t item;
@@ -112,18 +119,18 @@ struct First {
   }
 };
 
-inline constexpr std::uint32_t kMaxGaussianFactor = 8;
 /// Elements beyond a block that a Gaussian of a third of the factor reaches.
 PENSTOCK_HD std::uint32_t gaussian_reach(std::uint32_t factor) { return factor == 1 ? 0 : factor; }
+/// Elements that it weights.
+PENSTOCK_HD std::uint32_t gaussian_taps(std::uint32_t factor) { return factor + 2 * gaussian_reach(factor); }
 
-/// A Gaussian of a third of the factor around the block's middle, mirrored at the level's ends.
+/// A Gaussian of a third of the factor around the block's middle, mirrored at the ends.
 template <class T, class C>
 struct Gaussian {
-  static constexpr std::uint32_t kTaps = 3 * kMaxGaussianFactor;
-  LevelShape shape;
+  BlockShape shape;
   const T* fine;
   T* coarse;
-  C weight[kMaxRank][kTaps];
+  const C* weights;  ///< of each axis one after another, gaussian_taps of them
 
   PENSTOCK_HD void operator()(std::uint64_t i) const {
     std::uint64_t first[kMaxRank];
@@ -136,14 +143,16 @@ struct Gaussian {
     std::uint32_t at[kMaxRank] = {};
     for (;;) {
       C w = 1;
+      const C* weight = weights;
       std::uint64_t index = 0;
       for (std::uint32_t d = 0; d < shape.rank; ++d) {
-        w *= weight[d][at[d]];
+        w *= weight[at[d]];
+        weight += gaussian_taps(shape.factor[d]);
         index = index * shape.fine[d] + inside(d, first[d], at[d]);
       }
       sum += w * static_cast<C>(fine[index]);
       std::uint32_t d = shape.rank;
-      while (d > 0 && ++at[d - 1] == taps(d - 1)) at[--d] = 0;
+      while (d > 0 && ++at[d - 1] == gaussian_taps(shape.factor[d - 1])) at[--d] = 0;
       if (d == 0) break;
     }
     if constexpr (std::is_integral_v<T>) sum = sum < C(0) ? std::ceil(sum - C(0.5)) : std::floor(sum + C(0.5));
@@ -151,16 +160,17 @@ struct Gaussian {
   }
 
  private:
-  PENSTOCK_HD std::uint32_t taps(std::uint32_t d) const {
-    return shape.factor[d] + 2 * gaussian_reach(shape.factor[d]);
-  }
   /// Which element of the box stands `tap` after the first one that is weighted.
   PENSTOCK_HD std::uint64_t inside(std::uint32_t d, std::uint64_t first, std::uint32_t tap) const {
     const auto n = static_cast<std::int64_t>(shape.whole[d]);
     std::int64_t at = static_cast<std::int64_t>(first + tap) - gaussian_reach(shape.factor[d]);
-    while (at < 0 || at >= n) at = at < 0 ? -1 - at : 2 * n - 1 - at;
+    if (at < 0 || at >= n) {
+      at %= 2 * n;
+      if (at < 0) at += 2 * n;
+      if (at >= n) at = 2 * n - 1 - at;
+    }
     return static_cast<std::uint64_t>(at) - shape.origin[d];
   }
 };
 
-}  // namespace penstock::pyramid
+}  // namespace penstock::downsample

@@ -1,5 +1,5 @@
 // Copying nodes: an array, an array with its pyramid, a group with all that is below it.
-#include "array/copy/tree.hpp"
+#include "copy/tree.hpp"
 
 #include <fmt/format.h>
 
@@ -11,8 +11,8 @@
 
 #include "array/copy/elements.hpp"
 #include "array/parents.hpp"
-#include "array/pyramid_plan.hpp"
-#include "array/raster/copy.hpp"
+#include "copy/pyramid.hpp"
+#include "copy/raster.hpp"
 #include "core/guard.hpp"
 #include "core/units.hpp"
 #include "format/node.hpp"

@@ -18,7 +18,7 @@ struct PyramidPlan {
   LevelMethod how;
   std::vector<std::uint32_t> factors;  ///< of each dimension, from level to level
 };
-/// Errors: invalid_argument (axes or scale that do not fit), unsupported (no mean of such elements).
+/// Errors: invalid_argument (axes, scale or factor that do not fit), unsupported (no mean of such elements).
 Result<PyramidPlan> plan_pyramid(const Dataset& level0, const PyramidOptions& options);
 
 /// Makes `coarse`, one level of an image, of the finer one before it, and adds what it took to `report`.

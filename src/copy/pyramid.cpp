@@ -3,20 +3,20 @@
 
 #include <algorithm>
 
-#include "array/copy/tree.hpp"
 #include "array/parents.hpp"
-#include "array/pyramid/level.hpp"
-#include "array/pyramid_plan.hpp"
+#include "copy/pyramid.hpp"
+#include "copy/tree.hpp"
 #include "core/checked.hpp"
 #include "core/guard.hpp"
 #include "format/format.hpp"
 #include "format/zarr/consolidated.hpp"
 #include "format/zarr/node.hpp"
+#include "ops/downsample/downsample.hpp"
+#include "ops/lazy.hpp"
 
 namespace penstock {
 namespace {
 
-constexpr std::uint32_t kMaxFactor = 16;
 constexpr std::uint64_t kCoarsest = 256;  // levels are added until no spatial extent is larger
 
 /// Axes from the array's dimension names, else the last of t, c, z, y, x.
@@ -59,26 +59,32 @@ Dataset coarser(const Dataset& fine, const std::vector<std::uint32_t>& factors) 
   return coarse;
 }
 
-int level_count(const Dataset& dataset, const std::vector<ImageAxis>& axes, std::uint32_t factor) {
-  std::uint64_t largest = 0;
-  for (std::size_t d = 0; d < axes.size(); ++d)
-    if (axes[d].type == "space") largest = std::max(largest, dataset.shape[d]);
+int level_count(const Dataset& dataset, const std::vector<std::uint32_t>& factors) {
   int levels = 1;
-  for (; largest > kCoarsest; largest = div_up(largest, factor)) ++levels;
+  Shape shape = dataset.shape;
+  const auto too_large = [&] {
+    for (std::size_t d = 0; d < factors.size(); ++d)
+      if (factors[d] > 1 && shape[d] > kCoarsest) return true;
+    return false;
+  };
+  for (; too_large(); ++levels)
+    for (std::size_t d = 0; d < factors.size(); ++d) shape[d] = div_up(shape[d], factors[d]);
   return levels;
 }
 
-Status check_method(const DType& dtype, const PyramidOptions& options) {
-  if (options.factor < 2 || options.factor > kMaxFactor)
-    return Error(ErrorCode::invalid_argument, fmt::format("factor {}: must be 2 to {}", options.factor, kMaxFactor));
-  if (options.method == Downsample::gaussian && options.factor > pyramid::kMaxGaussianFactor)
-    return Error(ErrorCode::invalid_argument,
-                 fmt::format("factor {}: a Gaussian has at most {}", options.factor, pyramid::kMaxGaussianFactor));
-  if (pyramid::with_level(options.method, dtype, {}, nullptr, nullptr, [](const auto&) {})) return {};
-  static constexpr const char* names[] = {"mean", "nearest", "gaussian", "mode"};
-  return Error(ErrorCode::unsupported, fmt::format("no {} of elements of type {}",
-                                                   names[static_cast<std::size_t>(options.method)], dtype.name()))
-      .set_hint("Use nearest.");
+/// The factor of each dimension, from level to level.
+Result<std::vector<std::uint32_t>> factors_of(const std::vector<ImageAxis>& axes,
+                                              const std::vector<std::uint32_t>& given) {
+  const auto space = static_cast<std::size_t>(std::ranges::count(axes, "space", &ImageAxis::type));
+  if (given.size() != 1 && given.size() != space)
+    return Error(ErrorCode::invalid_argument, fmt::format("{} factors for {} axes of space", given.size(), space));
+  if (std::ranges::all_of(given, [](std::uint32_t factor) { return factor < 2; }))
+    return Error(ErrorCode::invalid_argument, "factor: must be 2 or more, at least along one axis of space");
+  std::vector<std::uint32_t> factors;
+  std::size_t k = 0;
+  for (const ImageAxis& axis : axes)
+    factors.push_back(axis.type != "space" ? 1 : given.size() == 1 ? given[0] : given[k++]);
+  return factors;
 }
 
 std::string below(std::string_view group, const std::string& name) {
@@ -102,28 +108,45 @@ Result<PyramidPlan> plan_pyramid(const Dataset& level0, const PyramidOptions& op
   if (axes.size() != level0.rank())
     return Error(ErrorCode::invalid_argument,
                  fmt::format("{} axes for an array of {} dimensions", axes.size(), level0.rank()));
-  PENSTOCK_TRY(check_method(level0.dtype, options));
-  for (const ImageAxis& axis : axes) plan.factors.push_back(axis.type == "space" ? options.factor : 1);
+  PENSTOCK_ASSIGN(plan.factors, factors_of(axes, options.factor));
+  PENSTOCK_TRY(downsample::make_downsample({level0.dtype, level0.shape}, plan.factors, options.method));
   const std::vector<double> scale = options.scale.empty() ? scale_of(level0) : options.scale;
   if (scale.size() != axes.size()) return Error(ErrorCode::invalid_argument, "one scale for each axis is needed");
   // OME-NGFF 0.5 wants the axes' names in the arrays too.
   if (level0.format.version == 3 && level0.dims.empty())
     for (const ImageAxis& axis : axes) plan.levels[0].dims.push_back({.name = axis.name});
 
-  const int levels = options.levels > 0 ? options.levels : level_count(level0, axes, options.factor);
+  const int levels = options.levels > 0 ? options.levels : level_count(level0, plan.factors);
   std::vector<double> level_scale = scale;
   for (int k = 0; k < levels; ++k) {
     if (k > 0) plan.levels.push_back(coarser(plan.levels.back(), plan.factors));
     std::vector<double> translation = offset_of(level0);
     for (std::size_t d = 0; d < axes.size(); ++d) {
       if (axes[d].type != "space") continue;
-      if (k > 0) level_scale[d] *= options.factor;
+      if (k > 0) level_scale[d] *= plan.factors[d];
       // What is made of a block stands at its middle; a voxel that was picked stays where it was.
       if (options.method != Downsample::nearest) translation[d] += (level_scale[d] - scale[d]) / 2;
     }
     plan.image.levels.push_back({std::to_string(k), level_scale, translation});
   }
   return plan;
+}
+
+Status make_level(const Array& fine, Array& coarse, const std::vector<std::uint32_t>& factors, const LevelMethod& how,
+                  const Options& options, Report& report) {
+  const Dataset from = fine.dataset(), to = coarse.dataset();
+  PENSTOCK_ASSIGN(const std::uint64_t elements, element_count(to.shape));
+  if (elements == 0) return {};
+  Chain chain({from.dtype, from.shape});
+  PENSTOCK_ASSIGN(auto blocks, downsample::make_downsample(chain.input(), factors, how.method));
+  chain.add(std::move(blocks));
+  PENSTOCK_ASSIGN(const Report part, write_chain(fine, chain, "pyramid", coarse, how.device, options));
+  const std::uint64_t decoded = report.decoded_bytes + elements * to.dtype.size_bytes;
+  const std::uint64_t peak = std::max(report.peak_host_bytes, part.peak_host_bytes);
+  report.merge(part);
+  report.decoded_bytes = decoded;
+  report.peak_host_bytes = peak;
+  return {};
 }
 
 namespace {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "array/copy/tree.hpp"
+#include "copy/tree.hpp"
 #include "format/format.hpp"
 #include "penstock/pyramid.hpp"
 
