@@ -96,8 +96,12 @@ void DevicePool::submit(const std::shared_ptr<Request>& request) {
   if (spinning_ > 0) return;  // who spins has not seen it yet, or sees it before it sleeps
   // Nobody sleeps, and there are all threads: each looks at the door when it is done with what it is at.
   if (waiting_ == 0 && threads_ >= std::min(request->order().threads, kMaxThreads)) return;
-  if (called_.exchange(true)) return;  // who was called before looks at the door, and has not yet
+  if (threads_ > 0 && called_.exchange(true)) return;  // who was called before looks at the door, and has not yet
   Lock lock(mutex_);
+  if (door_.is_empty()) {  // somebody was awake, and took it before it was called: the next one calls again
+    called_ = false;
+    if (door_.is_empty()) return;  // what came before that line counted on this call
+  }
   if (waiting_ > 0)
     changed_.notify_one();
   else

@@ -79,14 +79,12 @@ Result<std::uint64_t> recent_threads() {
 
 /// Pieces so large that a copy takes far longer than it takes to start, and so many that every thread has some.
 Status cut(Order& order, const IoOptions& options) {
-  const bool on_device = order.device.type != Device::Type::cpu;
   order.threads = options.threads;
   if (order.threads == 0) {
     PENSTOCK_ASSIGN(order.threads, order.bytes <= io::kSmallBytes ? recent_threads() : default_threads());
-    // The bus reads memory, too: where all cores copy out of the page cache at once, it gets less of it than it needs.
-    if (on_device) order.threads -= order.threads / 8;
     order.threads = std::max(order.threads, order.choice.engine->min_pieces);
   }
+  const bool on_device = order.device.type != Device::Type::cpu;
   const std::uint64_t usual = on_device ? order.choice.engine->device_piece_bytes : io::kMaxStagedBytes;
   order.piece_bytes = options.piece_bytes;
   if (order.piece_bytes == 0)

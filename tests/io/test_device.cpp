@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <random>
 #include <thread>
 
 #include "io/fake_cuda.hpp"
@@ -111,6 +112,27 @@ TEST_F(DeviceFile, ManySmallRequestsShareMarks) {
     // One for each load; and one for each request whose stream is busy.
     EXPECT_LT(marks() - before, static_cast<int>((busy ? kCount : 0) + kCount / 2));
   }
+}
+
+// Between requests the threads go to sleep, and one may take a request away before the call for it comes.
+TEST_F(DeviceFile, NoRequestIsForgottenWhereThreadsFallAsleep) {
+  constexpr std::uint64_t kThreads = 3, kCount = 1500, kEach = 512;
+  DeviceMemory memory(kThreads * kEach);
+  std::atomic<std::uint64_t> forgotten{0};
+  std::vector<std::thread> threads;
+  for (std::uint64_t t = 0; t < kThreads; ++t)
+    threads.emplace_back([&, t] {
+      std::mt19937 random(static_cast<unsigned>(t));
+      for (std::uint64_t i = 0; i < kCount && forgotten == 0; ++i) {
+        const IoFuture future = file_->start_read(memory.data() + t * kEach, kEach, i, with(0, 2));
+        const auto until = std::chrono::steady_clock::now() + 20s;
+        while (!future.done() && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+        if (!future.done()) ++forgotten;
+        std::this_thread::sleep_for(std::chrono::microseconds(random() % 700));
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(forgotten, 0);
 }
 
 TEST_F(DeviceFile, ManyThreadsSubmitWatchAndClose) {
