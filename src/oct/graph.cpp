@@ -7,6 +7,7 @@
 #include "core/units.hpp"
 #include "oct/file/names.hpp"
 #include "oct/file/run_lock.hpp"
+#include "oct/file/shifts.hpp"
 #include "oct/file/small_file.hpp"
 #include "oct/list.hpp"
 #include "oct/raw/tiles.hpp"
@@ -47,6 +48,7 @@ class Reconstruction {
     PENSTOCK_ASSIGN(const RunLock alone, RunLock::take(out_));
     PENSTOCK_ASSIGN(const std::shared_ptr<Store> raw, open_store(call_.path(0), StoreMode::read));
     PENSTOCK_ASSIGN(const auto slices, find_tiles(*raw));
+    PENSTOCK_TRY(check_shifts(slices));
     PENSTOCK_TRY(begin());
     if (call_.force) {
       for (const auto& [slice, tiles] : slices) PENSTOCK_TRY(forget_slice(slice));
@@ -82,6 +84,18 @@ class Reconstruction {
     all["shifts"] = call_.text("shifts");
     all["missing_slices"] = call_.flag("missing_slices");
     return dump_json(all, 2) + "\n";
+  }
+
+  /// They are needed when all slices are stitched, which takes hours: what is wrong with them is said before.
+  template <class Slices>
+  Status check_shifts(const Slices& slices) const {
+    std::vector<std::uint64_t> ids;
+    for (const auto& [slice, tiles] : slices) ids.push_back(slice);
+    const std::string& csv = call_.text("shifts");
+    PENSTOCK_ASSIGN(const Bytes bytes, read_small(csv));
+    PENSTOCK_ASSIGN_IN(const std::vector<Shift> shifts, parse_shifts(as_text(bytes)), csv);
+    PENSTOCK_TRY_IN(chain_shifts(shifts, ids, call_.flag("missing_slices")), csv);
+    return {};
   }
 
   Status begin() {

@@ -120,6 +120,20 @@ TEST(Defects, OfShiftsAreNamed) {
   expect_error(align("0,1,0.01,0\n"), ErrorCode::invalid_argument, "slice 2");
 }
 
+TEST(Defects, OfShiftsAreSaidBeforeTheWork) {
+  const Folder folder;
+  simulate(folder, "1");
+  auto how = settings(folder);
+  folder.write("shifts.csv", "fixed_id,moving_id,x_shift_mm,y_shift_mm\n0,1,0,0\n1,2,0,0\n2,9,0,0\n");
+  for (const std::string csv : {"shifts.csv", "none.csv"}) {
+    how["shifts"] = folder / csv;
+    const auto made = run("reconstruct", {folder / "subject/raw", folder / "out"}, how);
+    ASSERT_FALSE(made);
+    EXPECT_NE(made.error().message().find(csv), std::string::npos) << made.error().message();
+    EXPECT_FALSE(fs::exists(folder / "out")) << csv;
+  }
+}
+
 TEST(Defects, OfVolumesAreNamed) {
   const Folder folder;
   write_volume(folder / "plane.ome.zarr", {20, 20}, {20, 20}, 1);
