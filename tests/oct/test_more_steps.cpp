@@ -118,6 +118,30 @@ TEST(ZOverlap, IsNotPulledByWhatGrowsDark) {
   EXPECT_NE(oct::metric(pulled->metrics, "overlap").value(), shared);
 }
 
+// Water without noise varies by what rounding leaves of it.
+TEST(ZOverlap, IsNotMovedByPlanesThatDoNotVary) {
+  const Folder folder;
+  constexpr std::uint64_t depth = 20, shared = 9, water = 3;
+  const auto upper = [](std::uint64_t z, std::uint64_t r, std::uint64_t c) {
+    return noise(static_cast<double>(z), static_cast<double>(r), static_cast<double>(c));
+  };
+  const auto lower = [&](std::uint64_t z, std::uint64_t r, std::uint64_t c) {
+    return z < water ? 0.02 : upper(z + depth - shared, r, c);
+  };
+  write_volume(folder / "a.ome.zarr", {depth, 130, 120}, {20, 50, 50}, upper);
+  write_volume(folder / "b.ome.zarr", {depth, 130, 120}, {20, 50, 50}, lower);
+  const auto flat = [](std::uint64_t, std::uint64_t, std::uint64_t) { return 0.02; };
+  write_volume(folder / "flat.ome.zarr", {depth, 130, 120}, {20, 50, 50}, flat);
+  const std::map<std::string, std::string> how = {{"slicing_interval_mm", "0.12"}, {"search_range_mm", "0.04"}};
+  const auto found = run("find-z-overlap", {folder / "a.ome.zarr", folder / "b.ome.zarr"}, how);
+  ASSERT_TRUE(found) << found.error().message();
+  EXPECT_EQ(oct::metric(found->metrics, "overlap").value(), shared);
+  const auto none = run("find-z-overlap", {folder / "a.ome.zarr", folder / "flat.ome.zarr"}, how);
+  ASSERT_TRUE(none) << none.error().message();
+  EXPECT_EQ(oct::metric(none->metrics, "overlap").value(), 8);  // of 20 planes, 12 apart
+  EXPECT_NE(none->metrics.find("nothing varies"), std::string::npos) << none->metrics;
+}
+
 TEST(ZOverlap, IsThatOfThePlanesAndOfTheDefinition) {
   const Folder folder;
   constexpr std::uint64_t depth = 20, shared = 7;

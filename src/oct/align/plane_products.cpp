@@ -11,6 +11,7 @@ namespace penstock::oct {
 namespace {
 
 constexpr double kTiny = 1e-8;           // added to deviations
+constexpr double kConstant = 1e-6;       // variance of a plane, of its squared mean
 constexpr std::uint64_t kShare = 16384;  // pixels whose products are added in float32
 
 using Planes =
@@ -25,10 +26,13 @@ struct Part {
 }  // namespace
 
 double PlaneSumsOfTwo::score_by_plane(std::uint64_t o) const {
+  // Sums in float32 do not tell what varies less from what does not at all: such a plane says nothing.
+  const auto varies = [](double variance, double mean) { return variance > kConstant * mean * mean; };
   double sum = 0;
   for (std::uint64_t i = 0; i < o; ++i) {
     const std::uint64_t k = planes - o + i;
     const double ma = a[k] / pixels, mb = b[i] / pixels, va = aa[k] / pixels - ma * ma, vb = bb[i] / pixels - mb * mb;
+    if (std::isfinite(va + vb) && !(varies(va, ma) && varies(vb, mb))) continue;
     sum += (ab[k * planes + i] / pixels - ma * mb) /
            ((std::sqrt(std::max(va, 0.0)) + kTiny) * (std::sqrt(std::max(vb, 0.0)) + kTiny));
   }
