@@ -23,6 +23,14 @@ namespace {
 
 constexpr double kShallow = 12;  // planes below the surface; with fewer a slice does not say where it lies
 
+/// A result whose error says what to do.
+template <class T>
+Result<T> with_hint(Result<T> result, const char* hint) {
+  if (result) return result;
+  Error error = result.error();
+  return error.set_hint(hint);
+}
+
 /// A row of the table.
 struct Row {
   std::string what;
@@ -50,7 +58,8 @@ class Score {
 
   Status measure() {
     PENSTOCK_ASSIGN(const Volume world, open_volume(folder_ + "/3d_volume.ome.zarr", 3));
-    PENSTOCK_ASSIGN(const Volume volume, open_volume(volume_path(), 3));
+    PENSTOCK_ASSIGN(const Volume volume,
+                    with_hint(open_volume(volume_path(), 3), "OUT is what `oct reconstruct` wrote."));
     const TruthSlice* before = nullptr;
     for (const TruthSlice& slice : truth_.slices) {
       PENSTOCK_TRY(options_.stop().check("oct score"));
@@ -277,7 +286,7 @@ class Score {
 Result<StepDone> run(const StepCall& call) {
   StepDone done;
   const std::string& path = call.text("truth");
-  PENSTOCK_ASSIGN(const Bytes bytes, read_small(path));
+  PENSTOCK_ASSIGN(const Bytes bytes, with_hint(read_small(path), "--truth is truth.json of a subject, a file."));
   PENSTOCK_ASSIGN_IN(Truth truth, parse_truth(as_text(bytes)), path);
   // With --device cuda the step's memory is that of the GPU, which nothing here is in.
   PENSTOCK_ASSIGN(Options host, StepMemory::options({}, on_host(call.options)));
