@@ -143,6 +143,7 @@ def main() -> None:
     seeds = range(1, arguments.seeds + 1)
     subjects = [(size, seed) for size in sizes for seed in seeds]
     results = Results(subjects, arguments.device.split(","), head, arguments.out)
+    failed: list[str] = []
     with tempfile.TemporaryDirectory(dir=arguments.folder) as scratch:
         for size, at_a_time in zip(sizes, beside, strict=True):
             with ThreadPoolExecutor(at_a_time) as pool:
@@ -150,8 +151,9 @@ def main() -> None:
                     pool.submit(one, arguments.penstock, Path(scratch) / f"{size}-{seed}", size, seed, budget, results)
                     for seed in seeds
                 ]
-            for run in runs:
-                run.result()
+            failed += [str(run.exception()) for run in runs if run.exception()]
+    if failed:
+        raise SystemExit("\n".join(failed))
 
 
 if __name__ == "__main__":
