@@ -16,13 +16,30 @@ Result<std::vector<Multiscale>> Group::multiscales() const {
 
 namespace {
 
-/// What the image of this group whose level `path` is says of the level's dimensions; empty: there is none.
-std::vector<Dimension> dimensions_of_level(const Store& store, const std::string& group, const std::string& path) {
+/// Whether it is the metadata that cannot be used, and not memory, the disk or time that failed.
+bool says_nothing(const Error& error) {
+  switch (error.code()) {
+    case ErrorCode::not_found:
+    case ErrorCode::is_directory:
+    case ErrorCode::permission_denied:
+    case ErrorCode::invalid_metadata:
+    case ErrorCode::corrupt_data:
+    case ErrorCode::unsupported: return true;
+    default: return false;
+  }
+}
+
+/// What the image of this group whose level `path` is says of the level's dimensions; empty: there is none.  Errors:
+/// those of reading.
+Result<std::vector<Dimension>> dimensions_of_level(const Store& store, const std::string& group,
+                                                   const std::string& path) {
+  const std::vector<Dimension> none;
   const auto node = read_node(store, group);
-  const auto* const info = node ? std::get_if<GroupInfo>(&*node) : nullptr;
-  if (info == nullptr) return {};
+  if (!node) return says_nothing(node.error()) ? Result(none) : node.error();
+  const auto* const info = std::get_if<GroupInfo>(&*node);
+  if (info == nullptr) return none;
   const auto images = parse_ngff(info->attributes, info->format.version);
-  if (!images) return {};  // what is not understood says nothing
+  if (!images) return says_nothing(images.error()) ? Result(none) : images.error();
   for (const Multiscale& image : *images)
     for (const ImageLevel& level : image.levels) {
       if (level.path != path) continue;
@@ -35,7 +52,7 @@ std::vector<Dimension> dimensions_of_level(const Store& store, const std::string
       }
       return dims;
     }
-  return {};
+  return none;
 }
 
 }  // namespace
@@ -49,8 +66,8 @@ Result<std::vector<Dimension>> image_dimensions(const Array& array) {
   for (std::size_t slash = path.rfind('/'); !path.empty();
        slash = slash == std::string::npos || slash == 0 ? std::string::npos : path.rfind('/', slash - 1)) {
     const bool in_root = slash == std::string::npos;
-    auto dims = dimensions_of_level(*array.store_ptr(), in_root ? "" : path.substr(0, slash),
-                                    in_root ? path : path.substr(slash + 1));
+    PENSTOCK_ASSIGN(auto dims, dimensions_of_level(*array.store_ptr(), in_root ? "" : path.substr(0, slash),
+                                                   in_root ? path : path.substr(slash + 1)));
     if (fits(dims)) return dims;
     if (in_root) break;
   }
@@ -59,7 +76,7 @@ Result<std::vector<Dimension>> image_dimensions(const Array& array) {
   if (!path.empty() || error || !std::filesystem::is_directory(root, error)) return dataset.dims;
   const auto above = open_store(root.parent_path().string(), StoreMode::read, array.store_ptr()->options());
   if (!above) return dataset.dims;
-  auto dims = dimensions_of_level(**above, "", root.filename().string());
+  PENSTOCK_ASSIGN(auto dims, dimensions_of_level(**above, "", root.filename().string()));
   return fits(dims) ? dims : dataset.dims;
 }
 
