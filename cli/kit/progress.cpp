@@ -44,7 +44,10 @@ double seconds_between(ProgressView::Clock::time_point a, ProgressView::Clock::t
 }  // namespace
 
 std::string ProgressView::update(const Progress& state, Clock::time_point now) {
-  const double seconds = seconds_between(start_, now);
+  // A command of several parts counts each of them from 0.  Threads may tell a little less than was told before.
+  if (state.what != what_ || state.done < done_ / 2) part_start_ = told_;
+  what_ = state.what, done_ = state.done, told_ = now;
+  const double seconds = seconds_between(part_start_, now);
   if (style_.terminal) {
     if (now - start_ < 1s || (drawn_ && now - last_ < 100ms && state.done < state.total)) return {};
     last_ = now;

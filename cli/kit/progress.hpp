@@ -1,6 +1,7 @@
 // Progress of long work on standard error: a bar on a terminal, a line now and then in a log.
 #pragma once
 #include <chrono>
+#include <cstdint>
 #include <string>
 
 #include "penstock/control.hpp"
@@ -17,7 +18,8 @@ class ProgressView {
     bool utf8 = false;
     std::size_t width = 80;
   };
-  ProgressView(Style style, Clock::time_point start) : style_(style), start_(start), last_(start) {}
+  ProgressView(Style style, Clock::time_point start)
+      : style_(style), start_(start), last_(start), part_start_(start), told_(start) {}
   /// What to write to standard error for a state of the work at a time; empty: nothing now.  A terminal gets a bar
   /// after one second; a log gets a line after five seconds and every five seconds from then on.
   std::string update(const Progress& state, Clock::time_point now);
@@ -28,6 +30,9 @@ class ProgressView {
   [[nodiscard]] std::string bar(const Progress& state, double seconds) const;
   Style style_;
   Clock::time_point start_, last_;
+  Clock::time_point part_start_, told_;  // of the part of the work that is told of; when anything was told
+  std::string what_;
+  std::uint64_t done_ = 0;
   bool drawn_ = false;
 };
 

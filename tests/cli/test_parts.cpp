@@ -62,6 +62,15 @@ TEST(Progress, ALineEveryFiveSecondsInALog) {
   EXPECT_EQ(view.finish(), "");
 }
 
+TEST(Progress, EachPartOfACommandHasARateOfItsOwn) {
+  ProgressView view({.terminal = false, .color = false}, at(0ms));
+  EXPECT_NE(view.update({"simulate", 1u << 30, 1u << 30}, at(100000ms)), "");
+  EXPECT_NE(view.update({"simulate", 1u << 20, 1u << 30}, at(105000ms)).find("0.210 MB/s"), std::string::npos);
+  EXPECT_EQ(view.update({"simulate", (1u << 20) - 1, 1u << 30}, at(105001ms)), "") << "a thread that tells late";
+  EXPECT_NE(view.update({"simulate", 2u << 20, 1u << 30}, at(110000ms)).find("0.210 MB/s"), std::string::npos);
+  EXPECT_NE(view.update({"stack", 1u << 20, 1u << 30}, at(115000ms)).find("0.210 MB/s"), std::string::npos);
+}
+
 TEST(Progress, CountsWhatIsNotBytesAndSaysWhatElseCameOfIt) {
   const Progress state{"track", 500, 1000, "seeds", "1,234 streamlines"};
   ProgressView log({.terminal = false, .color = false}, at(0ms));
