@@ -41,6 +41,7 @@ COLLECTED = {
     "test_cuda_tiff.py": HAVE_CUDA,
     "test_oct_pyramid.py": importlib.util.find_spec("ome_zarr") is not None,  # which needs Python 3.12
     "test_cuda_zarr_codecs.py": HAVE_CUDA and "cupy" in INSTALLED,
+    "test_torch.py": "torch" in INSTALLED,
 }
 collect_ignore = [name for name, collected in COLLECTED.items() if not collected]
 

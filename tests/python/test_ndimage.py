@@ -390,6 +390,28 @@ def test_penstock_tensors_and_lists() -> None:
     expect_same(nd.uniform_filter([1, 2, 6, 3], 3), sn.uniform_filter([1, 2, 6, 3], 3), 0)
 
 
+def test_whoever_speaks_dlpack_is_taken() -> None:
+    """As PyTorch's tensors are on the CPU (test_torch.py): nothing of NumPy but the memory."""
+
+    class Foreign:
+        def __init__(self, x: np.ndarray) -> None:
+            self._x = x
+            self.shape, self.dtype = x.shape, x.dtype
+
+        def __dlpack__(self, **how: Any) -> Any:
+            return self._x.__dlpack__(**how)
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return self._x.__dlpack_device__()
+
+    x = image((20, 30, 7), "f4")
+    into = np.empty_like(x)
+    expect_same(nd.gaussian_filter(Foreign(x), 2), sn.gaussian_filter(x, 2))
+    assert nd.median_filter(Foreign(x[::-1, ::2]), 3, output=Foreign(into[:, ::2])) is not None
+    np.testing.assert_array_equal(into[:, ::2], sn.median_filter(x[::-1, ::2], 3))
+    assert nd.sum(Foreign(x)) == pytest.approx(x.sum(dtype="f8"), rel=1e-6)
+
+
 @pytest.mark.parametrize(
     ("wrong", "error"),
     [
