@@ -3,12 +3,33 @@
 #include "ops/sample/types.hpp"
 
 namespace penstock::sample {
+namespace {
+
+template <class Lanes>
+__global__ void __launch_bounds__(kLaunchThreads, Lanes::kBlocks)
+    lanes_kernel(std::uint64_t n, const __grid_constant__ Lanes lanes) {
+  const std::uint64_t all = std::uint64_t{gridDim.x} * kLaunchThreads;
+  for (std::uint64_t i = std::uint64_t{blockIdx.x} * kLaunchThreads + threadIdx.x; i < n; i += all) lanes(i);
+}
+
+/// As launch_cuda, with Lanes::kBlocks.
+template <class Lanes>
+Status launch_lanes(const Stream& stream, const Lanes& lanes) {
+  const std::uint64_t n = lanes.lanes(), wanted = (n + kLaunchThreads - 1) / kLaunchThreads;
+  if (n == 0) return {};
+  const DeviceGuard guard(stream.device().index);
+  PENSTOCK_TRY(guard.status());
+  const auto blocks = static_cast<unsigned>(wanted < kLaunchBlocks ? wanted : kLaunchBlocks);
+  lanes_kernel<<<blocks, kLaunchThreads, 0, static_cast<cudaStream_t>(stream.native())>>>(n, lanes);
+  return cuda_status(cudaGetLastError(), "launching samples");
+}
+
+}  // namespace
 
 template <class T, class C>
 Status run_on_cuda(const SampleJob<T, C>& job, const Stream& stream) {
   Status status;
-  if (!with_lanes(job,
-                  [&](const auto& lanes) { static_cast<void>(status = launch_cuda(stream, lanes.lanes(), lanes)); }))
+  if (!with_lanes(job, [&](const auto& lanes) { static_cast<void>(status = launch_lanes(stream, lanes)); }))
     return unfit();
   return status;
 }
