@@ -205,12 +205,16 @@ Status Reducer::add(const Tile& box, const Workspace& work) {
   return work.on_device() ? add_on_cuda(pass, work.stream) : add_on_cpu(pass, *work.job);
 }
 
-/// One accumulator for each output, by the pass that adds up what the accumulators hold.
-Status Reducer::join_parts(const Workspace& work) {
-  if (first_) PENSTOCK_TRY(begin(work));  // there was no box
+/// One accumulator for each output, by the pass that adds up what the accumulators hold; in `into`, where that is given
+/// and there is more than one.
+Status Reducer::join_parts(const Workspace& work, void* into) {
   while (parts_ > 1) {
     const std::uint32_t parts = work.on_device() && !parts_together_ ? (parts_ + kJoined - 1) / kJoined : 1;
-    PENSTOCK_ASSIGN(Buffer joined, work.scratch(targets_ * parts * 8));
+    Buffer joined;
+    void* const to = parts == 1 ? into : nullptr;
+    if (to == nullptr) {
+      PENSTOCK_ASSIGN(joined, work.scratch(targets_ * parts * 8));
+    }
     BoxShape shape;
     shape.outputs = targets_, shape.count = parts_;
     shape.kept = shape.reduced = 1;
@@ -221,7 +225,7 @@ Status Reducer::join_parts(const Workspace& work) {
                        held_type(now_, input_.dtype),
                        shape,
                        held_.data(),
-                       joined.data(),
+                       to == nullptr ? joined.data() : to,
                        targets_,
                        parts,
                        parts_together_,
@@ -244,19 +248,22 @@ Status Reducer::join_parts(const Workspace& work) {
 Status Reducer::finish(void* out, const Workspace& work) { return finish_into(out, false, work); }
 
 Status Reducer::finish_into(void* out, bool means, const Workspace& work) {
-  PENSTOCK_TRY(join_parts(work));
+  if (first_) PENSTOCK_TRY(begin(work));  // there was no box
   const DType held = held_type(now_, input_.dtype), result = means ? DType::float64() : output_.dtype;
   const bool sums = what_ == Reduction::sum && !means;
   if (is_extreme(now_) || (sums && held.kind != Kind::floating)) {  // they are held as what comes out
+    if (parts_ > 1) return join_parts(work, out);
     const Device device = work.stream.device();
     return copy_async(out, device, held_.data(), device, targets_ * result.size_bytes, work.stream);
   }
+  if (!work.on_device() || !parts_together_) PENSTOCK_TRY(join_parts(work));
   const Finish how{held_.data(),
                    out,
                    held,
                    result,
                    sums ? 1 : static_cast<double>(count_),
-                   !means && what_ == Reduction::standard_deviation};
+                   !means && what_ == Reduction::standard_deviation,
+                   parts_};
   if (work.on_device()) return finish_on_cuda(how, targets_, work.stream);
   with_finish(how, [&](const auto& job) {
     for (std::uint64_t i = 0; i < targets_; ++i) job(i);
