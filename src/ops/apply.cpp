@@ -108,7 +108,9 @@ Status apply_chain(const Chain& chain, const TensorView& input, const TensorView
   PENSTOCK_ASSIGN(const BudgetPlan allowed, plan_budget(options, 0));
   PENSTOCK_ASSIGN(const std::uint64_t elements, output.elements());
   if (elements == 0) return {};
-  Job job(options, "apply", elements * output.dtype.size_bytes, allowed.threads, reuse_within(allowed.budget_bytes));
+  const std::uint64_t threads =
+      input.device.type == Device::Type::cpu ? allowed.threads : 1;  // a device is told by one
+  Job job(options, "apply", elements * output.dtype.size_bytes, threads, reuse_within(allowed.budget_bytes));
   PENSTOCK_ASSIGN(const auto memory, working_memory(input.device, options));
   Workspace work{&job, input.stream, memory};
   const Region all = whole(chain.output().shape);

@@ -247,7 +247,8 @@ Status map_coordinates(const TensorView& input, const TensorView& coordinates, c
     }
     PENSTOCK_ASSIGN(const BudgetPlan allowed, plan_budget(options, 0));
     PENSTOCK_ASSIGN(const auto memory, working_memory(input.device, options));
-    Job job(options, "map_coordinates", count * output.dtype.size_bytes, allowed.threads);
+    const std::uint64_t threads = input.device.type == Device::Type::cpu ? allowed.threads : 1;
+    Job job(options, "map_coordinates", count * output.dtype.size_bytes, threads);
     const Workspace work{&job, input.stream, memory};
     Status status;
     with_types(sampled, how.order, [&]<class T, class C>(TypeTag<T>, TypeTag<C>) {
