@@ -19,7 +19,7 @@ struct PyramidOptions {
   std::vector<double> scale;    ///< of level 0; empty: as the array's dimensions say, else ones
   std::string name;
   std::vector<std::uint32_t> factor = {2};  ///< from level to level, of every axis of space, or one for each of them
-  Device device;                            ///< where levels are made
+  Device device = {};                       ///< where levels are made
 };
 /// Writes the coarser levels of an image whose level 0 is `from`, and the OME-NGFF metadata ("0.4" for zarr v2 arrays,
 /// "0.5" for v3), into the group at `group_path`; level 0 is copied there when it is elsewhere.  The group's metadata
