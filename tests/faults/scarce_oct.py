@@ -1,7 +1,8 @@
 """Runs the steps of the OCT reconstruction where memory runs out: an error that says so, and nothing that opens.
 
-scarce_oct.py PENSTOCK LIBRARY [STEP]: LIBRARY is built from scarce.cpp.  Every allocation of each step fails in turn, or
-every STEP-th: the command ends with success or as out of memory.
+scarce_oct.py PENSTOCK LIBRARY [EVERY [STEP]]: LIBRARY is built from scarce.cpp.  Every allocation of each step fails in turn,
+or every EVERY-th; with STEP only those of that step: the command ends with success or as out of memory.  What does not
+is told after each step: an hour may lie before the end.
 """
 
 import pathlib
@@ -71,7 +72,7 @@ def steps(folder: pathlib.Path, out: pathlib.Path) -> list[list[str]]:
     return [[str(word) for word in words] for words in made]
 
 
-def main(penstock: str, library: str, every: str = "1") -> int:
+def main(penstock: str, library: str, every: str = "1", only: str = "") -> int:
     with tempfile.TemporaryDirectory() as name:
         scratch = pathlib.Path(name)
         folder, out = scratch / "in", scratch / "out"
@@ -79,11 +80,15 @@ def main(penstock: str, library: str, every: str = "1") -> int:
         make_small(penstock, folder)
         each = scarce.Each(library, scratch, step=int(every))
         for words in steps(folder, out):
+            if only not in ("", words[0]):
+                continue
+            told = len(each.bad)
             # Each failure leaves what the next one finds: a step that has succeeded is told to replace its output.
             command = [penstock, "oct", *words, "--threads", "2", "--force"]
             tried = each.run(command, "allocation", "oct " + words[0])
             if tried * int(every) < 1000:
                 each.bad.append(f"oct {words[0]}: only {tried} allocations: this test shows nothing")
+            print("\n".join(each.bad[told:]), flush=True)
             shutil.rmtree(out, ignore_errors=True)
     return each.tell("allocations")
 
