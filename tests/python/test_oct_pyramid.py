@@ -143,6 +143,13 @@ def test_a_run_s_images_are_read_by_others(tmp_path: pathlib.Path) -> None:
     oct.reconstruct(tmp_path / "s/raw", tmp_path / "out", shifts=tmp_path / "s/raw/shifts_xy.csv", **how)
     images = sorted((tmp_path / "out").glob("*.ome.zarr"))
     assert len(images) == 4 * 6 - 4 + 4 + 1
+    # And what steps write that are no part of it.
+    grid, steps = tmp_path / "out/mosaic_grid_z00.ome.zarr", tmp_path / "steps"
+    oct.resample_mosaic(grid, steps / "resampled.ome.zarr", resolution_um=20)
+    oct.fix_focal_curvature(grid, steps / "focal.ome.zarr")
+    oct.crop_below_interface(grid, steps / "cropped.ome.zarr", tiles=True)
+    oct.normalize(tmp_path / "out/slice_z00_crop.ome.zarr", steps / "normal.ome.zarr")
+    images += sorted(steps.glob("*.ome.zarr"))
     for path in images:
         (node,) = list(Reader(parse_url(str(path)))())
         np.testing.assert_array_equal(np.asarray(node.data[0]), ps.open(path / "0")[...])
