@@ -173,7 +173,7 @@ def _epsg(crs: Any) -> int:
     if isinstance(code, str):
         code = code.upper().removeprefix("EPSG:")
     try:
-        return int(code)  # type: ignore[arg-type]
+        return int(code)
     except (TypeError, ValueError):
         raise ValueError(f"crs: an EPSG code is wanted, as 'EPSG:32633'; {crs!r} has none") from None
 
