@@ -169,8 +169,8 @@ Result<std::vector<PlannedArray>> plan_copy(const Node& from, const CopyOptions&
     if (dataset == nullptr) continue;
     std::string lost;
     if (node.from) {
-      const Dataset from = node.from->dataset();
-      lost = is_raster(from) ? left_of_raster(from) : lost_for_xarray(from, dataset->format.version);
+      const Dataset source = node.from->dataset();
+      lost = is_raster(source) ? left_of_raster(source) : lost_for_xarray(source, dataset->format.version);
     }
     arrays.push_back({node.path, *dataset, !node.from, std::move(lost)});
   }

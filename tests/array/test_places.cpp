@@ -73,8 +73,9 @@ TEST(Places, TheWaitForOthersWhoWriteMetadataCanBeCancelled) {
     };
     EXPECT_EQ(cancelled([&](const CancelToken& c) { return array.set_attributes("{}", c); }), ErrorCode::cancelled);
     EXPECT_EQ(cancelled([&](const CancelToken& c) { return array.resize({4, 8}, c); }), ErrorCode::cancelled);
-    if (held == std::string("g/zarr.json"))
+    if (held == std::string("g/zarr.json")) {
       EXPECT_EQ(cancelled([&](const CancelToken& c) { return group.set_attributes("{}", c); }), ErrorCode::cancelled);
+    }
     EXPECT_EQ(cancelled([&](const CancelToken& c) -> Status {
                 Options options = threads(1);
                 options.cancel = c;
@@ -98,7 +99,9 @@ TEST(Places, CopiesToOnePlaceDoNotMix) {
       const std::string url = scratch / "s";
       CopyOptions force;
       force.if_exists = Array::IfExists::overwrite;
-      if (standing) ASSERT_TRUE(copy(Node(twos), url, path, {}, threads(1)));
+      if (standing) {
+        ASSERT_TRUE(copy(Node(twos), url, path, {}, threads(1)));
+      }
       bool begun = false;
       Options options = threads(1);
       options.progress = [&](const Progress& p) {

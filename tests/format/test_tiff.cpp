@@ -165,7 +165,9 @@ TEST(Tiff, HugeSizesDoNotOverflow) {
   const auto tiles =
       Made().set(322, 4, {0xffffffff}).set(323, 4, {0xffffffff}).set(324, 4, {1}).set(325, 4, {1}).bytes();
   const auto dataset = parsed(tiles);
-  if (dataset) EXPECT_GT(std::get<ChunkTable>(dataset->placement).max_chunk_bytes, 0U);
+  if (dataset) {
+    EXPECT_GT(std::get<ChunkTable>(dataset->placement).max_chunk_bytes, 0U);
+  }
 }
 
 Result<RasterFile> raster_of(const Made& made) {
