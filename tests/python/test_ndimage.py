@@ -467,6 +467,13 @@ def test_mistakes_are_named(wrong: Any, error: type[Exception]) -> None:
         wrong(image((10, 10), "f4"))
 
 
+def test_elements_that_are_no_numbers_are_named() -> None:
+    for values, error in (([1, None], TypeError), (["a"], ps.UnsupportedError), ([np.float16(1)], ps.UnsupportedError)):
+        x = np.array(values)
+        with pytest.raises(error, match="no elements of type"):
+            nd.gaussian_filter(x, 1)
+
+
 def test_arguments_at_their_ends_are_scipys() -> None:
     x = image((10, 7), "f4")
     for mode in ("reflect", "mirror", "nearest", "constant", "wrap"):

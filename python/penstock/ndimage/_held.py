@@ -94,6 +94,8 @@ def _of_address(x: Any, address: int, keep: Any, stream: _core.Stream | None, li
 @functools.lru_cache(maxsize=64)
 def core_dtype(dtype: np.dtype[Any]) -> _core.DType:
     """The library's data type.  Errors: TypeError (object)."""
+    if dtype.hasobject:
+        raise TypeError(f"no elements of type {dtype}")
     return _dtype.from_numpy(dtype)[0]
 
 
