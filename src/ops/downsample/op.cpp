@@ -126,7 +126,9 @@ Result<std::unique_ptr<Operator>> make_downsample(const ArrayInfo& input, std::v
   if (!with_job({method, input.dtype, {}}, [](const auto&) {}))
     return Error(ErrorCode::unsupported,
                  fmt::format("no {} of elements of type {}", name_of(method), input.dtype.name()))
-        .set_hint("Use nearest.");
+        .set_hint(method != Downsample::mode && with_job({Downsample::mode, input.dtype, {}}, [](const auto&) {})
+                      ? "Use mode or nearest, as for labels."
+                      : "Use nearest.");
   ArrayInfo output = input;
   for (std::size_t d = 0; d < factors.size(); ++d) output.shape[d] = div_up(input.shape[d], factors[d]);
   return std::unique_ptr<Operator>(std::make_unique<DownsampleOperator>(input, output, std::move(factors), method));
