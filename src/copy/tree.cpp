@@ -11,6 +11,7 @@
 
 #include "array/copy/elements.hpp"
 #include "array/parents.hpp"
+#include "array/place_claim.hpp"
 #include "copy/pyramid.hpp"
 #include "copy/raster.hpp"
 #include "core/guard.hpp"
@@ -27,12 +28,6 @@ namespace penstock {
 namespace {
 
 using metadata::kCopyMarker;
-
-/// An archive shows nothing of what is written to it until it is complete.
-bool is_archive(const Store& store) {
-  std::error_code error;
-  return std::filesystem::is_regular_file(store.url(), error) || store.path_taken().starts_with("zip");
-}
 
 bool overlap(const std::string& a, const std::string& b) {
   const std::string& outer = a.size() < b.size() ? a : b;

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
+#include "array/place_claim.hpp"
 #include "array/tiles/walk.hpp"
 #include "core/guard.hpp"
 #include "exec/budget.hpp"
@@ -190,9 +192,17 @@ Result<Report> LazyArray::write(const std::shared_ptr<Store>& to_store, std::str
     if (to_store->url() == state_->from.store_ptr()->url() && path == state_->from.path())
       return Error(ErrorCode::invalid_argument, "the result would replace the array that it is made of");
     PENSTOCK_ASSIGN(const Dataset target, dataset(changes));
-    PENSTOCK_ASSIGN(Array to, Array::prepare(to_store, path, target, if_exists));
-    PENSTOCK_ASSIGN(Report report, write(to, device, options));
-    PENSTOCK_TRY(to.commit());
+    std::optional<Array> to;
+    if (if_exists == Array::IfExists::overwrite) {  // what stands goes first, and with it anybody's claim
+      PENSTOCK_ASSIGN(to, Array::prepare(to_store, path, target, if_exists));
+    }
+    PENSTOCK_ASSIGN(const PlaceClaim claim, PlaceClaim::take(to_store, path, if_exists, options.stop()));
+    if (!to) {
+      PENSTOCK_ASSIGN(to, Array::prepare(to_store, path, target, if_exists));
+    }
+    PENSTOCK_ASSIGN(Report report, write(*to, device, options));
+    PENSTOCK_TRY(claim.check());
+    PENSTOCK_TRY(to->commit());
     PENSTOCK_TRY(to_store->flush());
     return report;
   });

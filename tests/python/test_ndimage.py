@@ -368,6 +368,34 @@ except OSError as error:
     expect_same(made[...], nd.gaussian_filter(x, 1))
 
 
+def test_two_writes_to_one_place_do_not_mix(tmp_path: pathlib.Path) -> None:
+    x = image((192, 64, 64), "f4")
+    a = ps.create(tmp_path / "a.zarr", shape=x.shape, dtype=x.dtype, chunks=(8, 64, 64))
+    a[...] = x
+    first, second = nd.gaussian_filter(a, 1), nd.maximum_filter(a, 3)
+    met: list[Any] = []
+
+    def meet(what: str, done: int, total: int) -> None:
+        if done and not met:
+            met.append(1)
+            with pytest.raises(FileExistsError, match="another write to this place is under way"):
+                second.write(tmp_path / "b.zarr", device="cpu")
+            met.append(2)
+
+    made = first.write(tmp_path / "b.zarr", device="cpu", budget="2MiB", progress=meet)
+    assert met == [1, 2]
+    expect_same(made[...], nd.gaussian_filter(x, 1))
+    assert not list(tmp_path.rglob(".penstock*"))
+
+    # Who overwrites takes the place over, and the other one is told.
+    def take_over(what: str, done: int, total: int) -> None:
+        if done and len(met) == 2:
+            met.append(second.write(tmp_path / "b.zarr", device="cpu", overwrite=True))
+
+    with pytest.raises(FileExistsError, match="was begun meanwhile"):
+        first.write(tmp_path / "b.zarr", device="cpu", budget="2MiB", progress=take_over, overwrite=True)
+
+
 def test_larger_than_the_budget(tmp_path: pathlib.Path) -> None:
     """A sharded array of six times the budget, against the whole."""
     x = image((192, 128, 128), "f4")
