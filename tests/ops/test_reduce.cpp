@@ -189,15 +189,6 @@ void expect_lanes(const std::string& what) {
           for (std::size_t i = 0; i < made.size(); ++i)
             FinishJob<double, double>{made.data(), made.data(), static_cast<double>(shape.count), false}(i);
         expect_same(made, groups, what);
-        if constexpr (std::is_same_v<Joined, Sum<Held>>) {  // or added up and finished at once
-          if (!together) continue;
-          const double divide_by = what == "variance" ? static_cast<double>(shape.count) : 1;
-          const FinishParts<Held, double> finish({held.data(), made.data(), divide_by, false}, shape.outputs, parts);
-          Held shared[32];
-          std::fill(made.begin(), made.end(), -1);
-          for (std::uint64_t i = shape.outputs; i-- > 0;) finish(PermTeam<32>(3), i, shared);
-          expect_same(made, groups, what);
-        }
       }
   }
 }

@@ -17,29 +17,14 @@ __global__ void __launch_bounds__(kWarps* CudaTeam::lanes)
     reduce_tile(CudaTeam{}, job, tile, shared[warp]);
 }
 
-template <class Parts>
-__global__ void __launch_bounds__(kWarps* CudaTeam::lanes)
-    finish_kernel(const __grid_constant__ Parts parts, std::uint64_t outputs) {
-  __shared__ typename Parts::Op::Held shared[kWarps][CudaTeam::lanes];
-  const std::uint32_t warp = threadIdx.x / CudaTeam::lanes;
-  for (std::uint64_t output = std::uint64_t{blockIdx.x} * kWarps + warp; output < outputs;
-       output += std::uint64_t{gridDim.x} * kWarps)
-    parts(CudaTeam{}, output, shared[warp]);
-}
-
-/// Blocks of kWarps warps, of which each does one thing or more.
-unsigned blocks_for(std::uint64_t things) {
-  const std::uint64_t wanted = (things + kWarps - 1) / kWarps;
-  return static_cast<unsigned>(wanted < kLaunchBlocks ? wanted : kLaunchBlocks);
-}
-
 /// A warp for each accumulator.
 template <class Op>
 Status launch_tiles(const Stream& stream, const ReduceJob<Op>& job) {
   const DeviceGuard guard(stream.device().index);
   PENSTOCK_TRY(guard.status());
-  reduce_kernel<<<blocks_for(job.lanes()), kWarps * CudaTeam::lanes, 0, static_cast<cudaStream_t>(stream.native())>>>(
-      job, job.lanes());
+  const std::uint64_t wanted = (job.lanes() + kWarps - 1) / kWarps;
+  const auto blocks = static_cast<unsigned>(wanted < kLaunchBlocks ? wanted : kLaunchBlocks);
+  reduce_kernel<<<blocks, kWarps * CudaTeam::lanes, 0, static_cast<cudaStream_t>(stream.native())>>>(job, job.lanes());
   return cuda_status(cudaGetLastError(), "launching a reduction");
 }
 
@@ -76,15 +61,7 @@ Status fill_on_cuda(void* to, std::uint64_t bits, std::uint64_t item, std::uint6
 
 Status finish_on_cuda(const Finish& how, std::uint64_t count, const Stream& stream) {
   Status status;
-  with_finish(how, [&]<class Held, class Out>(const FinishJob<Held, Out>& job) {
-    if (how.parts == 1) return static_cast<void>(status = launch_cuda(stream, count, job));
-    const DeviceGuard guard(stream.device().index);
-    status = guard.status();
-    if (!status) return;
-    finish_kernel<<<blocks_for(count), kWarps * CudaTeam::lanes, 0, static_cast<cudaStream_t>(stream.native())>>>(
-        FinishParts<Held, Out>(job, count, how.parts), count);
-    status = cuda_status(cudaGetLastError(), "launching a reduction");
-  });
+  with_finish(how, [&](const auto& job) { static_cast<void>(status = launch_cuda(stream, count, job)); });
   return status;
 }
 

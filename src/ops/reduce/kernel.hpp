@@ -295,11 +295,10 @@ struct ReduceColumns {
   }
 };
 
-/// Makes accumulator number `tile` of a box, by one team, and puts it (target, part, value); `shared`: a value for each
-/// of its lanes.
-template <class Team, class Op, class Put>
-PENSTOCK_HD void reduce_tile_to(const Team& team, const ReduceJob<Op>& job, std::uint64_t tile,
-                                typename Op::Held* shared, const Put& put) {
+/// Accumulator number `tile` of a box, by one team; `shared`: a value for each of its lanes.
+template <class Team, class Op>
+PENSTOCK_HD void reduce_tile(const Team& team, const ReduceJob<Op>& job, std::uint64_t tile,
+                             typename Op::Held* shared) {
   std::uint64_t part = tile, from, target;
   const std::uint64_t output = divide(part, job.into.parts);
   job.shape.locate(output, from, target);
@@ -312,16 +311,9 @@ PENSTOCK_HD void reduce_tile_to(const Team& team, const ReduceJob<Op>& job, std:
   });
   for (std::uint32_t half = Team::lanes / 2; half > 0; half /= 2)
     team.for_each(half, [&](std::uint32_t i) { shared[i] = Join<Op>::with(shared[i], shared[i + half], 0); });
-  team.for_each(1, [&](std::uint32_t) { put(target, static_cast<std::uint32_t>(part), shared[0]); });
-}
-
-/// The same, into the accumulator.
-template <class Team, class Op>
-PENSTOCK_HD void reduce_tile(const Team& team, const ReduceJob<Op>& job, std::uint64_t tile,
-                             typename Op::Held* shared) {
-  reduce_tile_to(team, job, tile, shared, [&](std::uint64_t target, std::uint32_t part, typename Op::Held value) {
-    auto& held = job.into.held[job.into.index(target, part)];
-    held = job.first ? value : Join<Op>::with(held, value, 0);
+  team.for_each(1, [&](std::uint32_t) {
+    auto& held = job.into.held[job.into.index(target, static_cast<std::uint32_t>(part))];
+    held = job.first ? shared[0] : Join<Op>::with(held, shared[0], 0);
   });
 }
 
@@ -340,32 +332,9 @@ struct FinishJob {
   Out* out;
   double divide_by;
   bool root;
-  PENSTOCK_HD void operator()(std::uint64_t i) const { put(i, from[i]); }
-  PENSTOCK_HD void put(std::uint64_t i, Held sum) const {
-    const double made = static_cast<double>(sum) / divide_by;
+  PENSTOCK_HD void operator()(std::uint64_t i) const {
+    const double made = static_cast<double>(from[i]) / divide_by;
     out[i] = static_cast<Out>(root ? sqrt(made) : made);
-  }
-};
-
-/// Sums of which each output has several, which follow each other: added up and finished by one team for each output.
-template <class Held, class Out>
-struct FinishParts {
-  using Op = Sum<Held>;
-  ReduceJob<Op> job;
-  FinishJob<Held, Out> finish;
-
-  FinishParts(const FinishJob<Held, Out>& how, std::uint64_t outputs, std::uint32_t parts) : finish(how) {
-    BoxShape& shape = job.shape;
-    shape.kept = shape.reduced = 1;
-    shape.outputs = shape.kept_extent[0] = outputs;
-    shape.count = shape.reduced_extent[0] = parts;
-    shape.kept_stride[0] = parts, shape.reduced_stride[0] = shape.target_stride[0] = 1;
-    job.in = how.from;
-  }
-  template <class Team>
-  PENSTOCK_HD void operator()(const Team& team, std::uint64_t output, Held* shared) const {
-    reduce_tile_to(team, job, output, shared,
-                   [&](std::uint64_t target, std::uint32_t, Held sum) { finish.put(target, sum); });
   }
 };
 

@@ -205,16 +205,12 @@ Status Reducer::add(const Tile& box, const Workspace& work) {
   return work.on_device() ? add_on_cuda(pass, work.stream) : add_on_cpu(pass, *work.job);
 }
 
-/// One accumulator for each output, by the pass that adds up what the accumulators hold; in `into`, where that is given
-/// and there is more than one.
-Status Reducer::join_parts(const Workspace& work, void* into) {
+/// One accumulator for each output, by the pass that adds up what the accumulators hold.
+Status Reducer::join_parts(const Workspace& work) {
+  if (first_) PENSTOCK_TRY(begin(work));  // there was no box
   while (parts_ > 1) {
     const std::uint32_t parts = work.on_device() && !parts_together_ ? (parts_ + kJoined - 1) / kJoined : 1;
-    Buffer joined;
-    void* const to = parts == 1 ? into : nullptr;
-    if (to == nullptr) {
-      PENSTOCK_ASSIGN(joined, work.scratch(targets_ * parts * 8));
-    }
+    PENSTOCK_ASSIGN(Buffer joined, work.scratch(targets_ * parts * 8));
     BoxShape shape;
     shape.outputs = targets_, shape.count = parts_;
     shape.kept = shape.reduced = 1;
@@ -225,7 +221,7 @@ Status Reducer::join_parts(const Workspace& work, void* into) {
                        held_type(now_, input_.dtype),
                        shape,
                        held_.data(),
-                       to == nullptr ? joined.data() : to,
+                       joined.data(),
                        targets_,
                        parts,
                        parts_together_,
@@ -248,22 +244,19 @@ Status Reducer::join_parts(const Workspace& work, void* into) {
 Status Reducer::finish(void* out, const Workspace& work) { return finish_into(out, false, work); }
 
 Status Reducer::finish_into(void* out, bool means, const Workspace& work) {
-  if (first_) PENSTOCK_TRY(begin(work));  // there was no box
+  PENSTOCK_TRY(join_parts(work));
   const DType held = held_type(now_, input_.dtype), result = means ? DType::float64() : output_.dtype;
   const bool sums = what_ == Reduction::sum && !means;
   if (is_extreme(now_) || (sums && held.kind != Kind::floating)) {  // they are held as what comes out
-    if (parts_ > 1) return join_parts(work, out);
     const Device device = work.stream.device();
     return copy_async(out, device, held_.data(), device, targets_ * result.size_bytes, work.stream);
   }
-  if (!work.on_device() || !parts_together_) PENSTOCK_TRY(join_parts(work));
   const Finish how{held_.data(),
                    out,
                    held,
                    result,
                    sums ? 1 : static_cast<double>(count_),
-                   !means && what_ == Reduction::standard_deviation,
-                   parts_};
+                   !means && what_ == Reduction::standard_deviation};
   if (work.on_device()) return finish_on_cuda(how, targets_, work.stream);
   with_finish(how, [&](const auto& job) {
     for (std::uint64_t i = 0; i < targets_; ++i) job(i);

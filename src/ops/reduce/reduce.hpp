@@ -35,7 +35,7 @@ class Reducer {
  private:
   [[nodiscard]] BoxShape shape_of_box(const Region& box) const;
   Status begin(const Workspace& work);
-  Status join_parts(const Workspace& work, void* into = nullptr);
+  Status join_parts(const Workspace& work);
   Status finish_into(void* out, bool means, const Workspace& work);
 
   Reduction what_;
@@ -68,14 +68,13 @@ struct BoxPass {
 };
 Status add_on_cpu(const BoxPass& box, Job& threads);
 Status add_on_cuda(const BoxPass& box, const Stream& stream);
-/// Sums, held as `held` is, as `out`: float32 or float64.  Each output has `parts` of them, which follow each other.
+/// Sums, held as `held` is, as `out`: float32 or float64.
 struct Finish {
   const void* from;
   void* out;
   DType held, result;
   double divide_by;
   bool root;
-  std::uint32_t parts = 1;  ///< on the CPU: 1
 };
 Status finish_on_cuda(const Finish& how, std::uint64_t count, const Stream& stream);
 /// `count` elements of `item` bytes, each the lowest bytes of `bits`.
