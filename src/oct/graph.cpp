@@ -45,10 +45,10 @@ class Reconstruction {
   Reconstruction(const StepCall& call, StepDone& done) : call_(call), done_(done), out_(call.path(1)) {}
 
   Status run_all() {
-    PENSTOCK_ASSIGN(const RunLock alone, RunLock::take(out_));
     PENSTOCK_ASSIGN(const std::shared_ptr<Store> raw, open_store(call_.path(0), StoreMode::read));
     PENSTOCK_ASSIGN(const auto slices, find_tiles(*raw));
     PENSTOCK_TRY(check_shifts(slices));
+    PENSTOCK_ASSIGN(const RunLock alone, RunLock::take(out_));
     PENSTOCK_TRY(begin());
     if (call_.force) {
       for (const auto& [slice, tiles] : slices) PENSTOCK_TRY(forget_slice(slice));

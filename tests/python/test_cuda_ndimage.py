@@ -97,6 +97,20 @@ def test_stored_arrays(tmp_path: pathlib.Path) -> None:
     np.testing.assert_allclose(stored, np.percentile(x.astype("f8"), [1, 50]), rtol=1e-12)
 
 
+@pytest.mark.parametrize("shape", [(60, 192, 192), (9, 30, 40), (200, 17, 300)])
+def test_reductions_of_stored_arrays(tmp_path: pathlib.Path, shape: tuple[int, ...]) -> None:
+    """Many outputs, each of several parts."""
+    x = image(shape, "f4")
+    a = ps.create(tmp_path / "a.zarr", shape=shape, dtype="f4", chunks=(shape[0], 64, 64))
+    a[...] = x
+    for name in ("mean", "sum", "variance", "maximum", "standard_deviation"):
+        reduce = getattr(nd, name)
+        for axes in ((0,), (1, 2), (2,)):
+            wanted, near = np.asarray(reduce(x, axes=axes)), {"rtol": 1e-4, "atol": 1e-4, "err_msg": f"{name} {axes}"}
+            np.testing.assert_allclose(np.asarray(reduce(a, axes=axes, device="cuda")), wanted, **near)
+            np.testing.assert_allclose(reduce(cupy.asarray(x), axes=axes).get(), wanted, **near)
+
+
 @pytest.mark.parametrize("method", ("mean", "gaussian", "mode", "nearest"))
 def test_pyramids(tmp_path: pathlib.Path, method: Any) -> None:
     for dtype in ("u1", "u2", "i4", "f4"):

@@ -368,6 +368,21 @@ except OSError as error:
     expect_same(made[...], nd.gaussian_filter(x, 1))
 
 
+def test_data_types_of_torch_are_known_by_their_names() -> None:
+    class Torch:
+        def __str__(self) -> str:
+            return "torch.float64"
+
+    x = image((9, 8, 7), "f4")
+    output: Any = Torch()
+    for made in (
+        nd.gaussian_filter(x, 1, output=output),
+        nd.zoom(x, 0.5, output=output, order=1),
+        nd.maximum_filter(x, 3, output=output),
+    ):
+        assert made.dtype == np.float64
+
+
 def test_two_writes_to_one_place_do_not_mix(tmp_path: pathlib.Path) -> None:
     x = image((192, 64, 64), "f4")
     a = ps.create(tmp_path / "a.zarr", shape=x.shape, dtype=x.dtype, chunks=(8, 64, 64))

@@ -29,7 +29,7 @@ def _kind(value: Any) -> str:
 def is_complex(name: str, x: Any, output: Any, arguments: dict[str, Any]) -> bool:
     if name not in LINEAR or not hasattr(x, "real"):
         return False
-    if output is not None and not _held.is_memory(output) and np.dtype(output).kind == "c":
+    if output is not None and not _held.is_memory(output) and np.dtype(_held.numpy_dtype(output)).kind == "c":
         return True
     return any(_kind(value) == "c" for value in (x, arguments.get("weights", 0), arguments.get("cval", 0)))
 
@@ -71,7 +71,7 @@ def _into(made: Any, output: Any) -> Any:
             raise RuntimeError(f"output shape not correct: {tuple(output.shape)}, the result has {tuple(made.shape)}")
         output[...] = made
         return output
-    wanted = np.dtype(output)
+    wanted = np.dtype(_held.numpy_dtype(output))
     if wanted.kind != "c":
         warnings.warn("promoting specified output dtype to complex", stacklevel=4)
         wanted = np.promote_types(wanted, np.complex64)

@@ -99,6 +99,12 @@ def core_dtype(dtype: np.dtype[Any]) -> _core.DType:
     return _dtype.from_numpy(dtype)[0]
 
 
+def numpy_dtype(given: Any) -> Any:
+    """What NumPy takes for a data type; those of torch have NumPy's names."""
+    text = str(given)
+    return text.removeprefix("torch.") if text.startswith("torch.") else given
+
+
 def _library_of(x: Any) -> str:
     """ "cupy" or "torch" where it is such an array on a device, else ""."""
     library = type(x).__module__.partition(".")[0]

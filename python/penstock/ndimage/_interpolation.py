@@ -305,7 +305,7 @@ def _sample(
 
 def _of_another_type(again: Callable[..., Any], x: Any, output: Any, into: Any) -> Any:
     """Fractions are kept until the end: whole numbers are rounded once."""
-    wanted = np.dtype(_run._numpy_dtype(into.dtype if into is not None else output))
+    wanted = np.dtype(_held.numpy_dtype(into.dtype if into is not None else output))
     computed = wanted if wanted.kind == "f" else np.dtype(np.float64)
     made = again(x if x.dtype == computed else cast(x, computed))
     made = made if wanted.kind == "f" else cast(made, wanted)

@@ -81,13 +81,7 @@ def output_name(output: Any) -> str | None:
     if output is None:
         return None
     given = output.dtype if _held.is_memory(output) else output
-    return _dtype.from_numpy(np.dtype(_numpy_dtype(given)).newbyteorder("="))[0].name
-
-
-def _numpy_dtype(given: Any) -> Any:
-    """Also of torch, whose data types have NumPy's names."""
-    text = str(given)
-    return text.removeprefix("torch.") if text.startswith("torch.") else given
+    return _dtype.from_numpy(np.dtype(_held.numpy_dtype(given)).newbyteorder("="))[0].name
 
 
 class _Bound:
