@@ -165,14 +165,14 @@ def test_a_report_of_what_there_is(tmp_path: pathlib.Path) -> None:
     whole = oct.report(out)
     assert whole["slices"] == 4
     text = (out / "report.html").read_text()
-    assert all(f"<h2>{name}</h2>" in text for name in ("Volume", "Slices and seams", "Interface", "Overlaps", "Drift"))
+    assert all(f">{name}</h2>" in text for name in ("Volume", "Slices and seams", "Interface", "Overlaps", "Drift"))
     # A run that was stopped before its slices were moved.
     (out / "3d_volume.ome.zarr/zarr.json").unlink()
     for k in range(4):
         (out / f"slice_z{k:02}_common.ome.zarr/zarr.json").unlink()
     oct.report(out, output=tmp_path / "part.html")
     text = (tmp_path / "part.html").read_text()
-    assert "<h2>Interface</h2>" in text and "<h2>Volume</h2>" not in text and "<h2>Drift</h2>" not in text
+    assert ">Interface</h2>" in text and ">Volume</h2>" not in text and ">Drift</h2>" not in text
     # Without reconstruct.json nobody has said how far slices lie apart.
     with pytest.raises(FileNotFoundError, match="no slice and no volume"):
         (tmp_path / "empty").mkdir()
@@ -184,9 +184,9 @@ def test_a_report_of_what_there_is(tmp_path: pathlib.Path) -> None:
 
 
 def test_names_in_a_page_are_text(tmp_path: pathlib.Path) -> None:
-    folder = tmp_path / "a & <b>"
+    folder = tmp_path / "a & <q>"
     folder.mkdir()
     reconstructed(folder, "one-row")
     oct.report(folder / "out", output=tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text()
-    assert "a &amp; &lt;b&gt;" in text and "<b>" not in text
+    assert "a &amp; &lt;q&gt;" in text and "<q>" not in text
