@@ -11,6 +11,8 @@ import asyncio
 import contextlib
 import sys
 
+from standing import until_input_ends
+
 STATUS = int(sys.argv[1]) if len(sys.argv) > 1 else 200
 
 
@@ -38,17 +40,8 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 async def main() -> None:
-    loop = asyncio.get_running_loop()
-    stop = loop.create_future()
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    print(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", flush=True)
-
-    def look() -> None:
-        if not sys.stdin.buffer.read1(1) and not stop.done():
-            stop.set_result(None)
-
-    loop.add_reader(sys.stdin, look)
-    await stop
+    await until_input_ends(server)
 
 
 if __name__ == "__main__":

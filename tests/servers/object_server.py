@@ -19,9 +19,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import sys
 import urllib.parse
 import xml.sax.saxutils
+
+from standing import until_input_ends
 
 NAMES = {200: "OK", 204: "No Content", 206: "Partial Content", 404: "Not Found", 412: "Precondition Failed"}
 NAMES[416] = "Range Not Satisfiable"
@@ -235,17 +236,8 @@ def xml_text(text: str) -> str:
 
 
 async def main() -> None:
-    loop = asyncio.get_running_loop()
-    stop = loop.create_future()
     server = await asyncio.start_server(Server().serve, "127.0.0.1", 0, limit=1 << 20, backlog=512)
-    print(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", flush=True)
-
-    def look() -> None:
-        if not sys.stdin.buffer.read1(1) and not stop.done():
-            stop.set_result(None)
-
-    loop.add_reader(sys.stdin, look)
-    await stop
+    await until_input_ends(server)
 
 
 if __name__ == "__main__":
