@@ -17,6 +17,7 @@ import headline
 import tables
 import tables_oct
 import tables_oct_steps
+import tables_peers
 import tables_track
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -49,13 +50,18 @@ def benchmarks(rows: list, results: dict[str, dict]) -> str:
     return between_marks(text, steps, ", oct steps")
 
 
+def readme(rows: list, results: dict[str, dict]) -> str:
+    text = between_marks((ROOT / "README.md").read_text(), headline.readme_table(rows))
+    return between_marks(text, tables_peers.table(results), ", peers")
+
+
 def pages(results: dict[str, dict]) -> dict[Path, str]:
     """What each page should hold."""
     rows = headline.figures(results)
     measured = [line for r in results.values() if r["benchmark"] != "fuzz" for line in tables.section(r)]
     fuzzed = [line for r in results.values() if r["benchmark"] == "fuzz" for line in tables.section(r)]
     return {
-        ROOT / "README.md": between_marks((ROOT / "README.md").read_text(), headline.readme_table(rows)),
+        ROOT / "README.md": readme(rows, results),
         ROOT / "docs/benchmarks.md": benchmarks(rows, results),
         ROOT / "docs/benchmarks.svg": headline.picture(rows),
         RESULTS / "README.md": between_marks((RESULTS / "README.md").read_text(), measured),
