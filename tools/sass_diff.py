@@ -68,9 +68,15 @@ def disassemble(cuobjdump: str, option: str, objects: list[str]) -> list[str]:
     return outputs
 
 
+def compiled_objects(build: pathlib.Path) -> list[str]:
+    """The objects that the build makes of .cu files: a folder also keeps those of files that are no more."""
+    commands = json.loads((build / "compile_commands.json").read_text())
+    return sorted(str(pathlib.Path(c["directory"], c["output"])) for c in commands if c["file"].endswith(".cu"))
+
+
 def count_kernels(build: str) -> dict[str, dict[str, int]]:
     """{"sm_90 penstock::kernel": {"instructions": n, "registers": n, "local": n}} of every .cu object of a build."""
-    objects = sorted(str(p) for p in pathlib.Path(build).rglob("*.cu.o"))
+    objects = compiled_objects(pathlib.Path(build))
     if not objects:
         sys.exit(f"sass_diff: {build} holds no compiled CUDA files; configure it with -DPENSTOCK_CUDA=ON")
     cuobjdump = find_cuobjdump()
@@ -115,10 +121,13 @@ def verdict(old: dict[str, int] | None, new: dict[str, int] | None) -> str:
 
 
 def compare(old: dict[str, dict[str, int]], new: dict[str, dict[str, int]]) -> int:
-    """Prints the table; number of kernels that are worse."""
+    """Prints the kernels that changed, the worse ones last; number of the worse ones."""
+    changed = [name for name in sorted(old.keys() | new.keys()) if old.get(name) != new.get(name)]
+    changed.sort(key=lambda name: bool(verdict(old.get(name), new.get(name))))
     worse = 0
-    print(f"{'kernel':72} {'instructions':>18} {'registers':>12} {'local':>8}")
-    for name in sorted(old.keys() | new.keys()):
+    if changed:
+        print(f"{'kernel':72} {'instructions':>18} {'registers':>12} {'local':>8}")
+    for name in changed:
         before, after = old.get(name), new.get(name)
         cells = [
             f"{before[w] if before else '-'} -> {after[w] if after else '-'}"
