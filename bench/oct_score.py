@@ -1,14 +1,16 @@
 """Scores reconstructions of made subjects beside the truth, and measures what a run takes.
 
     oct_score.py [--penstock PROGRAM] [--device cpu,cuda] [--sizes smoke,small,medium] [--seeds N] [--beside N,N,N]
-                 [--budget-mib N] [--folder DIR] [--out DIR]
+                 [--budget-mib N] [--folder DIR] [--out DIR] [--keep]
 
 writes bench/results/oct-score-*.json, and oct-score-gpu-* for GPUs.  For each size and seed: simulate; then on each
 device reconstruct, fix-focal-curvature of each mosaic, tissue-interface of each slice, score.  Seconds and peak memory
 are those of `reconstruct` alone, with the budget that is given or the default one.  With --beside so many subjects are
 made at a time (one number, or one for each size); each has all threads, so their seconds say what a machine gets done,
 not what one subject takes.  Needs some 20 GiB of disk for each medium one.  Results are written after each subject: a run
-that is cut keeps what it has, with a note of what it did not get to.
+that is cut keeps what it has, with a note of what it did not get to, and --keep goes on with it: subjects that the results
+have are not made again, and their rows say when and at which commit they were measured.  So do rows say how busy the
+machine was when it was: seconds of those are of no use, and stay out of the tables.
 """
 
 import argparse
@@ -25,6 +27,7 @@ from pathlib import Path
 
 import record
 
+BUSY = 0.5  # load average for each core, above which seconds are not those of the machine alone
 HOW = ["--resolution-um", "10", "--axial-resolution-um", "10", "--slicing-interval-mm", "0.24", "--depth-um", "520"]
 
 
@@ -48,6 +51,7 @@ def penstock(program: str, *words: str) -> tuple[dict, float, int]:
 def one_device(program: str, subject: Path, out: Path, device: str, budget: list[str]) -> dict:
     """What one reconstruction takes, and how good it is."""
     on = ["--device", device]
+    load = os.getloadavg()[0]
     shifts = ["--shifts", str(subject / "raw/shifts_xy.csv")]
     done, seconds, peak = penstock(program, "reconstruct", str(subject / "raw"), str(out), *HOW, *shifts, *on, *budget)
     for mosaic in sorted(out.glob("mosaic_grid_z??.ome.zarr")):
@@ -60,6 +64,7 @@ def one_device(program: str, subject: Path, out: Path, device: str, budget: list
     return {
         "seconds": round(seconds, 2),
         "peak_bytes": peak,
+        **({"load": round(load, 1)} if load > BUSY * len(os.sched_getaffinity(0)) else {}),
         "steps": {name: round(s, 3) for name, s in done["seconds"]["value"].items()},
         "score": {name: row["value"] for name, row in score.items() if "; mark " in row["description"]},
         "marks": {
@@ -79,6 +84,53 @@ class Results:
         self.lock = threading.Lock()
         self.marks: dict[str, str] = {}
 
+    def path(self, device: str) -> Path:
+        name = "oct-score" if device == "cpu" else "oct-score-gpu"
+        return (self.folder or record.RESULTS) / f"{name}-{len(os.sched_getaffinity(0))}-cores.json"
+
+    def keep(self) -> None:
+        """Takes what results files have."""
+        for device in self.devices:
+            old = json.loads(self.path(device).read_text()) if self.path(device).exists() else {"rows": []}
+            if not old["rows"]:
+                continue
+            self.check_kept(old, device)
+            self.marks |= old["marks"]
+            measured = {name: old[name] for name in ("date", "commit")}
+            for row in old["rows"]:
+                self.rows[row["size"], row["seed"], device] = {"measured": measured} | row
+                if (row["size"], row["seed"]) not in self.subjects:
+                    self.subjects.append((row["size"], row["seed"]))
+
+    def note(self, device: str) -> str:
+        """What a reader of the rows must know."""
+        groups: dict[str, list[str]] = {}
+        for size, seed in self.subjects:
+            row, name = self.rows.get((size, seed, device)), f"{size} {seed}"
+            if row is None:
+                groups.setdefault("the run did not get to these subjects", []).append(name)
+            elif "measured" in row:
+                before = f"measured on {row['measured']['date']}, commit {row['measured']['commit']}"
+                groups.setdefault(before, []).append(name)
+            if row is not None and "load" in row:
+                groups.setdefault("seconds beside other work", []).append(name)
+        return "; ".join(f"{what}: {', '.join(names)}" for what, names in groups.items())
+
+    def check_kept(self, old: dict, device: str) -> None:
+        """Rows of one file are of one machine, and made in one way."""
+        mine = record.machine()
+        pairs = {name: (old["machine"][name], mine[name]) for name in ("cpu", "cores")}
+        pairs |= {name: (old.get(name), self.head.get(name)) for name in ("beside", "budget_bytes")}
+        if device != "cpu":
+            pairs["gpu"] = (old["gpu"], gpu_name())
+        for name, (before, now) in pairs.items():
+            if before != now:
+                raise SystemExit(f"--keep: {self.path(device)}: {name} was {before}, and is {now}")
+
+    def left(self, size: str, seed: int) -> list[str]:
+        """Devices that a subject has no row of."""
+        return [device for device in self.devices if (size, seed, device) not in self.rows]
+
     def add(self, size: str, seed: int, device: str, row: dict) -> None:
         with self.lock:
             self.marks |= row.pop("marks")
@@ -90,21 +142,22 @@ class Results:
         content = {"title": "oct score" + (", GPU" if gpu else ""), "device": device} | self.head
         if gpu:
             content["gpu"] = gpu_name()
-        missing = [f"{size} {seed}" for size, seed in self.subjects if (size, seed, device) not in self.rows]
-        if missing:
-            content["note"] = "the run did not get to these subjects: " + ", ".join(missing)
+        if note := self.note(device):
+            content["note"] = note
         rows = [self.rows[size, seed, device] for size, seed in self.subjects if (size, seed, device) in self.rows]
         name, cores = "oct-score-gpu" if gpu else "oct-score", len(os.sched_getaffinity(0))
-        path = self.folder / f"{name}-{cores}-cores.json" if self.folder else None
-        record.save(name, cores, content | {"marks": self.marks, "rows": rows}, path)
+        record.save(name, cores, content | {"marks": self.marks, "rows": rows}, self.path(device))
 
 
 def one(program: str, folder: Path, size: str, seed: int, budget: list[str], results: Results) -> None:
-    """A subject, reconstructed on each device; nothing of it stays on the disk."""
+    """A subject, reconstructed on each device that it has no row of; nothing of it stays on the disk."""
+    devices = results.left(size, seed)
+    if not devices:
+        return
     subject = folder / "subject"
     made, _, _ = penstock(program, "simulate", str(subject), "--size", size, "--seed", str(seed))
     head = {"size": size, "seed": seed, "raw_bytes": made["raw_bytes"]["value"]}
-    for device in results.devices:
+    for device in devices:
         row = head | one_device(program, subject, folder / "out", device, budget)
         took = f"{row['seconds']} s, {row['peak_bytes'] / 2**20:.0f} MiB"
         print(f"{size} {seed} {device}: {took}", row["score"], flush=True)
@@ -128,6 +181,7 @@ def main() -> None:
     parser.add_argument("--budget-mib", type=int, help="of each reconstruction; default: penstock's own")
     parser.add_argument("--folder", type=Path, help="where subjects are made; default: a new one in /tmp")
     parser.add_argument("--out", type=Path, help="folder for the results, made if need be; default: bench/results")
+    parser.add_argument("--keep", action="store_true", help="go on with the results that are there")
     arguments = parser.parse_args()
     if arguments.out:
         arguments.out.mkdir(parents=True, exist_ok=True)
@@ -143,6 +197,8 @@ def main() -> None:
     seeds = range(1, arguments.seeds + 1)
     subjects = [(size, seed) for size in sizes for seed in seeds]
     results = Results(subjects, arguments.device.split(","), head, arguments.out)
+    if arguments.keep:
+        results.keep()
     failed: list[str] = []
     with tempfile.TemporaryDirectory(dir=arguments.folder) as scratch:
         for size, at_a_time in zip(sizes, beside, strict=True):

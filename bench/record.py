@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "bench" / "results"
 
 
 def first(path: str, prefix: str) -> str:
@@ -39,9 +40,8 @@ def commit() -> str:
 def save(name: str, cores: int, content: dict, path: Path | None = None) -> Path:
     """Writes bench/results/NAME-CORES-cores.json, over the one of before (git has it), or `path`."""
     now = datetime.datetime.now(datetime.UTC)
-    folder = ROOT / "bench" / "results"
-    folder.mkdir(parents=True, exist_ok=True)
-    path = path or folder / f"{name}-{cores}-cores.json"
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    path = path or RESULTS / f"{name}-{cores}-cores.json"
     head = {"benchmark": name, "date": f"{now:%Y-%m-%d}", "commit": commit(), "machine": machine(), "cores": cores}
     path.write_text(json.dumps(head | content, indent=1) + "\n")
     return path
