@@ -42,12 +42,13 @@ struct Crs {
   std::optional<std::uint32_t> epsg;  ///< code of the projected or geographic system; nullopt: not one of EPSG's
   std::optional<std::uint32_t> vertical_epsg;  ///< code of the vertical system; nullopt: none
   std::string name;                            ///< what the file calls it; may be empty
-  std::optional<GeoKeys> keys = {};            ///< of a system without an EPSG code: what defines it, for a copy
+  std::optional<GeoKeys> keys = {};            ///< of a system that codes alone do not say: what defines it
   bool operator==(const Crs&) const = default;
 };
-/// Well-known text (WKT2:2019) of a CRS with an EPSG code, by PROJ, which is looked for when this is called first
-/// (libproj.so.25, .22 or libproj.so).  Errors: unsupported (no PROJ, or no EPSG
-/// code: says which), not_found (PROJ does not know the code).
+/// Well-known text (WKT2:2019) of a CRS, by its codes or the keys that define it, and of its vertical system, by PROJ,
+/// which is looked for when this is called first (libproj.so.25, .22 or libproj.so).  Errors: unsupported (no PROJ, no
+/// more than a name, a projection or unit that PROJ does not know), invalid_metadata (parameters that are missing or no
+/// numbers), not_found (PROJ does not know a code).  They name the key.
 PENSTOCK_API Result<std::string> crs_wkt(const Crs& crs);
 
 /// Names and texts, in the order of the file.

@@ -13,7 +13,7 @@ from . import _core, _dtype
 from ._array import Array
 from ._options import Bytes, Deadline, Progress
 from ._options import options as _options
-from ._raster import Raster
+from ._raster import CRS, Raster
 from ._tensor import asarray
 from ._url import location
 
@@ -57,7 +57,7 @@ def write_cog(
     crs, transform, nodata, mask, scales, offsets, units, descriptions, colorinterp, colormap, tags: as a Raster has them;
         what is not given is taken from the source, as far as it says: all of a Raster; of another Array nodata (``_FillValue``), ``proj:code`` and ``spatial:transform``
         (GeoZarr), ``scale_factor``, ``add_offset``, ``units`` (CF), and all that a copied raster had.
-        crs: an EPSG code, "EPSG:32633", or what has ``to_epsg()`` (rasterio, pyproj).  transform: six numbers, as ``affine.Affine`` begins.
+        crs: the ``crs`` of a Raster, an EPSG code, "EPSG:32633", or what has ``to_epsg()`` (rasterio, pyproj).  transform: six numbers, as ``affine.Affine`` begins.
         mask: (y, x) or (1, y, x), uint8 or bool; 0 where there is nothing to see.
         colorinterp: of each band; where nothing is said, three and more bands of uint8 are red, green, blue, others gray.
         colormap: red, green and blue (0 to 255) of values of an array of uint8 or uint16; band 0 is a "palette" then.
@@ -112,7 +112,7 @@ def _write_cog(
     into = _core.CogInput(held._core, region)
     dtype = held._dataset.dtype if isinstance(held, Array) else held._core.dtype
     if said.get("crs") is not None:
-        into.set_crs(_epsg(said["crs"]))
+        into.set_crs(said["crs"]._core if isinstance(said["crs"], CRS) else _epsg(said["crs"]))
     if said.get("transform") is not None:
         numbers = [float(v) for v in said["transform"]]
         if len(numbers) not in (6, 9):  # 9: all of an Affine

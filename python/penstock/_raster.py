@@ -75,10 +75,12 @@ class CRS:
 
     @property
     def wkt(self) -> str:
-        """Well-known text (WKT2:2019), by libproj.
+        """Well-known text (WKT2:2019) of all that the file says: codes, or a system that it defines by parameters, and the
+        vertical system.  By libproj.
 
-        errors: UnsupportedError (libproj is not found, or there is no EPSG code); FileNotFoundError (PROJ's database does
-            not have the code).
+        errors: UnsupportedError (libproj is not found; the system has no more than a name; a method or unit that PROJ does
+            not know); MetadataError (parameters that are missing or no numbers); FileNotFoundError (PROJ's database
+            does not have a code).  They name the key.
         """
         return self._core.wkt()
 
@@ -90,17 +92,19 @@ class CRS:
         """As rasterio's: ``wkt``."""
         return self.wkt
 
+    def _identity(self) -> tuple[Any, ...]:
+        """What makes two of them the same: a code says all, parameters do where there is none, a name where nothing is known."""
+        keys = self._core.keys
+        definition = None if keys is None else (tuple(keys[0]), tuple(keys[1]), keys[2])
+        return self.epsg, self.vertical_epsg, definition, self.name if self.epsg is None else ""
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, CRS):
             return NotImplemented
-        return (self.epsg, self.vertical_epsg, self.name if self.epsg is None else "") == (
-            other.epsg,
-            other.vertical_epsg,
-            other.name if other.epsg is None else "",
-        )
+        return self._identity() == other._identity()
 
     def __hash__(self) -> int:
-        return hash((self.epsg, self.vertical_epsg))
+        return hash(self._identity())
 
     def __str__(self) -> str:
         return self.name if self.epsg is None else f"EPSG:{self.epsg}"

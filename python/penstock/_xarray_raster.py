@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from xarray.backends.common import BackendArray
 from xarray.core import indexing
 
 from ._errors import PenstockError
-from ._raster import Raster, Transform
+from ._raster import CRS, Raster, Transform
 
 NAME = "band_data"
 
@@ -99,30 +100,39 @@ def _coordinates(raster: Raster) -> dict[str, xr.Variable]:
 
 def _spatial_ref(raster: Raster) -> dict[str, Any]:
     """The CF attributes of the CRS by pyproj where it is installed, else its text by PROJ where that is found."""
-    attrs: dict[str, Any] = {}
-    crs = raster.crs
-    if crs is not None and crs.epsg is not None:
-        attrs = _cf_of_pyproj(crs.epsg) or _wkt_of(crs)
+    attrs: dict[str, Any] = {} if raster.crs is None else _cf_of(raster.crs, raster.url)
     if raster.transform is not None:
         attrs["GeoTransform"] = _gdal_text(raster.transform)
     return attrs
 
 
-def _cf_of_pyproj(epsg: int) -> dict[str, Any]:
+def _cf_of(crs: CRS, url: str) -> dict[str, Any]:
+    only_a_code = crs.epsg is not None and crs.vertical_epsg is None
+    pyproj = _pyproj()
+    if pyproj is not None and only_a_code:
+        return _cf_of_pyproj(pyproj.CRS.from_epsg(crs.epsg))
+    try:
+        wkt = crs.wkt
+    except (PenstockError, FileNotFoundError) as error:  # no PROJ here, or nothing that it knows
+        if crs.epsg is not None:
+            return {"spatial_ref": f"EPSG:{crs.epsg}"}
+        warnings.warn(f"{url}: spatial_ref has no CRS: {error}", stacklevel=2)
+        return {}
+    return {"crs_wkt": wkt, "spatial_ref": wkt} if pyproj is None else _cf_of_pyproj(pyproj.CRS.from_wkt(wkt))
+
+
+def _pyproj() -> Any:
     try:
         import pyproj
     except ImportError:
-        return {}
-    attrs: dict[str, Any] = pyproj.CRS.from_epsg(epsg).to_cf()
+        return None
+    return pyproj
+
+
+def _cf_of_pyproj(crs: Any) -> dict[str, Any]:
+    attrs: dict[str, Any] = crs.to_cf()
     attrs["spatial_ref"] = attrs["crs_wkt"]
     return attrs
-
-
-def _wkt_of(crs: Any) -> dict[str, Any]:
-    try:
-        return {"crs_wkt": crs.wkt, "spatial_ref": crs.wkt}
-    except (PenstockError, FileNotFoundError):  # no PROJ here, or one that does not know the code
-        return {"spatial_ref": str(crs)}
 
 
 def _gdal_text(t: Transform) -> str:

@@ -65,6 +65,7 @@ void bind_cog(nb::module_& m) {
                      return crs && !crs->epsg && !crs->keys ? std::optional(crs->name) : std::nullopt;
                    })
       .def("set_crs", [](CogInput& in, std::uint32_t epsg) { in.info.crs = Crs{epsg, std::nullopt, ""}; })
+      .def("set_crs", [](CogInput& in, const Crs& crs) { in.info.crs = crs; })
       .def("set_transform", [](CogInput& in, const GeoTransform& t) { in.info.transform = t; })
       .def("set_nodata",
            [](CogInput& in, const nb::bytes& element) {

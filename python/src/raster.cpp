@@ -22,6 +22,7 @@ namespace {
 
 using Threads = CallGuard::Threads;
 using Box = std::tuple<double, double, double, double>;  // left, bottom, right, top
+using Keys = std::tuple<std::vector<std::uint16_t>, std::vector<double>, std::string>;
 
 void bind_info(nb::module_& m) {
   nb::class_<Crs>(m, "Crs")
@@ -34,6 +35,11 @@ void bind_info(nb::module_& m) {
       .def_ro("epsg", &Crs::epsg)
       .def_ro("vertical_epsg", &Crs::vertical_epsg)
       .def_ro("name", &Crs::name)
+      .def_prop_ro("keys",
+                   [](const Crs& crs) -> std::optional<Keys> {
+                     if (!crs.keys) return std::nullopt;
+                     return Keys(crs.keys->directory, crs.keys->numbers, crs.keys->texts);
+                   })
       .def("wkt", [](const Crs& crs) { return unwrap(without_gil(Threads::none, [&] { return crs_wkt(crs); })); });
   nb::class_<GroundControlPoint>(m, "RasterGcp")
       .def_ro("row", &GroundControlPoint::row)

@@ -1,77 +1,177 @@
-// Well-known text of coordinate reference systems, by PROJ where it is found.
+#include "format/proj.hpp"
+
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-#include <memory>
+#include <cmath>
+#include <exception>
 #include <mutex>
+#include <optional>
+#include <string_view>
+#include <type_traits>
 
-#include "penstock/raster_info.hpp"
+#include "core/json.hpp"
 
-namespace penstock {
+namespace penstock::proj {
 namespace {
 
-// The few functions of PROJ 6 and later that are called, as its reference documents them (proj.h, "C API for
+using Strings = const char* const*;
+
+// The few functions of PROJ 6.2 and later that are called, as its reference documents them (proj.h, "C API for
 // ISO-19111").
-struct Proj {
+struct Library {
   void* (*context_create)() = nullptr;
   void* (*context_destroy)(void* context) = nullptr;
+  int (*log_level)(void* context, int level) = nullptr;
+  void (*log_func)(void* context, void* data, void (*)(void* data, int level, const char* text)) = nullptr;
+  void* (*create)(void* context, const char* definition) = nullptr;
   void* (*create_from_database)(void* context, const char* authority, const char* code, int category, int alternative,
-                                const char* const* options) = nullptr;
-  const char* (*as_wkt)(void* context, const void* object, int type, const char* const* options) = nullptr;
+                                Strings options) = nullptr;
+  void* (*create_from_wkt)(void* context, const char* wkt, Strings options, char*** warnings, char*** errors) = nullptr;
+  int (*unit)(void* context, const char* authority, const char* code, const char** name, double* factor,
+              const char** category) = nullptr;
+  const char* (*as_wkt)(void* context, const void* object, int type, Strings options) = nullptr;
+  const char* (*as_json)(void* context, const void* object, Strings options) = nullptr;
   void* (*destroy)(void* object) = nullptr;
+  void (*string_list_destroy)(char** list) = nullptr;
 };
-constexpr int kCategoryCrs = 3, kWkt2_2019 = 2;  // PJ_CATEGORY_CRS, PJ_WKT2_2019
+constexpr int kWkt2_2019 = 2, kLogErrors = 1;  // PJ_WKT2_2019, PJ_LOG_ERROR
 
-Result<Proj> load() {
+bool find_all(void* handle, Library& proj) {
+  const auto find = [handle](const char* function, auto& into) {
+    into = reinterpret_cast<std::remove_reference_t<decltype(into)>>(::dlsym(handle, function));
+    return into != nullptr;
+  };
+  return find("proj_context_create", proj.context_create) && find("proj_context_destroy", proj.context_destroy) &&
+         find("proj_log_level", proj.log_level) && find("proj_log_func", proj.log_func) &&
+         find("proj_create", proj.create) && find("proj_create_from_database", proj.create_from_database) &&
+         find("proj_create_from_wkt", proj.create_from_wkt) && find("proj_uom_get_info_from_database", proj.unit) &&
+         find("proj_as_wkt", proj.as_wkt) && find("proj_as_projjson", proj.as_json) &&
+         find("proj_destroy", proj.destroy) && find("proj_string_list_destroy", proj.string_list_destroy);
+}
+
+Result<Library> load() {
   std::string tried;
   for (const char* const name : {"libproj.so.25", "libproj.so.22", "libproj.so"}) {
     void* const handle = ::dlopen(name, RTLD_NOW | RTLD_LOCAL);
     tried += fmt::format("{}{}", tried.empty() ? "" : ", ", name);
     if (handle == nullptr) continue;
-    Proj proj;
-    const auto find = [handle](const char* function, auto& into) {
-      into = reinterpret_cast<std::remove_reference_t<decltype(into)>>(::dlsym(handle, function));
-      return into != nullptr;
-    };
-    if (find("proj_context_create", proj.context_create) && find("proj_context_destroy", proj.context_destroy) &&
-        find("proj_create_from_database", proj.create_from_database) && find("proj_as_wkt", proj.as_wkt) &&
-        find("proj_destroy", proj.destroy))
-      return proj;
+    Library proj;
+    if (find_all(handle, proj)) return proj;
     ::dlclose(handle);
   }
   return Error(ErrorCode::unsupported, fmt::format("well-known text of a CRS needs PROJ: none of {} is there", tried))
       .set_hint("the package libproj25 (or libproj22) brings it; EPSG codes need none.");
 }
 
-Result<Proj> library() {
+/// Kept until the process ends: contexts may outlive statics.
+Result<const Library*> library() {
   static std::mutex& mutex = *new std::mutex;
-  static std::optional<Proj>& loaded = *new std::optional<Proj>;
+  static std::optional<Library>& loaded = *new std::optional<Library>;
   const std::scoped_lock lock(mutex);
   if (!loaded) {
     PENSTOCK_ASSIGN(loaded, load());
   }
-  return *loaded;
+  return &*loaded;
+}
+
+/// Only where a Register is open, for which it was loaded.
+const Library& loaded() { return **library(); }
+
+std::string_view name_of(Kind kind) {
+  switch (kind) {
+    case Kind::ellipsoid: return "ellipsoid";
+    case Kind::prime_meridian: return "prime meridian";
+    case Kind::datum: return "datum";
+    case Kind::crs: return "coordinate reference system";
+    case Kind::operation: return "projection";
+  }
+  return "";
+}
+
+using Object = std::unique_ptr<void, void* (*)(void*)>;
+
+void keep(void* said, int /*level*/, const char* text) noexcept {
+  try {
+    *static_cast<std::string*>(said) = text;
+  } catch (const std::exception&) {  // PROJ is C: nothing may pass through it
+  }
 }
 
 }  // namespace
 
-Result<std::string> crs_wkt(const Crs& crs) {
-  if (!crs.epsg)
-    return Error(ErrorCode::unsupported,
-                 fmt::format("the CRS{} has no EPSG code: it is defined by parameters, which are not read",
-                             crs.name.empty() ? "" : " \"" + crs.name + "\""));
-  PENSTOCK_ASSIGN(const Proj proj, library());
-  const std::unique_ptr<void, void* (*)(void*)> context(proj.context_create(), proj.context_destroy);
+Register::Register(void* context)
+    : context_(context, [](void* of) { (void)loaded().context_destroy(of); }), said_(std::make_unique<std::string>()) {
+  (void)loaded().log_level(context, kLogErrors);
+  loaded().log_func(context, said_.get(), keep);
+}
+
+Result<Register> Register::open() {
+  PENSTOCK_ASSIGN(const Library* const proj, library());
+  void* const context = proj->context_create();
   if (context == nullptr) return Error(ErrorCode::out_of_memory, "no memory for PROJ");
-  const std::string code = std::to_string(*crs.epsg);
-  const std::unique_ptr<void, void* (*)(void*)> found(
-      proj.create_from_database(context.get(), "EPSG", code.c_str(), kCategoryCrs, 0, nullptr), proj.destroy);
-  if (found == nullptr)
-    return Error(ErrorCode::not_found, fmt::format("PROJ's database has no EPSG:{}, or is not found", code))
+  return Register(context);
+}
+
+std::string Register::reason() const { return said_->empty() ? "PROJ does not say why" : *said_; }
+
+Result<Json> Register::json_of(void* object) const {
+  const char* const text = loaded().as_json(context_.get(), object, nullptr);
+  if (text == nullptr)
+    return Error(ErrorCode::unsupported, fmt::format("PROJ cannot write it as PROJJSON: {}", reason()));
+  PENSTOCK_ASSIGN_IN(Json json, parse_json(text), "PROJJSON of PROJ");
+  json.erase("$schema");  // parts are put together
+  return json;
+}
+
+Result<Json> Register::entry(Kind kind, std::uint32_t code) const {
+  const std::string digits = std::to_string(code);
+  const Object found(
+      loaded().create_from_database(context_.get(), "EPSG", digits.c_str(), static_cast<int>(kind), 0, nullptr),
+      loaded().destroy);
+  if (found != nullptr) return json_of(found.get());
+  return Error(ErrorCode::not_found,
+               fmt::format("PROJ's database has no {} EPSG:{}, or is not found", name_of(kind), digits))
+      .set_hint("the package proj-data, or PROJ_DATA in the environment, tells it where proj.db is.");
+}
+
+Result<Json> Register::unit(std::uint32_t code, const char* category) const {
+  const std::string digits = std::to_string(code);
+  const char *name = nullptr, *found = nullptr;
+  double factor = 0;
+  if (loaded().unit(context_.get(), "EPSG", digits.c_str(), &name, &factor, &found) == 0 || name == nullptr ||
+      found == nullptr)
+    return Error(ErrorCode::not_found, fmt::format("PROJ's database has no unit EPSG:{}, or is not found", digits))
         .set_hint("the package proj-data, or PROJ_DATA in the environment, tells it where proj.db is.");
-  const char* const text = proj.as_wkt(context.get(), found.get(), kWkt2_2019, nullptr);
-  if (text == nullptr) return Error(ErrorCode::unsupported, fmt::format("EPSG:{} has no well-known text", code));
+  if (std::string_view(found) != category || !std::isfinite(factor) || factor <= 0)
+    return Error(ErrorCode::unsupported,
+                 fmt::format("unit EPSG:{} ({}) is no {} unit with a factor", digits, name, category));
+  return Json{{"type", std::string_view(category) == "linear" ? "LinearUnit" : "AngularUnit"},
+              {"name", name},
+              {"conversion_factor", factor},
+              {"id", {{"authority", "EPSG"}, {"code", code}}}};
+}
+
+Result<Json> Register::of_wkt(const std::string& text) const {
+  char** errors = nullptr;
+  const Object made(loaded().create_from_wkt(context_.get(), text.c_str(), nullptr, nullptr, &errors),
+                    loaded().destroy);
+  std::string why = errors != nullptr && *errors != nullptr ? *errors : reason();
+  loaded().string_list_destroy(errors);
+  if (made == nullptr)
+    return Error(ErrorCode::invalid_metadata, fmt::format("well-known text that PROJ does not take: {}", why));
+  return json_of(made.get());
+}
+
+Result<std::string> Register::wkt(const Json& system) const {
+  const Object made(loaded().create(context_.get(), dump_json(system).c_str()), loaded().destroy);
+  if (made == nullptr)
+    return Error(ErrorCode::invalid_metadata, fmt::format("PROJ does not take the system: {}", reason()));
+  const char* const options[] = {"MULTILINE=NO", nullptr};
+  const char* const text = loaded().as_wkt(context_.get(), made.get(), kWkt2_2019, options);
+  if (text == nullptr)
+    return Error(ErrorCode::unsupported, fmt::format("PROJ has no well-known text of the system: {}", reason()));
   return std::string(text);
 }
 
-}  // namespace penstock
+}  // namespace penstock::proj

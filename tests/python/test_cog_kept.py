@@ -270,3 +270,10 @@ def test_a_scale_is_read_or_refused(tmp_path: pathlib.Path) -> None:
     ):
         with pytest.raises(penstock.MetadataError, match=r"x\.tif.*tag 42112"):
             _ = penstock.open(xml(path, item)).scales
+
+
+def test_keys_of_two_systems_are_two_systems(tmp_path: pathlib.Path) -> None:
+    for name, crs in (("a", LAEA), ("b", LAEA.replace("12.5", "13.5")), ("c", LAEA)):
+        write(tmp_path / f"{name}.tif", image(), crs=crs, transform=from_origin(7, 9, 2, 3))
+    a, b, c = (penstock.open(tmp_path / f"{name}.tif").crs for name in "abc")
+    assert a.name == b.name and a != b and a == c and hash(a) == hash(c)

@@ -9,6 +9,7 @@
 
 #include "core/json.hpp"
 #include "core/json_text.hpp"
+#include "format/tiff/crs.hpp"
 #include "format/tiff/tiff.hpp"
 #include "format/tiff/write/cog.hpp"
 #include "penstock/fill.hpp"
@@ -31,20 +32,16 @@ std::string escaped_once(std::string_view text) {
 /// As GDAL does: once more than XML asks for.
 std::string escaped(std::string_view text) { return escaped_once(escaped_once(text)); }
 
-/// The keys of a file as they were but for what the place of a pixel is, which the transformation was read by.
-GeoKeys copied(GeoKeys keys, bool pixel_is_point) {
-  constexpr std::uint16_t kRasterType = 1025;
+/// The keys of a system, and what the place of a pixel is.
+GeoKeys with_raster_type(const GeoKeys& of, bool pixel_is_point) {
+  constexpr auto kRasterType = static_cast<std::uint16_t>(Key::GTRasterType);
+  GeoKeys keys = without_raster_type(of);  // an older penstock wrote it into Zarr arrays
   std::vector<std::uint16_t>& numbers = keys.directory;
   std::size_t at = 4;
   while (at + 4 <= numbers.size() && numbers[at] < kRasterType) at += 4;
   const std::array<std::uint16_t, 4> key{kRasterType, 0, 1, static_cast<std::uint16_t>(pixel_is_point ? 2 : 1)};
-  const auto place = numbers.begin() + static_cast<std::ptrdiff_t>(at);
-  if (at + 4 <= numbers.size() && numbers[at] == kRasterType) {
-    std::ranges::copy(key, place);
-  } else {
-    numbers.insert(place, key.begin(), key.end());
-    ++numbers[3];
-  }
+  numbers.insert(numbers.begin() + static_cast<std::ptrdiff_t>(at), key.begin(), key.end());
+  ++numbers[3];
   return keys;
 }
 
@@ -103,10 +100,10 @@ Status check_tags(const RasterInfo& info) {
 }
 
 Result<GeoKeys> make_geo_keys(const RasterInfo& info) {
-  constexpr std::uint16_t kAsciiParams = 34737, kUserDefined = 32767;
+  constexpr std::uint16_t kAsciiParams = 34737;
   if (!info.crs && !info.pixel_is_point) return GeoKeys{};
-  if (info.crs && !info.crs->epsg && info.crs->keys && info.crs->keys->directory.size() >= 4)
-    return copied(*info.crs->keys, info.pixel_is_point);
+  if (const GeoKeys* const keys = info.crs ? defining_keys(*info.crs) : nullptr)
+    return with_raster_type(*keys, info.pixel_is_point);
   std::vector<std::array<std::uint16_t, 4>> keys;
   GeoKeys out;
   std::optional<std::uint16_t> model;

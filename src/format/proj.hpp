@@ -1,0 +1,40 @@
+// PROJ, where it is found: what its database says of systems and their parts, and texts of systems.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "core/json_fwd.hpp"
+#include "penstock/error.hpp"
+
+namespace penstock::proj {
+
+/// What EPSG's codes are of: they are numbered by kind.  Values as PROJ's PJ_CATEGORY.
+enum class Kind : std::uint8_t { ellipsoid, prime_meridian, datum, crs, operation };
+
+/// An open database.  Not for two threads at once.
+class Register {
+ public:
+  /// Looks for the library when it is first called.  Errors: unsupported (no PROJ: names what was looked for).
+  static Result<Register> open();
+
+  /// What has a code of EPSG, as PROJJSON.  Errors: not_found, naming the code.
+  [[nodiscard]] Result<Json> entry(Kind kind, std::uint32_t code) const;
+  /// A unit of measure with a code of EPSG that is a factor of the metre or the radian, as PROJJSON.  `category`:
+  /// "linear" or "angular".  Errors: not_found; unsupported (of another category, or degrees written as minutes and
+  /// seconds).
+  [[nodiscard]] Result<Json> unit(std::uint32_t code, const char* category) const;
+  /// Well-known text of any kind as PROJJSON.  Errors: invalid_metadata, with PROJ's reason.
+  [[nodiscard]] Result<Json> of_wkt(const std::string& text) const;
+  /// Well-known text (WKT2:2019) of PROJJSON.  Errors: invalid_metadata, with PROJ's reason.
+  [[nodiscard]] Result<std::string> wkt(const Json& system) const;
+
+ private:
+  explicit Register(void* context);
+  [[nodiscard]] Result<Json> json_of(void* object) const;
+  [[nodiscard]] std::string reason() const;
+  std::unique_ptr<void, void (*)(void*)> context_;
+  std::unique_ptr<std::string> said_;  // what PROJ would have written to standard error, the last of it
+};
+
+}  // namespace penstock::proj

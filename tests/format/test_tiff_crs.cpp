@@ -1,0 +1,203 @@
+// Systems that the keys of a GeoTIFF define: what PROJ makes of them, and keys as they should not be.  What GDAL makes
+// of the same files is in tests/python/test_raster_crs.py.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "format/tiff/crs.hpp"
+#include "format/tiff/tiff.hpp"
+#include "penstock/raster_info.hpp"
+
+using namespace penstock;
+
+namespace {
+
+using Row = std::array<std::uint16_t, 4>;
+
+/// Keys of the projection `method` on WGS 84, or of what else is said.
+class MadeKeys {
+ public:
+  MadeKeys& code(tiff::Key key, std::uint16_t value) { return row({static_cast<std::uint16_t>(key), 0, 1, value}); }
+  MadeKeys& number(tiff::Key key, double value) {
+    keys_.numbers.push_back(value);
+    const auto place = static_cast<std::uint16_t>(keys_.numbers.size() - 1);
+    return row({static_cast<std::uint16_t>(key), 34736, 1, place});
+  }
+  MadeKeys& text(tiff::Key key, const std::string& value) {
+    const auto place = static_cast<std::uint16_t>(keys_.texts.size());
+    keys_.texts += value + "|";
+    return row({static_cast<std::uint16_t>(key), 34737, static_cast<std::uint16_t>(value.size() + 1), place});
+  }
+  MadeKeys& row(const Row& row) {
+    keys_.directory.insert(keys_.directory.end(), row.begin(), row.end());
+    ++keys_.directory[3];
+    return *this;
+  }
+  [[nodiscard]] Crs crs() const { return tiff::crs_of(keys_).value_or(Crs{}); }
+  [[nodiscard]] std::string wkt() const { return crs_wkt(crs()).value(); }
+  [[nodiscard]] std::string error() const {
+    const auto wkt = crs_wkt(crs());
+    return wkt ? "none: " + *wkt : wkt.error().message();
+  }
+
+ private:
+  GeoKeys keys_{{1, 1, 0, 0}, {}, ""};
+};
+
+MadeKeys projected(std::uint16_t method) {
+  using enum tiff::Key;
+  MadeKeys keys;
+  keys.code(GTModelType, 1).code(GeodeticCRS, 4326).code(ProjectedCRS, 32767).code(ProjMethod, method);
+  return keys;
+}
+
+bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+using enum tiff::Key;
+
+TEST(TiffCrs, AProjectionIsThatOfItsKeys) {
+  const std::string wkt =
+      projected(10).number(ProjCenterLong, 7.25).number(ProjCenterLat, 12.5).number(ProjFalseEasting, 3).wkt();
+  EXPECT_TRUE(has(wkt, "METHOD[\"Lambert Azimuthal Equal Area\"")) << wkt;
+  EXPECT_TRUE(has(wkt, "\"Latitude of natural origin\",12.5")) << wkt;
+  EXPECT_TRUE(has(wkt, "\"Longitude of natural origin\",7.25")) << wkt;
+  EXPECT_TRUE(has(wkt, "BASEGEOGCRS[\"WGS 84\"")) << wkt;
+}
+
+TEST(TiffCrs, ParametersStandInOneKeyOrAnother) {
+  const std::string origin = projected(1).number(ProjNatOriginLong, 9).number(ProjNatOriginLat, 10).wkt();
+  EXPECT_EQ(projected(1).number(ProjCenterLong, 9).number(ProjCenterLat, 10).wkt(), origin);
+  EXPECT_EQ(projected(1).number(ProjFalseOriginLong, 9).number(ProjFalseOriginLat, 10).wkt(), origin);
+}
+
+TEST(TiffCrs, TheSwissMethodIsAnObliqueMercatorOfARightAngle) {
+  const auto center = [](MadeKeys keys) { return keys.number(ProjCenterLong, 7.44).number(ProjCenterLat, 46.95); };
+  const std::string swiss = center(projected(5)).wkt();
+  EXPECT_EQ(swiss, center(projected(9815)).number(ProjAzimuthAngle, 90).number(ProjRectifiedGridAngle, 90).wkt());
+  EXPECT_TRUE(has(swiss, "\"Angle from Rectified to Skew Grid\",90")) << swiss;
+}
+
+TEST(TiffCrs, UnitsAreThoseOfTheKeys) {
+  const std::string feet = projected(10).code(ProjLinearUnits, 9003).number(ProjFalseEasting, 30).wkt();
+  EXPECT_TRUE(has(feet, "\"False easting\",30,LENGTHUNIT[\"US survey foot\",0.304800609601219")) << feet;
+  const std::string own = projected(10)
+                              .code(ProjLinearUnits, 32767)
+                              .number(ProjLinearUnitSize, 2.5)
+                              .text(ProjectedCitation, "LUnits = my \"rod\"")
+                              .number(ProjFalseEasting, 30)
+                              .wkt();
+  EXPECT_TRUE(has(own, "\"False easting\",30,LENGTHUNIT[\"my rod\",2.5")) << own;
+  MadeKeys grads;
+  grads.code(GTModelType, 2)
+      .code(GeodeticCRS, 32767)
+      .code(GeogAngularUnits, 9105)
+      .number(EllipsoidSemiMajorAxis, 6378249.2);
+  grads.number(EllipsoidSemiMinorAxis, 6356515).number(PrimeMeridianLongitude, 2.59692129);
+  EXPECT_TRUE(has(grads.wkt(), "PRIMEM[\"unknown\",2.59692129,ANGLEUNIT[\"grad\"")) << grads.wkt();
+}
+
+TEST(TiffCrs, ANameIsNoText) {
+  EXPECT_EQ(projected(10).text(GTCitation, "a grid").crs().name, "a grid");
+  EXPECT_EQ(projected(10).text(GTCitation, "a grid").text(ProjectedCitation, "PCS Name = b|LUnits = c").crs().name,
+            "b");
+  const Crs esri = MadeKeys()
+                       .code(GTModelType, 32767)
+                       .text(GTCitation, "World_Mollweide")
+                       .text(GeodeticCitation, "GCS Name = WGS 84|Primem = Greenwich|")
+                       .text(ProjectedCitation, "ESRI PE String = PROJCS[...]")
+                       .crs();
+  EXPECT_EQ(esri.name, "World_Mollweide");
+}
+
+TEST(TiffCrs, WhatIsNotKnownIsRefusedByKeyAndValue) {
+  EXPECT_EQ(projected(2).error(), "the CRS: key 3075 (ProjMethod): 2 is no method that PROJ knows");
+  EXPECT_EQ(projected(65535).error(), "the CRS: key 3075 (ProjMethod): 65535 is no method that PROJ knows");
+  EXPECT_EQ(projected(8).number(ProjStdParallel1, 30).error(),
+            "the CRS: key 3079 (ProjStdParallel2): is missing, which the projection needs");
+  EXPECT_EQ(projected(10).code(ProjLinearUnits, 9102).error(),
+            "the CRS: key 3076 (ProjLinearUnits): unit EPSG:9102 (degree) is no linear unit with a factor");
+  EXPECT_EQ(projected(10).code(ProjLinearUnits, 9999).error(),
+            "the CRS: key 3076 (ProjLinearUnits): PROJ's database has no unit EPSG:9999, or is not found");
+  EXPECT_EQ(projected(10).code(ProjLinearUnits, 32767).error(),
+            "the CRS: key 3077 (ProjLinearUnitSize): is missing or not positive: the size of a unit of the file's own");
+  EXPECT_EQ(MadeKeys().code(GTModelType, 1).code(ProjectedCRS, 32767).code(GeodeticCRS, 4326).error(),
+            "the CRS: key 3075 (ProjMethod): is missing: it says how the system projects");
+  EXPECT_EQ(MadeKeys().code(GTModelType, 2).code(GeodeticCRS, 32767).error(),
+            "the CRS: key 2057 (EllipsoidSemiMajorAxis): is missing, which the ellipsoid needs");
+  EXPECT_EQ(projected(1).code(Vertical, 4326).error(), "the CRS: key 4096 (Vertical): WGS 84 is no vertical system");
+}
+
+TEST(TiffCrs, NumbersThatAreNoneAreRefusedByKey) {
+  for (const double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()})
+    EXPECT_TRUE(projected(10)
+                    .number(ProjCenterLat, bad)
+                    .error()
+                    .ends_with("key 3089 (ProjCenterLat): " + std::string(std::isnan(bad) ? "nan" : "inf") +
+                               " is no finite number"));
+  EXPECT_EQ(projected(10).row({3089, 34736, 1, 7}).error(),
+            "the CRS: key 3089 (ProjCenterLat): 1 numbers from place 7 on, where GeoDoubleParams hold 0");
+  EXPECT_EQ(projected(10).row({3089, 34736, 65535, 0}).error(),
+            "the CRS: key 3089 (ProjCenterLat): 65535 numbers from place 0 on, where GeoDoubleParams hold 0");
+  EXPECT_EQ(projected(10).row({3089, 34736, 0, 0}).error(),
+            "the CRS: key 3089 (ProjCenterLat): no number, where one is wanted");
+  EXPECT_EQ(projected(10).row({3089, 0, 1, 45}).error(),
+            "the CRS: key 3089 (ProjCenterLat): a number is wanted, which GeoDoubleParams hold");
+  MadeKeys flat;
+  flat.code(GTModelType, 2).code(GeodeticCRS, 32767).number(EllipsoidSemiMajorAxis, 6e6);
+  EXPECT_EQ(MadeKeys(flat).number(EllipsoidInvFlattening, -3).error(),
+            "the CRS: key 2059 (EllipsoidInvFlattening): no ellipsoid is that flat");
+  EXPECT_EQ(MadeKeys(flat).number(EllipsoidSemiMinorAxis, -3).error(),
+            "the CRS: key 2058 (EllipsoidSemiMinorAxis): an ellipsoid without extent");
+}
+
+TEST(TiffCrs, OfAKeyThatIsThereTwiceTheFirstCountsInAnyOrder) {
+  const std::string wkt = projected(10).number(ProjCenterLat, 12.5).wkt();
+  EXPECT_EQ(projected(10).number(ProjCenterLat, 12.5).number(ProjCenterLat, 80).code(ProjMethod, 7).wkt(), wkt);
+  EXPECT_EQ(MadeKeys()
+                .number(ProjCenterLat, 12.5)
+                .code(ProjMethod, 10)
+                .code(ProjectedCRS, 32767)
+                .code(GeodeticCRS, 4326)
+                .code(GTModelType, 1)
+                .wkt(),
+            wkt);
+}
+
+TEST(TiffCrs, TextsOfTheFileAreNamesOnly) {
+  const std::string odd = "a\n\t\"],EXTENSION[\"PROJ4\",\"+init=/etc/passwd\"\x01\x7f";
+  const std::string wkt = projected(10).text(GTCitation, odd).wkt();
+  EXPECT_TRUE(wkt.starts_with("PROJCRS[\"a")) << wkt;
+  EXPECT_TRUE(has(wkt, R"(""],EXTENSION[""PROJ4"",""+init=/etc/passwd"")")) << wkt;
+  const auto esri = [](const std::string& text) {
+    return MadeKeys().code(GTModelType, 32767).text(ProjectedCitation, "ESRI PE String = " + text).error();
+  };
+  EXPECT_TRUE(has(esri("no text"), "well-known text that PROJ does not take")) << esri("no text");
+  EXPECT_TRUE(has(esri("+init=/etc/passwd:root"), "well-known text that PROJ does not take"));
+  EXPECT_TRUE(has(esri("GEOGCS[\"x\",EXTENSION[\"PROJ4\",\"+init=/etc/passwd:root\"]]"), "EXTENSION"));
+  EXPECT_TRUE(has(esri(std::string(30000, '[')), "well-known text that PROJ does not take"));
+}
+
+TEST(TiffCrs, AShiftIsOfThreeOrSevenNumbers) {
+  MadeKeys keys = projected(10);
+  keys.number(EllipsoidSemiMajorAxis, 1).row({2062, 34736, 1, 0});
+  EXPECT_EQ(keys.error(), "the CRS: key 2062 (GeogTOWGS84): 1 numbers, where there are 3 or 7");
+}
+
+TEST(TiffCrs, KeysThatDefineAnotherSystemThanTheCodeAreNotBelieved) {
+  Crs crs = projected(10).crs();
+  ASSERT_TRUE(crs.keys);
+  EXPECT_EQ(tiff::defining_keys(crs), &*crs.keys);
+  crs.epsg = 32633;  // somebody gave it a code since
+  EXPECT_EQ(tiff::defining_keys(crs), nullptr);
+  EXPECT_TRUE(crs_wkt(crs).value().starts_with("PROJCRS[\"WGS 84 / UTM zone 33N\""));
+}
+
+TEST(TiffCrs, AnImageAndItsSystemAreTwoThings) {
+  const Crs area = projected(10).code(GTRasterType, 1).crs(), point = projected(10).code(GTRasterType, 2).crs();
+  EXPECT_EQ(area, point);
+  EXPECT_EQ(area, projected(10).crs());
+}
+
+}  // namespace

@@ -1,0 +1,154 @@
+"""Coordinate reference systems that a GeoTIFF defines by parameters: their text is the system that rasterio (GDAL) reads."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+import rasterio
+import rioxarray  # noqa: F401  (the accessor .rio)
+import tifffile
+import xarray as xr
+from rasterio.crs import CRS
+from rasterio.transform import from_origin
+
+import penstock
+
+WGS84 = "+datum=WGS84"
+BESSEL = "+ellps=bessel"
+AT = "+lat_0=12.5 +lon_0=7.25 +x_0=3 +y_0=5"
+
+# One of each method that GDAL writes as keys, and of what else makes a system another one.
+SYSTEMS: dict[str, str] = {
+    "transverse Mercator": f"+proj=tmerc +lat_0=10 +lon_0=9 +k=0.9996 +x_0=500000 +y_0=100 {BESSEL}",
+    "UTM by its code": f"+proj=utm +zone=33 {BESSEL}",
+    "south orientated": f"+proj=tmerc +lat_0=0 +lon_0=27 +k=1 +x_0=0 +y_0=0 +axis=wsu {WGS84}",
+    "oblique Mercator": f"+proj=omerc +no_uoff +lat_0=45 +lonc=7 +alpha=30 +gamma=31 +k=0.9996 +x_0=5 +y_0=7 {WGS84}",
+    "oblique Mercator, variant B": f"+proj=omerc +lat_0=45 +lonc=7 +alpha=30 +gamma=31 +k=0.9996 +x_0=5 +y_0=7 {WGS84}",
+    "Laborde": "+proj=labrd +lat_0=-18.9 +lon_0=46.437 +azi=18.9 +k=0.9995 +x_0=4 +y_0=8 +ellps=intl +pm=paris",
+    "Swiss oblique": f"+proj=somerc +lat_0=46.95 +lon_0=7.44 +k_0=1 +x_0=600000 +y_0=200000 {BESSEL}",
+    "Mercator": f"+proj=merc +lon_0=5 +k=0.99 +x_0=1 +y_0=2 {WGS84}",
+    "Mercator of true scale": f"+proj=merc +lon_0=5 +lat_ts=30 +x_0=1 +y_0=2 {WGS84}",
+    "conformal conic": f"+proj=lcc +lat_1=30 +lat_2=60 +lat_0=45 +lon_0=10 +x_0=1 +y_0=2 {WGS84}",
+    "conformal conic, feet": "+proj=lcc +lat_1=30 +lat_2=60 +lat_0=45 +lon_0=10 +x_0=1 +y_0=2 +datum=NAD27 +units=us-ft",
+    "conformal conic, one parallel": f"+proj=lcc +lat_1=45 +lat_0=45 +lon_0=10 +k_0=0.9999 +x_0=1 +y_0=2 {WGS84}",
+    "azimuthal of equal area": f"+proj=laea {AT} {WGS84}",
+    "azimuthal of equal area, sphere": f"+proj=laea {AT} +R=6370997",
+    "azimuthal of equal area, feet": f"+proj=laea {AT} {WGS84} +units=ft",
+    "azimuthal of equal area, kilometres": f"+proj=laea {AT} {WGS84} +units=km",
+    "azimuthal of equal area, Paris": f"+proj=laea {AT} +a=6378249.2 +b=6356515 +pm=paris",
+    "Albers": "+proj=aea +lat_1=29.5 +lat_2=45.5 +lat_0=23 +lon_0=-96 +x_0=1 +y_0=2 +datum=NAD83",
+    "azimuthal equidistant": f"+proj=aeqd {AT} {WGS84}",
+    "equidistant conic": f"+proj=eqdc {AT} +lat_1=20 +lat_2=40 {WGS84}",
+    "stereographic": f"+proj=stere {AT} +k=0.9 {WGS84}",
+    "polar": f"+proj=stere +lat_0=90 +lon_0=7.25 +k=0.994 +x_0=3 +y_0=5 {WGS84}",
+    "polar of true scale": f"+proj=stere +lat_0=-90 +lat_ts=-71 +lon_0=7.25 +x_0=3 +y_0=5 {WGS84}",
+    "oblique stereographic": f"+proj=sterea +lat_0=52 +lon_0=5 +k=0.9999 +x_0=155000 +y_0=463000 {BESSEL}",
+    "equirectangular": f"+proj=eqc +lat_ts=30 +lat_0=0 +lon_0=10 +x_0=1 +y_0=2 {WGS84}",
+    "equirectangular, sphere": "+proj=eqc +lat_ts=30 +lat_0=0 +lon_0=10 +x_0=1 +y_0=2 +R=3396190",
+    "Cassini, a unit of its own": "+proj=cass +lat_0=10 +lon_0=-61 +x_0=86501.46 +y_0=65379.01 +a=6378293.6 +b=6356617.9 "
+    "+to_meter=0.3047972654",
+    "gnomonic": f"+proj=gnom {AT} {WGS84}",
+    "Miller": f"+proj=mill +lon_0=20 +x_0=1 +y_0=2 {WGS84}",
+    "orthographic": f"+proj=ortho {AT} {WGS84}",
+    "polyconic": f"+proj=poly {AT} {WGS84}",
+    "Robinson": f"+proj=robin +lon_0=20 +x_0=1 +y_0=2 {WGS84}",
+    "sinusoidal": "+proj=sinu +lon_0=20 +x_0=1 +y_0=2 +R=6371007.181",
+    "van der Grinten": "+proj=vandg +lon_0=20 +x_0=1 +y_0=2 +R=6371007.181",
+    "New Zealand": "+proj=nzmg +lat_0=-41 +lon_0=173 +x_0=2510000 +y_0=6023150 +ellps=intl",
+    "cylindrical of equal area": f"+proj=cea +lat_ts=30 +lon_0=10 +x_0=1 +y_0=2 {WGS84}",
+    "Mollweide, a text": f"+proj=moll +lon_0=10 {WGS84}",
+    "Eckert IV, a text": f"+proj=eck4 +lon_0=10 {WGS84}",
+    "of a satellite, a text": f"+proj=geos +h=35785831 +lon_0=10 {WGS84}",
+    "Krovak, a text": "+proj=krovak +lat_0=49.5 +lon_0=24.8333333333333 +alpha=30.2881397527778 +k=0.9999 +ellps=bessel",
+    "with a name": "ESRI:54030",
+    "on a system with a code": "ESRI:102003",
+    "a text with a name": "ESRI:54009",
+    "geographic": f"+proj=longlat {BESSEL}",
+    "geographic, sphere": "+proj=longlat +R=6370997",
+    "geographic, Paris": "+proj=longlat +a=6378249.2 +b=6356515 +pm=paris",
+    "of the Moon": "IAU_2015:30100",
+    "geocentric": f"+proj=geocent {WGS84}",
+    "shifted": f"+proj=longlat {BESSEL} +towgs84=598.1,73.7,418.2,0.202,0.045,-2.455,6.7",
+    "projected and shifted": f"+proj=utm +zone=33 {BESSEL} +towgs84=598.1,73.7,418.2,0.202,0.045,-2.455,6.7",
+    "shifted by three": f"+proj=utm +zone=33 {BESSEL} +towgs84=598.1,73.7,418.2",
+    "heights": "EPSG:32633+5773",
+    "heights above the ellipsoid": "EPSG:4979",
+    "heights of no code": f"+proj=longlat {WGS84} +geoidgrids=egm96_15.gtx +vunits=m",
+}
+
+
+def write(path: pathlib.Path, crs: str, **more: Any) -> CRS:
+    transform = from_origin(7, 9, 2, 3)
+    with rasterio.open(
+        path, "w", driver="GTiff", dtype="uint8", count=1, height=4, width=5, crs=crs, transform=transform, **more
+    ) as file:
+        file.write(np.arange(20, dtype="u1").reshape(1, 4, 5))
+    with rasterio.open(path) as file:
+        return file.crs
+
+
+# Systems of the same numbers under other words: PROJ before 9.5 calls two methods and their parameters otherwise, and GDAL
+# takes "defined by the user" for the code of a vertical datum.
+OTHER_WORDS = ("azimuthal equidistant", "equidistant conic", "heights of no code")
+# GDAL leaves out what the text says of the axes (X_Scale, XY_Plane_Rotation), and reads another system than was written.
+MISREAD = "Krovak, a text"
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_it_is_the_system_that_rasterio_reads(name: str, tmp_path: pathlib.Path) -> None:
+    want = write(tmp_path / "x.tif", SYSTEMS[name])
+    assert want is not None
+    ours = penstock.open(tmp_path / "x.tif").crs
+    made = CRS.from_wkt(ours.wkt)
+    if name in OTHER_WORDS:
+        assert made.to_dict() == want.to_dict() and len(made.to_dict()) > 2
+    elif name == MISREAD:
+        assert made.to_dict() == CRS.from_string(SYSTEMS[name]).to_dict() != want.to_dict()
+    else:
+        assert made == want, f"{ours.wkt}\n{want.to_wkt(version='WKT2_2019')}"
+    # A copy of the file defines the same system.
+    penstock.write_cog(penstock.open(tmp_path / "x.tif"), tmp_path / "cog.tif")
+    assert penstock.open(tmp_path / "cog.tif").crs == ours
+    with rasterio.open(tmp_path / "cog.tif") as file:
+        assert file.crs == want
+
+
+def test_the_system_of_another_raster_can_be_given(tmp_path: pathlib.Path) -> None:
+    want = write(tmp_path / "x.tif", SYSTEMS["azimuthal of equal area"])
+    crs = penstock.open(tmp_path / "x.tif").crs
+    made = penstock.write_cog(np.zeros((4, 5), "u1"), tmp_path / "y.tif", crs=crs, transform=(2, 0, 7, 0, -3, 9))
+    assert made.crs == crs
+    with rasterio.open(tmp_path / "y.tif") as file:
+        assert file.crs == want
+
+
+@pytest.mark.parametrize(
+    "name", ["azimuthal of equal area", "sinusoidal", "Mollweide, a text", "geographic", "heights"]
+)
+def test_xarray_shows_it_as_rioxarray_does(name: str, tmp_path: pathlib.Path) -> None:
+    write(tmp_path / "x.tif", SYSTEMS[name])
+    ours = xr.open_dataset(tmp_path / "x.tif", engine="penstock")
+    theirs = xr.open_dataset(tmp_path / "x.tif", engine="rasterio")
+    assert ours.rio.crs == theirs.rio.crs
+    assert set(ours.spatial_ref.attrs) == set(theirs.spatial_ref.attrs)
+    for attribute, want in theirs.spatial_ref.attrs.items():
+        if isinstance(want, float):
+            assert ours.spatial_ref.attrs[attribute] == pytest.approx(want, rel=1e-12), attribute
+
+
+def test_a_system_that_nobody_knows_is_no_system_in_xarray(tmp_path: pathlib.Path) -> None:
+    # The projection of Alaska has no words outside GeoTIFF.
+    keys = (1, 1, 0, 4, 1024, 0, 1, 1, 2048, 0, 1, 4326, 3072, 0, 1, 32767, 3075, 0, 1, 2)
+    tifffile.imwrite(tmp_path / "x.tif", np.zeros((4, 5), "u1"), extratags=[(34735, 3, len(keys), keys, True)])
+    with pytest.raises(penstock.UnsupportedError, match=r"key 3075 \(ProjMethod\): 2 is no method that PROJ knows"):
+        _ = penstock.open(tmp_path / "x.tif").crs.wkt
+    with pytest.warns(UserWarning, match="spatial_ref has no CRS: .*ProjMethod"):
+        shown = xr.open_dataset(tmp_path / "x.tif", engine="penstock")
+    assert shown.rio.crs is None
+    np.testing.assert_array_equal(shown.band_data, np.zeros((1, 4, 5)))
