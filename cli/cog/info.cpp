@@ -100,6 +100,7 @@ Result<Json> raster_json(const Raster& raster) {
   out["tags"] = tags_json(info.tags);
   out["domains"] = domains_json(info.domains);
   out["other_images"] = info.other_images;
+  out["other_fields"] = info.other_fields;
   out["sidecars"] = info.sidecars;
   return out;
 }
@@ -171,6 +172,7 @@ Result<std::string> raster_text(const Raster& raster) {
   for (const auto& [domain, tags] : info.domains)
     for (const auto& [name, value] : tags) table.row({fmt::format("{}: {}", domain, name), value});
   for (const std::string& image : info.other_images) table.row({"not read", image});
+  for (const std::string& field : info.other_fields) table.row({"not read", field});
   for (const std::string& file : info.sidecars) table.row({"not read", file});
   return table.text();
 }

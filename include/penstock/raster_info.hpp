@@ -85,6 +85,8 @@ struct RasterInfo {
   std::vector<double> rpc;
   /// Images in the same file that are neither a level nor a mask, and are not read: "IFD at byte 4711: 3 x 100 x 200".
   std::vector<std::string> other_images;
+  /// Fields of the image that are not read, and that no copy keeps: "EXIF (field 34665)".
+  std::vector<std::string> other_fields;
   /// Files beside it that other programs read with it, and that are not read here: "dem.tif.ovr".
   std::vector<std::string> sidecars;
 };

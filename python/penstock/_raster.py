@@ -247,6 +247,11 @@ class Raster(Array):
         return tuple(self._raster.info.other_images)
 
     @property
+    def other_fields(self) -> tuple[str, ...]:
+        """Fields of the image that are not read, and that no copy keeps: "EXIF (field 34665)"."""
+        return tuple(self._raster.info.other_fields)
+
+    @property
     def sidecars(self) -> tuple[str, ...]:
         """Files beside it that GDAL reads with it (overviews, masks, metadata), and that are not read: "dem.tif.ovr"."""
         return tuple(self._raster.info.sidecars)

@@ -67,6 +67,7 @@ void bind_info(nb::module_& m) {
       .def_ro("white_is_zero", &RasterInfo::white_is_zero)
       .def_ro("rpc", &RasterInfo::rpc)
       .def_ro("other_images", &RasterInfo::other_images)
+      .def_ro("other_fields", &RasterInfo::other_fields)
       .def_ro("sidecars", &RasterInfo::sidecars);
 }
 

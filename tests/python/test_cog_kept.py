@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import pathlib
+import struct
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -95,6 +99,16 @@ def rpc() -> RPC:
     )  # fmt: skip
 
 
+XMP = '<?xpacket begin="\ufeff" id="x"?><x:xmpmeta xmlns:x="adobe:ns:meta/"><a>1 &amp; 2\r\n</a></x:xmpmeta>  '
+ICC = bytes(range(256)) * 3
+
+
+def with_profiles(path: pathlib.Path, more: tuple[Any, ...] = (), **options: Any) -> pathlib.Path:
+    tags = [(700, 1, len(XMP.encode()), XMP.encode(), True), *more]
+    tifffile.imwrite(path, image(3).transpose(1, 2, 0), photometric="rgb", iccprofile=ICC, extratags=tags, **options)
+    return path
+
+
 CASES: dict[str, Callable[[pathlib.Path], object]] = {
     "palette": lambda path: write(path, image(), colored, **PLACE),
     "palette of 16 bits": lambda path: write(path, image(dtype="u2"), colored, **PLACE),
@@ -126,6 +140,7 @@ CASES: dict[str, Callable[[pathlib.Path], object]] = {
     "south up": lambda path: write(path, image(), crs="EPSG:32733", transform=Affine(10, 0, 5e5, 0, 10, 8e6)),
     "control points": lambda path: write(path, image(), gcps=points(), crs="EPSG:4326"),
     "sensor": lambda path: write(path, image(), rpcs=rpc()),
+    "profiles": lambda path: with_profiles(path, description="a picture", software="s", datetime="2026:01:02 03:04:05"),
     "nodata of complex numbers": lambda path: write(path, image(1, "c8"), nodata=7, **PLACE),
 }
 
@@ -270,6 +285,63 @@ def test_a_scale_is_read_or_refused(tmp_path: pathlib.Path) -> None:
     ):
         with pytest.raises(penstock.MetadataError, match=r"x\.tif.*tag 42112"):
             _ = penstock.open(xml(path, item)).scales
+
+
+def test_profiles_are_those_of_the_file(tmp_path: pathlib.Path) -> None:
+    raster = penstock.open(with_profiles(tmp_path / "x.tif"))
+    with rasterio.open(tmp_path / "x.tif") as file:
+        assert raster.domains == {name: file.tags(ns=name) for name in ("COLOR_PROFILE", "xml:XMP")}
+    penstock.write_cog(raster, tmp_path / "y.tif")
+    with tifffile.TiffFile(tmp_path / "y.tif") as made:
+        fields = made.pages[0].tags
+        assert fields[34675].value == ICC and fields[700].value == XMP.encode()
+        assert 42112 not in fields  # not among GDAL's metadata a second time
+    # A profile of three colors says nothing of one.
+    penstock.copy(raster, tmp_path / "red.tif", selection=(slice(0, 1), ...))
+    assert set(penstock.open(tmp_path / "red.tif").domains) == {"xml:XMP"}
+
+
+def test_what_a_copy_does_not_keep_is_said(tmp_path: pathlib.Path) -> None:
+    more = (
+        (274, 3, 1, 6, True),
+        (33723, 7, 8, b"iptcdata", True),
+        (34664, 4, 1, 8, True),
+        (65000, 3, 2, (1, 2), True),
+    )
+    path = with_profiles(tmp_path / "x.tif", more)
+    field = struct.pack("<HHI", 34664, 4, 1)  # tifffile writes no EXIF
+    assert path.read_bytes().count(field) == 1
+    path.write_bytes(path.read_bytes().replace(field, struct.pack("<HHI", 34665, 4, 1)))
+    raster = penstock.open(path)
+    left = ("orientation (field 274)", "IPTC (field 33723)", "EXIF (field 34665)", "field 65000")
+    assert raster.other_fields == left
+    made = penstock.write_cog(raster, tmp_path / "y.tif")
+    assert made.other_fields == ()
+    said = [stage for stage in made.last_report.stages if stage.stage == "describe"]
+    assert [stage.reason for stage in said] == ["not kept: " + ", ".join(left)]
+    command = [sys.executable, "-m", "penstock", "copy", str(tmp_path / "x.tif")]
+    done = subprocess.run([*command, str(tmp_path / "x.zarr")], check=True, capture_output=True, text=True)
+    assert f"not copied: {', '.join(left)}" in done.stderr
+    done = subprocess.run([*command, str(tmp_path / "z.tif"), "--json"], check=True, capture_output=True, text=True)
+    assert json.loads(done.stdout)["stages"][-1]["reason"] == "not kept: " + ", ".join(left)
+    plain = penstock.write_cog(penstock.open(with_profiles(tmp_path / "plain.tif")), tmp_path / "y2.tif")
+    assert all(stage.stage != "describe" for stage in plain.last_report.stages)
+
+
+def test_profiles_that_are_none_are_not_kept(tmp_path: pathlib.Path) -> None:
+    for xmp in ("é".encode("latin-1"), "<a/>".encode("utf-16")):
+        tifffile.imwrite(tmp_path / "x.tif", image(1)[0], extratags=[(700, 1, len(xmp), xmp, True)])
+        raster = penstock.open(tmp_path / "x.tif")
+        assert raster.domains == {} and raster.other_fields == ("XMP that is no UTF-8 (field 700)",)
+        penstock.write_cog(raster, tmp_path / "y.tif", overwrite=True)
+    penstock.copy(penstock.open(with_profiles(tmp_path / "p.tif")), tmp_path / "p.zarr")
+    array = penstock.open(tmp_path / "p.zarr")
+    attrs = dict(array.attrs)
+    attrs["raster"]["domains"]["COLOR_PROFILE"]["SOURCE_ICC_PROFILE"] = "no base64!"
+    changed = penstock.create(tmp_path / "q.zarr", shape=array.shape, dtype=array.dtype, attributes=attrs)
+    with pytest.raises(ValueError, match="SOURCE_ICC_PROFILE of domain COLOR_PROFILE is no base64"):
+        penstock.write_cog(changed, tmp_path / "q.tif")
+    assert not (tmp_path / "q.tif").exists()
 
 
 def test_keys_of_two_systems_are_two_systems(tmp_path: pathlib.Path) -> None:

@@ -278,6 +278,9 @@ void move_to(const Region& part, RasterInfo& info) {
     info.rpc[kRpcLineScale] /= std::abs(steps(part[1]));
     info.rpc[kRpcSampleScale] /= std::abs(steps(part[2]));
   }
+  // The profile is of all colors together.
+  if (part[0].count != info.bands.size())
+    std::erase_if(info.domains, [](const auto& d) { return d.first == "COLOR_PROFILE"; });
   std::vector<BandInfo> bands;
   for (std::uint64_t i = 0; i < part[0].count; ++i) {
     const auto b = static_cast<std::int64_t>(part[0].start) + static_cast<std::int64_t>(i) * part[0].step;
@@ -334,6 +337,9 @@ std::string left_of_raster(const Dataset& from) {
   if (file.contains("masks")) left.emplace_back("its mask");
   if (file.contains("overviews")) left.emplace_back("its overviews");
   if (file.contains("other_images")) left.emplace_back("further images of the file");
+  if (const auto fields = file.find("other_fields"); fields != file.end() && fields->is_array())
+    for (const Json& field : *fields)
+      if (field.is_string()) left.push_back(field.get<std::string>());
   if (left.empty()) return "";
   return fmt::format("not copied: {}", fmt::join(left, ", "));
 }

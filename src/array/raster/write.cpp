@@ -3,6 +3,7 @@
 // The image is walked in boxes of whole units, squares of 2^k tiles a side: of each the tiles of levels 0 to k are made
 // at once.  What is left of level k, 1 / 4^k of the image, stays in memory; the coarser levels are made of that.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -489,6 +490,14 @@ class CogWrite {
   Report mask_read_;
 };
 
+/// What of the source file has no place in a COG; empty: nothing.
+std::string left_behind(const RasterInfo& info) {
+  std::vector<std::string> left = info.other_fields;
+  left.insert(left.end(), info.other_images.begin(), info.other_images.end());
+  left.insert(left.end(), info.sidecars.begin(), info.sidecars.end());
+  return fmt::format("{}", fmt::join(left, ", "));
+}
+
 }  // namespace
 
 Result<Report> write_cog(const CogInput& from, std::shared_ptr<Store> to_store, std::string_view path,
@@ -510,6 +519,8 @@ Result<Report> write_cog(const CogInput& from, std::shared_ptr<Store> to_store, 
     const bool replaces = if_exists == Array::IfExists::overwrite;
     PENSTOCK_TRY(out->commit(replaces ? WriteCondition::any() : WriteCondition::absent(), options.stop()));
     PENSTOCK_TRY(to_store->sync());
+    if (const std::string left = left_behind(from.info); !left.empty())
+      report.stages.push_back({"describe", "fields of TIFF", "not kept: " + left});
     report.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return report;
   });

@@ -335,6 +335,8 @@ Result<Dataset> parse(ByteSource& file, std::string_view key) {
   PENSTOCK_ASSIGN(const Images images, find_images(file, directories));
   PENSTOCK_ASSIGN(Json attributes, parse_json(dataset.attributes));
   tell_others(images, attributes["tiff"]);
+  PENSTOCK_ASSIGN(const std::vector<std::string> fields, other_fields(file, directories.front()));
+  if (!fields.empty()) attributes["tiff"]["other_fields"] = fields;
   tell_place(place, attributes, dataset.dims);
   dataset.attributes = dump_json(attributes);
   return dataset;

@@ -88,7 +88,9 @@ Result<RasterFile> parse_raster(ByteSource& file, std::string_view key) {
   if (place.has_keys || place.transform)
     info.tags.emplace_back("AREA_OR_POINT", place.pixel_is_point ? "Point" : "Area");
   PENSTOCK_TRY(read_colors(file, directories.front(), info));
+  PENSTOCK_ASSIGN(info.other_fields, other_fields(file, directories.front()));
   PENSTOCK_TRY(read_tags(file, directories.front(), info));
+  PENSTOCK_TRY(read_profiles(file, directories.front(), info));
   return raster;
 }
 

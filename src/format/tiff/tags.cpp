@@ -15,7 +15,7 @@
 namespace penstock::tiff {
 namespace {
 
-constexpr std::uint64_t kMaxText = 1 << 20, kMaxXml = 32 << 20;
+constexpr std::uint64_t kMaxText = 32 << 20, kMaxXml = 32 << 20;
 constexpr std::size_t kMaxDepth = 32;
 
 /// An element of GDAL's metadata, with the attributes that say whose text it is.
@@ -210,6 +210,10 @@ Status read_tags(ByteSource& file, const Directory& directory, RasterInfo& info)
   for (const NamedTag& known : kTextTags) {
     const Field* const field = directory.find(static_cast<Tag>(known.tag));
     if (field == nullptr || field->type != kAscii) continue;
+    if (field->count > kMaxText) {
+      info.other_fields.push_back(fmt::format("{} of {} bytes (field {})", known.name, field->count, known.tag));
+      continue;
+    }
     PENSTOCK_ASSIGN(std::string value, text(file, *field, kMaxText));
     info.tags.emplace_back(known.name, std::move(value));
   }

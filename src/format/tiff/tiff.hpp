@@ -76,6 +76,14 @@ inline constexpr const char* kResolutionUnits[] = {"1 (unitless)", "2 (pixels/in
 
 /// Colors of the bands, and the colormap.  Errors: invalid_metadata naming the tag.
 Status read_colors(ByteSource& file, const Directory& directory, RasterInfo& info);
+/// Domains of GDAL's metadata, and names in them, of what lies in fields of its own.
+inline constexpr const char* kIccDomain = "COLOR_PROFILE";
+inline constexpr const char* kIccName = "SOURCE_ICC_PROFILE";  ///< as base64
+inline constexpr const char* kXmpDomain = "xml:XMP";           ///< and its name
+/// Profiles of the image, as domains.  Errors: corrupt_data.
+Status read_profiles(ByteSource& file, const Directory& directory, RasterInfo& info);
+/// Fields that nothing here reads, and no copy keeps: "EXIF (field 34665)".
+Result<std::vector<std::string>> other_fields(ByteSource& file, const Directory& directory);
 /// Texts of the file, and what GDAL's metadata say of it and of its bands.  Errors: invalid_metadata naming the tag.
 Status read_tags(ByteSource& file, const Directory& directory, RasterInfo& info);
 

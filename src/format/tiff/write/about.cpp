@@ -92,6 +92,7 @@ bool has_own_field(std::string_view name) {
 Status check_tags(const RasterInfo& info) {
   PENSTOCK_TRY(check_all(info.tags, info.domains));
   PENSTOCK_TRY(check_resolution(info.tags));
+  if (const auto icc = make_icc_profile(info); !icc) return icc.error();
   for (const BandInfo& band : info.bands) {
     PENSTOCK_TRY(check_all(band.tags, band.domains));
     PENSTOCK_TRY(check_all({{"description", band.description}, {"unit", band.unit}}, {}));
@@ -136,7 +137,8 @@ std::string make_gdal_metadata(const RasterInfo& info, const std::vector<std::st
   const auto add_domains = [&](const TagDomains& domains, const std::string& sample) {
     for (const auto& [domain, tags] : domains)
       for (const auto& [name, value] : tags)
-        items += fmt::format("  <Item name=\"{}\"{} domain=\"{}\"{}>{}</Item>\n", escaped_once(name), sample,
+        if (!sample.empty() || !has_own_field(domain, name))
+          items += fmt::format("  <Item name=\"{}\"{} domain=\"{}\"{}>{}</Item>\n", escaped_once(name), sample,
                              escaped_once(domain), domain.starts_with("xml:") ? " format=\"xml\"" : "", escaped(value));
   };
   add_domains(info.domains, "");

@@ -28,6 +28,12 @@ Result<GeoKeys> make_geo_keys(const RasterInfo& info);
 std::string make_gdal_metadata(const RasterInfo& info, const std::vector<std::string>& colors);
 /// Whether a tag of the file has a field of its own, so that it is not among GDAL's metadata.
 bool has_own_field(std::string_view name);
+/// The same of a tag of another domain.
+bool has_own_field(std::string_view domain, std::string_view name);
+/// The ICC profile; empty: none.  Errors: invalid_argument (no base64).
+Result<std::vector<std::byte>> make_icc_profile(const RasterInfo& info);
+/// The XMP packet; empty: none.
+std::string make_xmp(const RasterInfo& info);
 /// Tags that cannot be written: names and texts with characters that XML does not have.
 Status check_tags(const RasterInfo& info);
 

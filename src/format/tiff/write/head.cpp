@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <span>
 
 #include "core/json.hpp"
 #include "format/tiff/directory.hpp"
@@ -15,7 +16,16 @@
 namespace penstock::tiff {
 namespace {
 
-enum Type : std::uint16_t { kAscii = 2, kShort = 3, kLong = 4, kRational = 5, kDouble = 12, kLong8 = 16 };
+enum Type : std::uint16_t {
+  kByte = 1,
+  kAscii = 2,
+  kShort = 3,
+  kLong = 4,
+  kRational = 5,
+  kUndefined = 7,
+  kDouble = 12,
+  kLong8 = 16
+};
 
 template <class T>
 void append(std::vector<std::byte>& out, T value) {  // little-endian
@@ -65,6 +75,9 @@ class Fields {
     Entry entry{tag, kRational, 1, {}};
     for (const std::uint32_t part : fraction_of(value)) append(entry.values, part);
     entries_.push_back(std::move(entry));
+  }
+  void add_bytes(std::uint16_t tag, Type type, std::span<const std::byte> bytes) {
+    if (!bytes.empty()) entries_.push_back({tag, type, bytes.size(), {bytes.begin(), bytes.end()}});
   }
   void add_doubles(std::uint16_t tag, const std::vector<double>& numbers) {
     std::vector<std::uint64_t> bits(numbers.size());
@@ -228,6 +241,10 @@ Status add_all_about(Fields& fields, const RasterInfo& info, const Dataset& imag
   add_place(fields, info);
   add_texts(fields, info.tags);
   if (!info.rpc.empty()) fields.add_doubles(50844, info.rpc);
+  const std::string xmp = make_xmp(info);
+  fields.add_bytes(700, kByte, std::as_bytes(std::span(xmp)));
+  PENSTOCK_ASSIGN(const std::vector<std::byte> icc, make_icc_profile(info));
+  fields.add_bytes(34675, kUndefined, icc);
   PENSTOCK_ASSIGN(const GeoKeys keys, make_geo_keys(info));
   if (!keys.directory.empty()) fields.add_all(34735, keys.directory);
   if (!keys.numbers.empty()) fields.add_doubles(34736, keys.numbers);
