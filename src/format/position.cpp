@@ -89,7 +89,7 @@ Status forget_position(Dataset& dataset) {
   std::size_t erased = 0;
   for (const char* const key : {kAffine, kGeoTransform, "pixdim"}) erased += attributes.erase(key);
   if (const auto raster = attributes.find("raster"); raster != attributes.end() && raster->is_object())
-    erased += raster->erase("gcps");
+    for (const char* const key : {"gcps", "rpc"}) erased += raster->erase(key);
   if (erased > 0) dataset.attributes = dump_json(attributes);
   return {};
 }

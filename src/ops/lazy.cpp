@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "array/place_claim.hpp"
+#include "array/raster/attributes.hpp"
 #include "array/tiles/walk.hpp"
 #include "core/guard.hpp"
 #include "exec/budget.hpp"
@@ -102,6 +103,7 @@ Result<Dataset> LazyArray::dataset(const CopyChanges& changes) const {
   }
   to.shape = shape();
   to.dtype = dtype();
+  PENSTOCK_TRY(forget_statistics(to));
   if (reshaped) PENSTOCK_TRY(forget_position(to));
   if (!retyped && !reranked) return copied_dataset(to, how);
   // Codecs and fill value of other elements, or shapes, say nothing of these.

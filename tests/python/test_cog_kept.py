@@ -344,6 +344,50 @@ def test_profiles_that_are_none_are_not_kept(tmp_path: pathlib.Path) -> None:
     assert not (tmp_path / "q.tif").exists()
 
 
+def with_statistics(path: pathlib.Path) -> pathlib.Path:
+    def told(file: Any) -> None:
+        file.update_tags(1, STATISTICS_MAXIMUM="249", STATISTICS_MEAN="120", KIND="k")
+        file.update_tags(2, STATISTICS_MAXIMUM="248", KIND="l")
+
+    return write(path, image(2), told, **PLACE)
+
+
+def test_statistics_of_other_elements_are_dropped(tmp_path: pathlib.Path) -> None:
+    raster = penstock.open(with_statistics(tmp_path / "x.tif"))
+    penstock.copy(raster, tmp_path / "x.zarr")
+    assert penstock.open(tmp_path / "x.zarr").attrs["raster"]["bands"][0]["tags"]["STATISTICS_MAXIMUM"] == "249"
+    command = [
+        sys.executable,
+        "-m",
+        "penstock",
+        "op",
+        "--quiet",
+        "--do",
+        "multiply value=0.5",
+        str(tmp_path / "x.zarr"),
+    ]
+    subprocess.run([*command, str(tmp_path / "half.zarr")], check=True)
+    penstock.copy(
+        penstock.open(tmp_path / "x.zarr"), tmp_path / "part.zarr", selection=(slice(1, 2), slice(3, 60), ...)
+    )
+    for name, kinds in (("half", ["k", "l"]), ("part", ["l"])):
+        bands = penstock.open(tmp_path / f"{name}.zarr").attrs["raster"]["bands"]
+        assert [band["tags"] for band in bands] == [{"KIND": kind} for kind in kinds]
+        penstock.copy(penstock.open(tmp_path / f"{name}.zarr"), tmp_path / f"{name}.tif")
+        with rasterio.open(tmp_path / f"{name}.tif") as file:
+            assert [file.tags(i) for i in file.indexes] == [{"KIND": kind} for kind in kinds]
+
+
+def test_a_part_of_a_zarr_copy_lies_where_it_lay(tmp_path: pathlib.Path) -> None:
+    write(tmp_path / "x.tif", image(), gcps=points(), crs="EPSG:4326")
+    penstock.copy(penstock.open(tmp_path / "x.tif"), tmp_path / "x.zarr")
+    part = (slice(None), slice(10, 50), slice(20, 80))
+    penstock.copy(penstock.open(tmp_path / "x.zarr"), tmp_path / "by_zarr.zarr", selection=part)
+    penstock.copy(penstock.open(tmp_path / "by_zarr.zarr"), tmp_path / "by_zarr.tif")
+    penstock.copy(penstock.open(tmp_path / "x.tif"), tmp_path / "at_once.tif", selection=part)
+    assert penstock.open(tmp_path / "by_zarr.tif").gcps == penstock.open(tmp_path / "at_once.tif").gcps
+
+
 def test_keys_of_two_systems_are_two_systems(tmp_path: pathlib.Path) -> None:
     for name, crs in (("a", LAEA), ("b", LAEA.replace("12.5", "13.5")), ("c", LAEA)):
         write(tmp_path / f"{name}.tif", image(), crs=crs, transform=from_origin(7, 9, 2, 3))

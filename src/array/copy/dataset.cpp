@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "array/raster/attributes.hpp"
 #include "codec/chain.hpp"
 #include "codec/list.hpp"
 #include "codec/sharding/sharding_spec.hpp"
@@ -110,6 +111,8 @@ Result<Dataset> changed_dataset(const Dataset& from, const CopyChanges& changes)
   if (changes.region) {
     part.shape = shape_of(*changes.region);
     PENSTOCK_TRY(move_position(part, *changes.region));
+    if (from.rank() == 3 && *changes.region != whole(from.shape))
+      PENSTOCK_TRY(move_raster(part, *changes.region, from.shape.front()));
   }
   PENSTOCK_ASSIGN(Dataset to, as_zarr(std::move(part), changes.zarr_format));
   if (to.format.version == 3) PENSTOCK_TRY(take_one_byte_order(layers.codecs));

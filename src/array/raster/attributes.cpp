@@ -11,6 +11,7 @@
 namespace penstock {
 namespace {
 
+constexpr std::uint64_t kMaxBands = 65535;  ///< of a TIFF; an array may say any number
 constexpr std::size_t kRpcNumbers = 92, kRpcLine = 2, kRpcSample = 3, kRpcLineScale = 7, kRpcSampleScale = 8;
 
 Json json_of(const Tags& tags) {
@@ -203,6 +204,17 @@ void take_each(const Json& attributes, const char* name, std::vector<BandInfo>& 
     if ((*found)[i].is_string()) bands[i].*member = (*found)[i].get<std::string>();
 }
 
+bool is_statistic(std::string_view name) { return name.starts_with("STATISTICS_"); }
+
+std::size_t erase_statistics(Json& object) {
+  if (!object.is_object()) return 0;
+  std::vector<std::string> names;
+  for (const auto& [name, value] : object.items())
+    if (is_statistic(name)) names.push_back(name);
+  for (const std::string& name : names) object.erase(name);
+  return names.size();
+}
+
 /// The object `raster`, as json_of makes it.
 void take_raster(const Json& raster, RasterInfo& info) {
   const auto point = raster.find("pixel_is_point");
@@ -228,8 +240,37 @@ void take_raster(const Json& raster, RasterInfo& info) {
 }  // namespace
 
 void forget_statistics(RasterInfo& info) {
-  for (BandInfo& band : info.bands)
-    std::erase_if(band.tags, [](const auto& tag) { return tag.first.starts_with("STATISTICS_"); });
+  for (BandInfo& band : info.bands) std::erase_if(band.tags, [](const auto& tag) { return is_statistic(tag.first); });
+}
+
+Status forget_statistics(Dataset& dataset) {
+  PENSTOCK_ASSIGN(Json attributes, parse_json(dataset.attributes));
+  if (!attributes.is_object()) return {};
+  std::size_t erased = erase_statistics(attributes);
+  const auto raster = attributes.find("raster");
+  if (raster != attributes.end() && raster->is_object() && raster->contains("bands") && (*raster)["bands"].is_array())
+    for (Json& band : (*raster)["bands"])
+      if (band.is_object() && band.contains("tags")) erased += erase_statistics(band["tags"]);
+  if (erased > 0) dataset.attributes = dump_json(attributes);
+  return {};
+}
+
+Status move_raster(Dataset& dataset, const Region& part, std::uint64_t bands) {
+  PENSTOCK_TRY(forget_statistics(dataset));
+  PENSTOCK_ASSIGN(Json attributes, parse_json(dataset.attributes));
+  if (!attributes.is_object() || part.size() != 3) return {};
+  const auto raster = attributes.find("raster");
+  if (raster == attributes.end() || !raster->is_object()) return {};
+  RasterInfo info;
+  info.bands.resize(std::min(bands, kMaxBands));
+  take_raster(*raster, info);
+  move_to(part, info);
+  if (Json moved = json_of(info); moved.empty())
+    attributes.erase("raster");
+  else
+    *raster = std::move(moved);
+  dataset.attributes = dump_json(attributes);
+  return {};
 }
 
 void scale_to(const Shape& image, const Shape& level, RasterInfo& info) {
@@ -320,7 +361,7 @@ RasterInfo told_raster(const Json& attributes, std::uint64_t bands) {
   shared.scale = finite(attributes, "scale_factor").value_or(1);
   shared.offset = finite(attributes, "add_offset").value_or(0);
   shared.unit = text(attributes, "units");
-  info.bands.assign(bands, shared);
+  info.bands.assign(std::min(bands, kMaxBands), shared);
   take_each(attributes, "long_name", info.bands, &BandInfo::description);
   take_each(attributes, "units", info.bands, &BandInfo::unit);
   info.pixel_is_point = text(attributes, "AREA_OR_POINT") == "Point";

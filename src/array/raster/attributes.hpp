@@ -36,5 +36,9 @@ void move_to(const Region& part, RasterInfo& info);
 void scale_to(const Shape& image, const Shape& level, RasterInfo& info);
 /// Drops what was computed from the elements: they are others now.
 void forget_statistics(RasterInfo& info);
+/// The same of the attributes of an array that is no raster file: of `raster`, and as rioxarray writes them.
+Status forget_statistics(Dataset& dataset);
+/// What `raster` says of an array of so many bands, of a part of it.
+Status move_raster(Dataset& dataset, const Region& part, std::uint64_t bands);
 
 }  // namespace penstock
