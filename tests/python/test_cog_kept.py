@@ -344,6 +344,22 @@ def test_profiles_that_are_none_are_not_kept(tmp_path: pathlib.Path) -> None:
     assert not (tmp_path / "q.tif").exists()
 
 
+def test_texts_of_their_own_fields_hold_any_character(tmp_path: pathlib.Path) -> None:
+    text = "a\x0cpage\x01\r\nand more"
+    tifffile.imwrite(tmp_path / "x.tif", image(1)[0], description=text, metadata=None)
+    made = penstock.write_cog(penstock.open(tmp_path / "x.tif"), tmp_path / "y.tif")
+    assert made.tags["TIFFTAG_IMAGEDESCRIPTION"] == text
+    with rasterio.open(tmp_path / "y.tif") as file:
+        assert file.tags()["TIFFTAG_IMAGEDESCRIPTION"] == text
+
+
+def test_a_long_description_is_whole(tmp_path: pathlib.Path) -> None:
+    text = "<OME>" + "0123456789" * 300_000 + "</OME>"
+    tifffile.imwrite(tmp_path / "x.tif", image(1)[0], description=text, metadata=None)
+    made = penstock.write_cog(penstock.open(tmp_path / "x.tif"), tmp_path / "y.tif")
+    assert made.tags["TIFFTAG_IMAGEDESCRIPTION"] == text
+
+
 def with_statistics(path: pathlib.Path) -> pathlib.Path:
     def told(file: Any) -> None:
         file.update_tags(1, STATISTICS_MAXIMUM="249", STATISTICS_MEAN="120", KIND="k")

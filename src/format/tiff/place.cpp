@@ -12,7 +12,7 @@
 namespace penstock::tiff {
 namespace {
 
-constexpr std::uint64_t kMaxTiepoints = 6 * 65536;
+constexpr std::uint64_t kMaxTiepoints = 6 * kMaxControlPoints;
 
 Status expect_finite(const std::vector<double>& numbers, const Directory& directory, const Field& field) {
   for (const double number : numbers)

@@ -219,9 +219,8 @@ Status read_tags(ByteSource& file, const Directory& directory, RasterInfo& info)
   }
   PENSTOCK_TRY(read_resolution(file, directory, info));
   if (const Field* const rpc = directory.find(Tag::RPCCoefficient); rpc != nullptr) {
-    constexpr std::uint64_t kCoefficients = 92;
-    PENSTOCK_ASSIGN(info.rpc, real_numbers(file, directory, *rpc, kCoefficients));
-    if (info.rpc.size() != kCoefficients || !std::ranges::all_of(info.rpc, [](double v) { return std::isfinite(v); }))
+    PENSTOCK_ASSIGN(info.rpc, real_numbers(file, directory, *rpc, kRpcNumbers));
+    if (info.rpc.size() != kRpcNumbers || !std::ranges::all_of(info.rpc, [](double v) { return std::isfinite(v); }))
       return metadata::invalid(where(directory, rpc->tag), "is not 92 finite numbers");
   }
   const Field* const field = directory.find(Tag::GDAL_METADATA);

@@ -47,6 +47,11 @@ struct Images {
 };
 Result<Images> find_images(ByteSource& file, const std::vector<Directory>& directories);
 
+/// Of a file with more it is not believed.
+inline constexpr std::size_t kMaxControlPoints = 65536;
+/// Coefficients of a sensor.
+inline constexpr std::size_t kRpcNumbers = 92;
+
 /// Where on the Earth the image lies.
 struct Place {
   std::optional<GeoTransform> transform;  ///< of corners

@@ -1,10 +1,8 @@
 // What a raster file says besides its elements, as fields of TIFF.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 
 #include "core/json.hpp"
@@ -29,8 +27,22 @@ std::string escaped_once(std::string_view text) {
   return out;
 }
 
+/// Blanks that a parser of XML would make others of.
+std::string with_references(std::string_view text, std::string_view blanks) {
+  std::string out;
+  for (const char c : text)
+    if (blanks.find(c) != std::string_view::npos)
+      out += fmt::format("&#{};", static_cast<int>(c));
+    else
+      out += c;
+  return out;
+}
+
 /// As GDAL does: once more than XML asks for.
-std::string escaped(std::string_view text) { return escaped_once(escaped_once(text)); }
+std::string escaped(std::string_view text) { return with_references(escaped_once(escaped_once(text)), "\r"); }
+
+/// In an attribute.
+std::string in_attribute(std::string_view text) { return with_references(escaped_once(text), "\t\n\r"); }
 
 /// The keys of a system, and what the place of a pixel is.
 GeoKeys with_raster_type(const GeoKeys& of, bool pixel_is_point) {
@@ -45,59 +57,12 @@ GeoKeys with_raster_type(const GeoKeys& of, bool pixel_is_point) {
   return keys;
 }
 
-/// Of XML 1.0.
-bool has_control_character(std::string_view text) {
-  return std::ranges::any_of(
-      text, [](char c) { return static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\n' && c != '\r'; });
-}
-
-Status check_all(const Tags& tags, const TagDomains& domains) {
-  const auto check = [](const Tags& some) -> Status {
-    for (const auto& [name, text] : some)
-      if (has_control_character(name) || has_control_character(text))
-        return Error(ErrorCode::invalid_argument,
-                     fmt::format("tag '{}': control characters cannot be written into a TIFF's metadata", name));
-    return {};
-  };
-  PENSTOCK_TRY(check(tags));
-  for (const auto& [domain, some] : domains) PENSTOCK_TRY(check(some));
-  return {};
-}
-
-/// Which are numbers in the file.
-Status check_resolution(const Tags& tags) {
-  for (const auto& [name, text] : tags) {
-    const auto is = [&name = name](const NamedTag& known) { return name == known.name; };
-    double value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    const bool is_number =
-        error == std::errc() && end == text.data() + text.size() && value >= 0 && value < 4294967296.0;
-    if (std::ranges::any_of(kResolutionTags, is) && !is_number)
-      return Error(ErrorCode::invalid_argument, fmt::format("tag {}: '{}' is no number of pixels", name, text));
-    if (is(kResolutionUnitTag) && (text.empty() || text[0] < '1' || text[0] > '3'))
-      return Error(ErrorCode::invalid_argument,
-                   fmt::format("tag {}: '{}' is none of: {}", name, text, fmt::join(kResolutionUnits, ", ")));
-  }
-  return {};
-}
-
 }  // namespace
 
 bool has_own_field(std::string_view name) {
   const auto is = [&](const NamedTag& known) { return name == known.name; };
   return name == "AREA_OR_POINT" || std::ranges::any_of(kTextTags, is) || std::ranges::any_of(kResolutionTags, is) ||
          is(kResolutionUnitTag);
-}
-
-Status check_tags(const RasterInfo& info) {
-  PENSTOCK_TRY(check_all(info.tags, info.domains));
-  PENSTOCK_TRY(check_resolution(info.tags));
-  if (const auto icc = make_icc_profile(info); !icc) return icc.error();
-  for (const BandInfo& band : info.bands) {
-    PENSTOCK_TRY(check_all(band.tags, band.domains));
-    PENSTOCK_TRY(check_all({{"description", band.description}, {"unit", band.unit}}, {}));
-  }
-  return {};
 }
 
 Result<GeoKeys> make_geo_keys(const RasterInfo& info) {
@@ -133,20 +98,21 @@ std::string make_gdal_metadata(const RasterInfo& info, const std::vector<std::st
   std::string items;
   for (const auto& [name, value] : info.tags)
     if (!has_own_field(name))
-      items += fmt::format("  <Item name=\"{}\">{}</Item>\n", escaped_once(name), escaped(value));
+      items += fmt::format("  <Item name=\"{}\">{}</Item>\n", in_attribute(name), escaped(value));
   const auto add_domains = [&](const TagDomains& domains, const std::string& sample) {
     for (const auto& [domain, tags] : domains)
       for (const auto& [name, value] : tags)
         if (!sample.empty() || !has_own_field(domain, name))
-          items += fmt::format("  <Item name=\"{}\"{} domain=\"{}\"{}>{}</Item>\n", escaped_once(name), sample,
-                             escaped_once(domain), domain.starts_with("xml:") ? " format=\"xml\"" : "", escaped(value));
+          items +=
+              fmt::format("  <Item name=\"{}\"{} domain=\"{}\"{}>{}</Item>\n", in_attribute(name), sample,
+                          in_attribute(domain), domain.starts_with("xml:") ? " format=\"xml\"" : "", escaped(value));
   };
   add_domains(info.domains, "");
   for (std::size_t i = 0; i < info.bands.size(); ++i) {
     const BandInfo& band = info.bands[i];
     add_domains(band.domains, fmt::format(" sample=\"{}\"", i));
     const auto add = [&](std::string_view name, std::string_view role, std::string_view value) {
-      items += fmt::format("  <Item name=\"{}\" sample=\"{}\"{}>{}</Item>\n", escaped_once(name), i,
+      items += fmt::format("  <Item name=\"{}\" sample=\"{}\"{}>{}</Item>\n", in_attribute(name), i,
                            role.empty() ? "" : fmt::format(" role=\"{}\"", role), escaped(value));
     };
     for (const auto& [name, value] : band.tags) add(name, "", value);

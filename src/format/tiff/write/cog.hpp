@@ -34,8 +34,9 @@ bool has_own_field(std::string_view domain, std::string_view name);
 Result<std::vector<std::byte>> make_icc_profile(const RasterInfo& info);
 /// The XMP packet; empty: none.
 std::string make_xmp(const RasterInfo& info);
-/// Tags that cannot be written: names and texts with characters that XML does not have.
-Status check_tags(const RasterInfo& info);
+/// What cannot be written: texts with characters that XML does not have, places that are not finite, more of it than is
+/// read again.  Errors: invalid_argument, naming it.
+Status check_info(const RasterInfo& info);
 
 /// PhotometricInterpretation, ExtraSamples and ColorMap.
 struct ColorFields {

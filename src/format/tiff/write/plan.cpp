@@ -137,7 +137,7 @@ Result<RasterPlan> plan_cog(const Dataset& image, const RasterInfo& info, bool w
   RasterPlan plan{info, {}, {}, asked};
   PENSTOCK_ASSIGN(plan.options.predictor, predictor_of(image.dtype, asked));
   plan.info.bands.resize(image.shape[0]);
-  PENSTOCK_TRY(check_tags(plan.info));
+  PENSTOCK_TRY(check_info(plan.info));
   for (const auto& [name, text] : plan.info.tags)
     if (name == "AREA_OR_POINT") plan.info.pixel_is_point = text == "Point";
   if (!asked.method)
