@@ -31,7 +31,11 @@ Json domains_json(const TagDomains& domains) {
 
 Json crs_json(const std::optional<Crs>& crs) {
   if (!crs) return {};
-  return {{"epsg", or_null(crs->epsg)}, {"vertical_epsg", or_null(crs->vertical_epsg)}, {"name", crs->name}};
+  Json out = {{"epsg", or_null(crs->epsg)}, {"vertical_epsg", or_null(crs->vertical_epsg)}, {"name", crs->name}};
+  const auto wkt = crs_wkt(*crs);
+  out["wkt"] = wkt ? Json(*wkt) : Json();
+  if (!wkt) out["wkt_error"] = wkt.error().message();
+  return out;
 }
 
 Result<Json> levels_json(const Raster& raster) {
@@ -105,10 +109,30 @@ Result<Json> raster_json(const Raster& raster) {
   return out;
 }
 
+/// A text of the file on one line: what a terminal would take for a command is written out, what is long is cut.
+std::string shown(std::string_view text) {
+  constexpr std::size_t kMost = 300;
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    if (out.size() >= kMost && (c & 0xC0) != 0x80) return out + fmt::format("... ({} bytes)", text.size());
+    const bool is_c1 = c == 0xC2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xA0;
+    if (c == '\n')
+      out += "\\n";
+    else if (c < 0x20 || c == 0x7F)
+      out += fmt::format("\\x{:02x}", static_cast<unsigned>(c));
+    else if (is_c1)
+      out += fmt::format("\\x{:02x}", static_cast<unsigned>(static_cast<unsigned char>(text[++i])));
+    else
+      out += text[i];
+  }
+  return out;
+}
+
 /// "red, green, blue, alpha"; empty: a gray band, or nothing is said.
 std::string colors_text(const RasterInfo& info) {
   std::vector<std::string> colors;
-  for (const BandInfo& band : info.bands) colors.push_back(band.color.empty() ? "not said" : band.color);
+  for (const BandInfo& band : info.bands) colors.push_back(band.color.empty() ? "not said" : shown(band.color));
   if (std::ranges::all_of(colors,
                           [](const std::string& c) { return c == "gray" || c == "undefined" || c == "not said"; }))
     return info.white_is_zero ? "gray, 0 is white" : "";
@@ -120,7 +144,7 @@ std::string crs_text(const std::optional<Crs>& crs) {
   if (!crs) return "not said";
   const std::string code = crs->epsg ? fmt::format("EPSG:{}", *crs->epsg) : "no EPSG code";
   const std::string vertical = crs->vertical_epsg ? fmt::format(" + EPSG:{}", *crs->vertical_epsg) : "";
-  return crs->name.empty() ? code + vertical : fmt::format("{}{}  {}", code, vertical, crs->name);
+  return crs->name.empty() ? code + vertical : fmt::format("{}{}  {}", code, vertical, shown(crs->name));
 }
 
 /// "10980 x 10980  tiles 512 x 512  pixel 10 x 10  mask"
@@ -166,11 +190,11 @@ Result<std::string> raster_text(const Raster& raster) {
     if (band.scale == 1 && band.offset == 0 && band.unit.empty() && band.description.empty()) continue;
     table.row({fmt::format("band {}", i),
                fmt::format("value = {} x element + {}{}{}{}{}", band.scale, band.offset, band.unit.empty() ? "" : " ",
-                           band.unit, band.description.empty() ? "" : ", ", band.description)});
+                           shown(band.unit), band.description.empty() ? "" : ", ", shown(band.description))});
   }
-  for (const auto& [name, value] : info.tags) table.row({name, value});
+  for (const auto& [name, value] : info.tags) table.row({shown(name), shown(value)});
   for (const auto& [domain, tags] : info.domains)
-    for (const auto& [name, value] : tags) table.row({fmt::format("{}: {}", domain, name), value});
+    for (const auto& [name, value] : tags) table.row({shown(fmt::format("{}: {}", domain, name)), shown(value)});
   for (const std::string& image : info.other_images) table.row({"not read", image});
   for (const std::string& field : info.other_fields) table.row({"not read", field});
   for (const std::string& file : info.sidecars) table.row({"not read", file});

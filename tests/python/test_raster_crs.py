@@ -152,3 +152,30 @@ def test_a_system_that_nobody_knows_is_no_system_in_xarray(tmp_path: pathlib.Pat
         shown = xr.open_dataset(tmp_path / "x.tif", engine="penstock")
     assert shown.rio.crs is None
     np.testing.assert_array_equal(shown.band_data, np.zeros((1, 4, 5)))
+
+
+def test_texts_of_the_file_are_no_commands_to_a_terminal(tmp_path: pathlib.Path) -> None:
+    name, description = "x\x1b]0;title\x07\ny\x80", "a\x1b[2J\r\nb\x7f\x9bc " + "long " * 400
+    keys = (1, 1, 0, 3, 1024, 0, 1, 2, 1026, 34737, len(name), 0, 2048, 0, 1, 32767)
+    tags = [
+        (34735, 3, len(keys), keys, True),
+        (34737, 2, len(name) + 1, name.encode("latin-1") + b"\0", True),
+        (270, 2, len(description) + 1, description.encode("latin-1") + b"\0", True),
+    ]
+    tifffile.imwrite(tmp_path / "x.tif", np.zeros((4, 5), "u1"), extratags=tags, metadata=None)
+    command = [sys.executable, "-m", "penstock", "cog", "info", str(tmp_path / "x.tif")]
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert not any(ord(c) < 32 or 126 < ord(c) < 160 for c in text.replace("\n", ""))
+    assert r"x\x1b]0;title\x07\ny?" in text and r"a\x1b[2J\x0d\nb\x7f\x9bc" in text
+    assert f"... ({len(description) + 1} bytes)" in text
+    told = json.loads(subprocess.run([*command, "--json"], check=True, capture_output=True, text=True).stdout)
+    assert told["crs"]["name"] == name.replace("\x80", "?") == penstock.open(tmp_path / "x.tif").crs.name
+    assert told["tags"]["TIFFTAG_IMAGEDESCRIPTION"] == description
+    assert told["crs"]["wkt"] is None and "EllipsoidSemiMajorAxis" in told["crs"]["wkt_error"]
+
+
+def test_the_command_tells_the_text(tmp_path: pathlib.Path) -> None:
+    want = write(tmp_path / "x.tif", SYSTEMS["azimuthal of equal area"])
+    command = [sys.executable, "-m", "penstock", "cog", "info", "--json", str(tmp_path / "x.tif")]
+    told = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    assert CRS.from_wkt(told["crs"]["wkt"]) == want and told["crs"]["epsg"] is None
