@@ -64,6 +64,9 @@ class Oct : public Command {
       session.out.print(done.metrics);
     else if (!resources_.quiet)
       session.out.print(done.text);
+    if (!json_ && !resources_.quiet)
+      for (const std::string& warning : done.warnings)
+        fmt::print(stderr, "penstock oct {}: warning: {}\n", step_.name, warning);
     return done.good ? 0 : 1;
   }
 

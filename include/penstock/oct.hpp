@@ -62,6 +62,7 @@ struct OctResult {
   std::string text;     ///< for people
   std::string metrics;  ///< JSON object: step_name, timestamp, overall_status, metrics, warnings, errors
   bool good = true;     ///< of `score`: every mark is reached
+  std::vector<std::string> warnings = {};  ///< for people too: what was odd; the metrics have them as well
 };
 
 /// Runs one step.  Volumes are OME-NGFF 0.5 (axes z, y, x in millimetres, float32); in a mosaic grid the tiles lie side

@@ -59,7 +59,7 @@ Result<OctResult> run_oct(const OctCall& call, const Options& options) {
                    fmt::format("no step '{}'.{}", call.step, did_you_mean(call.step, known)));
     }
     PENSTOCK_ASSIGN(oct::StepRun run, oct::run_step(*step, call, options));
-    return OctResult{std::move(run.done.text), std::move(run.json), run.done.good};
+    return OctResult{std::move(run.done.text), std::move(run.json), run.done.good, run.done.metrics.warnings()};
   });
 }
 

@@ -9,7 +9,11 @@
 namespace penstock::oct {
 
 std::string stem_of(std::string_view path) {
-  if (path.ends_with(kVolumeEnding)) path.remove_suffix(kVolumeEnding.size());
+  for (const std::string_view ending : {kVolumeEnding, std::string_view(".zarr")})
+    if (path.ends_with(ending)) {
+      path.remove_suffix(ending.size());
+      break;
+    }
   if (path.ends_with(".npy") || path.ends_with(".png")) path.remove_suffix(4);
   return std::string(path);
 }

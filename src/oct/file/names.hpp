@@ -12,7 +12,7 @@ namespace penstock::oct {
 
 inline constexpr std::string_view kVolumeEnding = ".ome.zarr";
 
-/// "a/slice_z00_crop" of "a/slice_z00_crop.ome.zarr"; also takes .npy and .png off.
+/// "a/slice_z00_crop" of "a/slice_z00_crop.ome.zarr"; also takes .zarr, .npy and .png off.
 std::string stem_of(std::string_view path);
 /// "slice_z03": prefix ("slice", "mosaic_grid"), and the slice with two digits at least.
 std::string slice_name(std::string_view prefix, std::uint64_t slice);

@@ -26,8 +26,9 @@ Result<StepDone> run(const StepCall& call) {
   double sum = 0;
   for (const float v : aip) sum += v;
   done.metrics.ran("mean over depth", call.device.name());
-  done.metrics.add("mean", sum / static_cast<double>(std::max<std::size_t>(aip.size(), 1)), "intensity",
-                   "mean of the projection");
+  const double mean = sum / static_cast<double>(std::max<std::size_t>(aip.size(), 1));
+  done.metrics.add("mean", mean, "intensity", "mean of the projection");
+  done.text = fmt::format("{}: {} x {} pixels, mean {:.4g}\n", call.path(1), spec.shape[0], spec.shape[1], mean);
   return done;
 }
 
