@@ -75,10 +75,13 @@ Result<Volume> open_volume(const std::string& path, std::size_t rank) {
 Result<TileGrid> tile_grid(const Volume& mosaic, const std::string& path) {
   const std::size_t rank = mosaic.shape.size();
   const std::uint64_t tile_rows = mosaic.chunks[rank - 2], tile_cols = mosaic.chunks[rank - 1];
+  // Of a stitched slice whatever fills no chunk would be lost.
+  const bool whole_tiles = mosaic.shape[rank - 2] % tile_rows == 0 && mosaic.shape[rank - 1] % tile_cols == 0;
   TileGrid grid{mosaic.shape[rank - 2] / tile_rows, mosaic.shape[rank - 1] / tile_cols, tile_rows, tile_cols};
-  if (grid.count() == 0 || (rank == 3 && mosaic.chunks[0] < mosaic.shape[0]))
-    return Error(ErrorCode::invalid_metadata, fmt::format("{}: chunks of {} are no tiles at full depth of {}", path,
-                                                          to_string(mosaic.chunks), to_string(mosaic.shape)))
+  if (grid.count() == 0 || !whole_tiles || (rank == 3 && mosaic.chunks[0] < mosaic.shape[0]))
+    return Error(ErrorCode::invalid_metadata,
+                 fmt::format("{}: it is no mosaic grid: chunks of {} are no tiles at full depth of {}", path,
+                             to_string(mosaic.chunks), to_string(mosaic.shape)))
         .set_hint("In a mosaic grid each chunk is one tile.");
   if (saturating_mul(grid.rows, grid.cols) > kMostTiles)
     return Error(ErrorCode::invalid_metadata,

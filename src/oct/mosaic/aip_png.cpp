@@ -33,13 +33,18 @@ Result<StepDone> run(const StepCall& call) {
   PENSTOCK_ASSIGN(const bool there, small_exists(call.path(1)));
   if (there && !call.force)
     return Error(ErrorCode::already_exists, call.path(1) + ": already exists").set_hint("--force replaces it.");
+  const double black = call.number("percentile_min"), white = call.number("percentile_max");
+  if (!(black >= 0) || !(white <= 100) || !(black < white))
+    return Error(ErrorCode::invalid_argument,
+                 fmt::format("percentile_min {}, percentile_max {}: from 0 to 100, and the first is the smaller one",
+                             black, white));
   PENSTOCK_ASSIGN(const Volume volume, open_volume(call.path(0), 3));
   if (volume.shape[1] == 0 || volume.shape[2] == 0 || std::max(volume.shape[1], volume.shape[2]) > kMaxSide)
     return Error(ErrorCode::unsupported,
                  fmt::format("{}: no picture has {} x {} pixels", call.path(0), volume.shape[1], volume.shape[2]));
   PENSTOCK_ASSIGN_IN(std::vector<float> aip, average_projection(volume, call.device, call.options), call.path(0));
   StatisticsRequest request;
-  request.percentiles = {call.number("percentile_min"), call.number("percentile_max")};
+  request.percentiles = {black, white};
   PENSTOCK_ASSIGN(const TensorView view, TensorView::packed(aip.data(), DType::float32(), {aip.size()}));
   PENSTOCK_ASSIGN_IN(const Statistics made, statistics(view, request, on_host(call.options)), call.path(0));
   const double low = made.percentiles[0], high = made.percentiles[1];

@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::uint64_t kChunk = 100;
 constexpr std::uint64_t kMaxPlanes = 1 << 20;
+constexpr double kMostGap = 100;  // depths of a slice from one to the next; beyond it a unit is mistaken
 
 /// Slices with the plane of the volume that each begins at.
 struct Stack {
@@ -29,6 +30,7 @@ Result<Stack> arrange(const StepCall& call) {
   Stack s;
   PENSTOCK_ASSIGN(const auto found, slices_in(call.path(0), "slice", call.text("process")));
   const std::uint64_t first_id = found.begin()->first;
+  std::uint64_t deepest = 0;
   for (const auto& [id, path] : found) {
     PENSTOCK_ASSIGN(Volume slice, open_volume(path, 3));
     if (!s.slices.empty() && (slice.shape[1] != s.slices[0].shape[1] || slice.shape[2] != s.slices[0].shape[2]))
@@ -36,6 +38,7 @@ Result<Stack> arrange(const StepCall& call) {
                    fmt::format("{}: {} rows and columns, {} has {}", path, to_string(slice.shape), s.paths[0],
                                to_string(s.slices[0].shape)))
           .set_hint("`oct common-space` makes them equal.");
+    deepest = std::max(deepest, slice.shape[0]);
     const double apart = std::nearbyint(call.number("slicing_interval_mm") / slice.spacing_mm[0]);
     const double at = apart * static_cast<double>(id - first_id);
     if (!(apart >= 1) || !(at < static_cast<double>(kMaxPlanes)))
@@ -47,6 +50,8 @@ Result<Stack> arrange(const StepCall& call) {
     s.slices.push_back(std::move(slice));
     s.paths.push_back(path);
   }
+  if (s.slices.size() > 1)
+    PENSTOCK_TRY(check_interval(call.number("slicing_interval_mm"), s.slices[0].spacing_mm[0], deepest));
   return s;
 }
 
@@ -174,6 +179,15 @@ Result<StepDone> run(const StepCall& call) {
 }
 
 }  // namespace
+
+Status check_interval(double interval_mm, double plane_mm, std::uint64_t planes) {
+  const double apart = std::nearbyint(interval_mm / plane_mm);
+  if (apart >= 1 && apart <= kMostGap * static_cast<double>(planes)) return {};
+  return Error(ErrorCode::invalid_argument,
+               fmt::format("slicing_interval_mm {}: slices would lie {} planes apart; they have {} of {:.6g} mm each",
+                           interval_mm, apart, planes, plane_mm))
+      .set_hint("slicing_interval_mm is in millimetres.");
+}
 
 Step stack_step() {
   Step step;

@@ -44,6 +44,18 @@ MeanStep mean_step(const Pairs& pairs, bool down) {
   return mean;
 }
 
+Result<PairOptions> pair_options(const StepCall& call) {
+  const PairOptions how{call.number("initial_overlap"), call.number("max_empty_fraction")};
+  // Percents would leave steps backwards, or every overlap counting.
+  if (!(how.overlap > 0) || !(how.overlap < 1))
+    return Error(ErrorCode::invalid_argument,
+                 fmt::format("initial_overlap {}: a part of a tile, between 0 and 1", how.overlap));
+  if (!(how.max_empty_fraction >= 0) || !(how.max_empty_fraction <= 1))
+    return Error(ErrorCode::invalid_argument,
+                 fmt::format("max_empty_fraction {}: a part of an overlap, from 0 to 1", how.max_empty_fraction));
+  return how;
+}
+
 Result<StepDone> run(const StepCall& call) {
   StepDone done;
   if (!call.path(1).ends_with(".npy"))
@@ -55,7 +67,7 @@ Result<StepDone> run(const StepCall& call) {
   PENSTOCK_ASSIGN(const TileGrid grid, tile_grid(projection, call.path(0)));
   PENSTOCK_ASSIGN_IN(Block block, read_block(projection.array, whole(projection.shape), call.options), call.path(0));
   const Image aip{projection.shape[0], projection.shape[1], std::move(block.values)};
-  const PairOptions how{call.number("initial_overlap"), call.number("max_empty_fraction")};
+  PENSTOCK_ASSIGN(const PairOptions how, pair_options(call));
   Pairs pairs;
   if (!call.flag("use_motor_positions")) {
     PENSTOCK_ASSIGN_IN(pairs, find_pairs(aip, grid, how, call.options, call.device), call.path(0));
