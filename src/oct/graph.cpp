@@ -3,14 +3,15 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <set>
 
-#include "core/units.hpp"
 #include "oct/file/names.hpp"
 #include "oct/file/run_lock.hpp"
-#include "oct/file/shifts.hpp"
 #include "oct/file/small_file.hpp"
 #include "oct/list.hpp"
-#include "oct/raw/tiles.hpp"
+#include "oct/reconstruct/check.hpp"
+#include "oct/reconstruct/results.hpp"
+#include "oct/reconstruct/settings.hpp"
 #include "oct/run.hpp"
 
 namespace penstock::oct {
@@ -32,134 +33,107 @@ std::span<const SliceStep> slice_steps() {
 
 namespace {
 
-/// "zNN" becomes the slice.
-std::string with_slice(std::string_view text, std::uint64_t slice) {
-  std::string out(text);
-  if (const std::size_t at = out.find("zNN"); at != std::string::npos) out.replace(at, 3, fmt::format("z{:02}", slice));
-  return out;
-}
-
 /// One run of all steps.
 class Reconstruction {
  public:
-  Reconstruction(const StepCall& call, StepDone& done) : call_(call), done_(done), out_(call.path(1)) {}
+  Reconstruction(const StepCall& call, StepDone& done, const RunPlan& plan)
+      : call_(call),
+        done_(done),
+        out_(call.path(1)),
+        settings_(RunSettings::of(call, plan.positions)),
+        left_out_(plan.left_out) {
+    for (const SlicePosition& p : plan.positions) slices_.push_back(p.slice);
+    made_ = RunResults(out_, slices_);
+  }
 
   Status run_all() {
-    PENSTOCK_ASSIGN(const std::shared_ptr<Store> raw, open_store(call_.path(0), StoreMode::read));
-    PENSTOCK_ASSIGN(const auto slices, find_tiles(*raw));
-    PENSTOCK_TRY(check_shifts(slices));
     PENSTOCK_ASSIGN(const RunLock alone, RunLock::take(out_));
     PENSTOCK_TRY(begin());
-    if (call_.force) {
-      for (const auto& [slice, tiles] : slices) PENSTOCK_TRY(forget_slice(slice));
-      PENSTOCK_TRY(forget(volume(), metrics_path(volume(), "stack")));
-      PENSTOCK_TRY(erase_small(out_ + "/report.html"));
-      PENSTOCK_TRY(write_small(out_ + "/reconstruct.json", as_bytes(settings())));
-    }
-    for (const auto& [slice, tiles] : slices)
+    for (const std::uint64_t slice : slices_)
       for (const SliceStep& step : slice_steps()) PENSTOCK_TRY(run_slice_step(step, slice));
     PENSTOCK_TRY(
         run_one("common-space", {out_, out_},
-                {{"shifts", call_.text("shifts")}, {"missing_slices", call_.flag("missing_slices") ? "true" : "false"}},
+                {{"shifts", call_.text("shifts")}, {"missing_slices", "true"}},  // which may be missing is checked
                 // Of the slices the last one is written last.
-                common_path(slices.rbegin()->first)));
-    PENSTOCK_TRY(
-        run_one("stack", {out_, volume()}, {{"slicing_interval_mm", number("slicing_interval_mm")}}, volume()));
-    if (call_.flag("report")) PENSTOCK_TRY(run_one("report", {out_}, {}, out_ + "/report.html"));
-    done_.metrics.add("slices", slices.size(), "slices", "slices that were found");
+                made_.common(slices_.back()), [&] { return made_.forget_common(); }));
+    PENSTOCK_TRY(run_one("stack", {out_, made_.volume()}, {{"slicing_interval_mm", number("slicing_interval_mm")}},
+                         made_.volume(), [&] { return made_.forget_volume(); }));
+    if (call_.flag("report"))
+      PENSTOCK_TRY(run_one("report", {out_}, {}, made_.report(), [&] { return made_.forget_report(); }));
+    done_.metrics.add("slices", slices_.size(), "slices", "slices that were found");
     done_.metrics.note("seconds", seconds_, "of each step, over all slices");
     return {};
   }
 
  private:
-  [[nodiscard]] std::string volume() const { return fmt::format("{}/3d_volume{}", out_, kVolumeEnding); }
   [[nodiscard]] std::string number(std::string_view name) const { return fmt::format("{}", call_.number(name)); }
 
-  /// What decides the results; a run that is resumed must have the same.
-  [[nodiscard]] std::string settings() const {
-    Json all = Json::object();
-    for (const char* name : {"resolution_um", "axial_resolution_um", "slicing_interval_mm", "depth_um"})
-      all[name] = call_.number(name);
-    all["raw"] = call_.path(0);
-    all["shifts"] = call_.text("shifts");
-    all["missing_slices"] = call_.flag("missing_slices");
-    return dump_json(all, 2) + "\n";
-  }
-
-  /// They are needed when all slices are stitched, which takes hours: what is wrong with them is said before.
-  template <class Slices>
-  Status check_shifts(const Slices& slices) const {
-    std::vector<std::uint64_t> ids;
-    for (const auto& [slice, tiles] : slices) ids.push_back(slice);
-    const std::string& csv = call_.text("shifts");
-    PENSTOCK_ASSIGN(const Bytes bytes, read_small(csv));
-    PENSTOCK_ASSIGN_IN(const std::vector<Shift> shifts, parse_shifts(as_text(bytes)), csv);
-    PENSTOCK_TRY_IN(chain_shifts(shifts, ids, call_.flag("missing_slices")), csv);
-    return {};
-  }
-
-  Status begin() {
-    const std::string path = out_ + "/reconstruct.json";
-    PENSTOCK_ASSIGN(const bool there, small_exists(path));
-    if (there && !call_.force && !call_.flag("resume"))
-      return Error(ErrorCode::already_exists, fmt::format("{}: holds a reconstruction", out_))
-          .set_hint("--resume goes on with it, --force begins it anew.");
-    if (there && call_.flag("resume") && !call_.force) {
-      PENSTOCK_ASSIGN(const Bytes before, read_small(path));
-      if (as_text(before) != settings())
-        return Error(ErrorCode::already_exists,
-                     fmt::format("{}: a reconstruction with other options, or of other tiles", path))
-            .set_hint("--force begins it anew.");
-      return {};
+  /// The folder becomes that of this run: what is kept in it are results of the same settings.
+  Status begin() const {
+    PENSTOCK_ASSIGN(const bool there, small_exists(made_.settings()));
+    if (call_.force) {
+      for (const std::uint64_t slice : slices_) PENSTOCK_TRY(made_.forget_slice(slice, slice_steps()));
+      PENSTOCK_TRY(made_.erase_other_slices());
+    } else if (!there) {
+      PENSTOCK_TRY(made_.check_empty());
+    } else {
+      PENSTOCK_ASSIGN(const bool same, same_places());
+      if (same) return {};
+      PENSTOCK_TRY(made_.forget_common());
+      PENSTOCK_TRY(made_.erase_other_slices());
     }
     // What is replaced is forgotten before the new settings stand there: --resume must not take it for theirs.
-    return call_.force ? Status() : write_small(path, as_bytes(settings()));
+    return write_small(made_.settings(), as_bytes(settings_.text()));
   }
 
-  /// What stands last of a result.
-  [[nodiscard]] static std::string mark_of(const std::string& result) {
-    return result.ends_with(kVolumeEnding) ? result + "/zarr.json" : result;
-  }
-  [[nodiscard]] std::string common_path(std::uint64_t slice) const {
-    return fmt::format("{}/{}_common{}", out_, slice_name("slice", slice), kVolumeEnding);
-  }
-  /// A result and what says that it is complete.
-  Status forget(const std::string& result, const std::string& metrics) {
-    PENSTOCK_TRY(erase_small(metrics));
-    return erase_small(mark_of(result));
-  }
-  Status forget_slice(std::uint64_t slice) {
-    for (const SliceStep& step : slice_steps()) {
-      const std::string result = out_ + "/" + with_slice(step.out, slice);
-      PENSTOCK_TRY(forget(result, metrics_path(result, step.step)));
-    }
-    return forget(common_path(slice), metrics_path(out_, "common-space"));
+  /// Whether slices lie where they did; an error where the results are of other settings.
+  [[nodiscard]] Result<bool> same_places() const {
+    const std::string path = made_.settings();
+    if (!call_.flag("resume"))
+      return Error(ErrorCode::already_exists, fmt::format("{}: holds a reconstruction", out_))
+          .set_hint("--resume goes on with it, --force begins it anew.");
+    PENSTOCK_ASSIGN(const Bytes bytes, read_small(path));
+    PENSTOCK_ASSIGN_IN(const RunSettings before, RunSettings::parse(as_text(bytes)), path);
+    if (const std::string other = settings_.difference(before); !other.empty())
+      return Error(ErrorCode::already_exists, fmt::format("{}: a reconstruction with other options: {}", path, other))
+          .set_hint("--force begins it anew.");
+    PENSTOCK_ASSIGN(const auto others, made_.other_slices());
+    for (const auto& [slice, image] : others)
+      if (!left_out_.contains(slice))
+        return Error(ErrorCode::already_exists,
+                     fmt::format("{}: no tiles of its slice are in {} any more", image, call_.path(0)))
+            .set_hint("Put them back or take it away; --force begins anew with the slices that are there.");
+    return others.empty() && before.positions_mm == settings_.positions_mm;
   }
 
   Status run_slice_step(const SliceStep& step, std::uint64_t slice) {
     std::map<std::string, std::string> options;
-    for (const auto& [name, value] : step.options) options[name] = out_ + "/" + with_slice(value, slice);
+    for (const auto& [name, value] : step.options) options[name] = made_.of_slice(value, slice);
     if (step.step == "mosaic") {
       options["slice"] = std::to_string(slice);
       options["resolution_um"] = number("resolution_um");
       options["axial_resolution_um"] = number("axial_resolution_um");
     }
     if (step.step == "crop-below-interface") options["depth_um"] = number("depth_um");
-    const std::string in = step.in == "RAW" ? call_.path(0) : out_ + "/" + with_slice(step.in, slice);
-    const std::string out = out_ + "/" + with_slice(step.out, slice);
-    return run_one(step.step, {in, out}, options, out);
+    const std::string in = step.in == "RAW" ? call_.path(0) : made_.of_slice(step.in, slice);
+    const std::string out = made_.of_slice(step.out, slice);
+    const auto from = static_cast<std::size_t>(&step - slice_steps().data());
+    return run_one(step.step, {in, out}, options, out,
+                   [&] { return made_.forget_slice(slice, slice_steps().subspan(from)); });
   }
 
-  /// `result`: what stands when the step is complete.
+  /// `result`: what stands when the step is complete.  `forget`: of it, and of what was made of it; a run that is
+  /// stopped after it leaves nothing that --resume would take for made of the new one.
+  template <class Forget>
   Status run_one(std::string_view name, std::vector<std::string> paths, std::map<std::string, std::string> options,
-                 const std::string& result) {
-    PENSTOCK_ASSIGN(const bool made, small_exists(mark_of(result)));
-    // Its metrics are written after it, where it writes any.
-    PENSTOCK_ASSIGN(const bool told, small_exists(paths.size() > 1 ? metrics_path(paths.back(), name) : result));
-    if (made && told && !call_.force && call_.flag("resume")) {
+                 const std::string& result, const Forget& forget) {
+    const std::string told = paths.size() > 1 ? metrics_path(paths.back(), name) : result;
+    PENSTOCK_ASSIGN(const bool complete, made_.complete(result, told));
+    if (complete && !call_.force && call_.flag("resume")) {
       done_.text += result + ": kept\n";
       return {};
     }
+    PENSTOCK_TRY(forget());
     const auto start = std::chrono::steady_clock::now();
     OctCall call{std::string(name), std::move(paths), std::move(options), call_.device, true};
     PENSTOCK_ASSIGN_IN(const StepRun run, run_step(*find_step(name), call, call_.options), name);
@@ -174,12 +148,17 @@ class Reconstruction {
   const StepCall& call_;
   StepDone& done_;
   std::string out_;
+  RunSettings settings_;
+  std::set<std::uint64_t> left_out_;   // slices that are not to be used
+  std::vector<std::uint64_t> slices_;  // ascending
+  RunResults made_{{}, {}};
   Json seconds_ = Json::object();
 };
 
 Result<StepDone> run(const StepCall& call) {
   StepDone done;
-  PENSTOCK_TRY(Reconstruction(call, done).run_all());
+  PENSTOCK_ASSIGN(const RunPlan plan, check_reconstruction(call));
+  PENSTOCK_TRY(Reconstruction(call, done, plan).run_all());
   return done;
 }
 
@@ -202,6 +181,7 @@ Step reconstruct_step() {
       number_option("depth_um", "300", "depth that is kept of each slice"),
       path_option("shifts", "shifts_xy.csv: fixed_id, moving_id, x_shift_mm, y_shift_mm"),
       flag_option("missing_slices", "slices that the shifts name may be missing"),
+      optional_path_option("slice_config", "slice_config.csv: slice_id, use; leave out slices whose use is false"),
       flag_option("report", "write OUT/report.html too, as `oct report` does"),
       flag_option("resume", "keep what a run that was stopped has completed"),
   };

@@ -104,7 +104,7 @@ TEST(Defects, OfShiftsAreNamed) {
   expect_error(align("0,1,0.01,0\n1,2,0,0\n"), ErrorCode::invalid_argument, "shifts.csv: a shift names slice 2");
   expect_error(align(""), ErrorCode::invalid_argument, "no shifts lead from slice 0 to slice 1");
   expect_error(align("0,1,zero,0\n"), ErrorCode::corrupt_data, "shifts.csv: line 2: x_shift_mm");
-  expect_error(align("0,1,1e8,0\n"), ErrorCode::invalid_argument, "slices would lie on an image of 20 x");
+  expect_error(align("0,1,1e8,0\n"), ErrorCode::invalid_argument, "slice 1 would lie 1e+08 mm along x");
   const auto good = align("0,1,0.025,-0.04\n");
   ASSERT_TRUE(good) << good.error().message();
   // x is along columns, y along rows; the second slice lies 2.5 columns further and 4 rows up.

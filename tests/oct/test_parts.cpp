@@ -8,6 +8,7 @@
 #include "oct/file/names.hpp"
 #include "oct/file/npy.hpp"
 #include "oct/file/shifts.hpp"
+#include "oct/file/slice_config.hpp"
 #include "oct/raw/galvo.hpp"
 #include "oct/raw/tiles.hpp"
 #include "oct/simulate/noise.hpp"
@@ -17,6 +18,14 @@
 
 using namespace penstock;
 using namespace penstock::oct;
+
+namespace {
+
+// Slices that a shift names and that are not there.
+bool none_missing(std::uint64_t) { return false; }
+bool any_missing(std::uint64_t) { return true; }
+
+}  // namespace
 
 TEST(Names, SaysWhichSliceAndWhereMetricsGo) {
   EXPECT_EQ(slice_of("a_z9/mosaic_grid_z03_illum.ome.zarr"), 3);
@@ -51,13 +60,41 @@ TEST(Info, ReadsWhatIsNeededAndNamesWhatIsNot) {
   }
 }
 
+TEST(Tables, AreReadAsSpreadsheetsWriteThem) {
+  const auto marked = parse_shifts("\xEF\xBB\xBF\"fixed_id\",moving_id,x_shift_mm,y_shift_mm\r\n0,1,2,3\r\n");
+  ASSERT_TRUE(marked) << marked.error().message();
+  ASSERT_EQ(marked->size(), 1U);
+  EXPECT_EQ((*marked)[0].y_mm, 3);
+  const auto semicolons = parse_shifts("fixed_id;moving_id;x_shift_mm;y_shift_mm\n0;1;2;3\n");
+  ASSERT_FALSE(semicolons);
+  EXPECT_NE(semicolons.error().hint().find("commas"), std::string::npos) << semicolons.error().hint();
+}
+
+TEST(Tables, SayWhichSlicesAreNotUsed) {
+  const auto unused =
+      parse_unused_slices("slice_id,use,notes\n00,true,\n01,False,torn\n2.0,no,\n3,1,\n\n4,0,\n05,yes,\n");
+  ASSERT_TRUE(unused) << unused.error().message();
+  EXPECT_EQ(*unused, (std::set<std::uint64_t>{1, 2, 4}));
+  const std::pair<const char*, const char*> bad[] = {{"slice_id,notes\n0,x\n", "no column use"},
+                                                     {"slice_id,use\n0,maybe\n", "line 2: use: 'maybe'"},
+                                                     {"slice_id,use\n0\n", "line 2: use: ''"},
+                                                     {"slice_id,use\n-1,true\n", "line 2: slice_id: -1"},
+                                                     {"slice_id,use\n1,true\n1.0,false\n", "line 3: slice 1 is there"},
+                                                     {"", "empty"}};
+  for (const auto& [text, words] : bad) {
+    const auto refused = parse_unused_slices(text);
+    ASSERT_FALSE(refused) << text;
+    EXPECT_NE(refused.error().message().find(words), std::string::npos) << refused.error().message();
+  }
+}
+
 TEST(Shifts, AddUpAlongTheChain) {
   const auto shifts = parse_shifts(
       "moving_id,fixed_id,x_shift,y_shift,x_shift_mm,y_shift_mm,reliable\n1.0,0.0,9,9,0.1,-0.2,1.0\n\n"
       "3,1,0,0,0.05,0.5,0\r\n");
   ASSERT_TRUE(shifts) << shifts.error().message();
   const std::vector<std::uint64_t> slices = {0, 1, 3};
-  const auto at = chain_shifts(*shifts, slices, false);
+  const auto at = chain_shifts(*shifts, slices, none_missing);
   ASSERT_TRUE(at) << at.error().message();
   EXPECT_DOUBLE_EQ((*at)[1].x_mm, 0.1);
   EXPECT_DOUBLE_EQ((*at)[1].y_mm, -0.2);
@@ -70,15 +107,16 @@ TEST(Shifts, AddUpAlongTheChain) {
 TEST(Shifts, RefuseWhatDoesNotFit) {
   const std::vector<Shift> shifts = {{0, 1, 0, 0}, {1, 2, 0, 0}};
   const std::vector<std::uint64_t> two = {0, 2}, four = {0, 1, 2, 5};
-  const auto unknown = chain_shifts(shifts, two, false);
+  const auto unknown = chain_shifts(shifts, two, none_missing);
   ASSERT_FALSE(unknown);
   EXPECT_NE(unknown.error().message().find("slice 1"), std::string::npos);
-  EXPECT_TRUE(chain_shifts(shifts, two, true));
-  const auto unreached = chain_shifts(shifts, four, false);
+  EXPECT_TRUE(chain_shifts(shifts, two, any_missing));
+  const auto unreached = chain_shifts(shifts, four, none_missing);
   ASSERT_FALSE(unreached);
   EXPECT_NE(unreached.error().message().find("slice 5"), std::string::npos);
-  EXPECT_FALSE(chain_shifts(std::vector<Shift>{{0, 1, 0, 0}, {0, 1, 0, 0}}, std::vector<std::uint64_t>{0, 1}, false));
-  EXPECT_FALSE(chain_shifts(std::vector<Shift>{{1, 0, 0, 0}}, std::vector<std::uint64_t>{0, 1}, false));
+  EXPECT_FALSE(
+      chain_shifts(std::vector<Shift>{{0, 1, 0, 0}, {0, 1, 0, 0}}, std::vector<std::uint64_t>{0, 1}, none_missing));
+  EXPECT_FALSE(chain_shifts(std::vector<Shift>{{1, 0, 0, 0}}, std::vector<std::uint64_t>{0, 1}, none_missing));
   for (const char* bad :
        {"", "fixed_id,moving_id,x_shift_mm\n", "fixed_id,moving_id,x_shift_mm,y_shift_mm\n0,1,2\n",
         "fixed_id,moving_id,x_shift_mm,y_shift_mm\n0,1,2,x\n", "fixed_id,moving_id,x_shift_mm,y_shift_mm\n0,-1,2,2\n",

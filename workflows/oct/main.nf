@@ -20,6 +20,16 @@ def within(task) {
     "--device ${params.use_gpu ? 'auto' : 'cpu'} --budget ${mib}MiB --threads ${task.cpus}"
 }
 
+// Slices that slice_config.csv says are not to be used; shifts may name them.
+def left_out() {
+    if (!params.slice_config) return []
+    rows = file(params.slice_config, checkIfExists: true).splitCsv(header: true, strip: true)
+    odd = rows.find { !(it.use?.toLowerCase() in ['true', '1', 'yes', 'false', '0', 'no']) }
+    if (odd) error "${params.slice_config}: slice ${odd.slice_id}: use is '${odd.use}', neither true nor false"
+    rows.findAll { it.use.toLowerCase() in ['false', '0', 'no'] }.collect { (it.slice_id as BigDecimal).intValue() }
+}
+def may_miss() { params.missing_slices || params.slice_config }
+
 process mosaic {
     tag "slice ${z}"
     publishDir params.output, mode: 'copy'
@@ -129,7 +139,7 @@ process common_space {
     path 'moved/*_metrics.json', emit: notes
     script:
     """
-    ${penstock(task)} common-space slices moved --shifts ${shifts} ${params.missing_slices ? '--missing-slices' : ''} ${within(task)}
+    ${penstock(task)} common-space slices moved --shifts ${shifts} ${may_miss() ? '--missing-slices' : ''} ${within(task)}
     """
     stub:
     "mkdir -p moved/slice_z00_common.ome.zarr; touch moved/common_space_metrics.json"
@@ -180,6 +190,8 @@ workflow {
         .unique()
         .sort()
     if (ids.isEmpty()) error "${params.input}: no folders tile_x*_y*_z* are in it"
+    ids -= left_out()
+    if (ids.isEmpty()) error "${params.slice_config}: no slice of ${params.input} is to be used"
 
     grids = mosaic(Channel.fromList(ids).map { z -> tuple(z, raw) })
     fixed = fix_illumination(grids.made)

@@ -44,12 +44,17 @@ Result<Placed> place(const StepCall& call) {
   PENSTOCK_ASSIGN(const Bytes bytes, read_small(csv));
   PENSTOCK_ASSIGN_IN(const std::vector<Shift> shifts, parse_shifts(as_text(bytes)), csv);
   PENSTOCK_ASSIGN_IN(const std::vector<SlicePosition> positions,
-                     chain_shifts(shifts, p.ids, call.flag("missing_slices")), csv);
+                     chain_shifts(shifts, p.ids, [&](std::uint64_t) { return call.flag("missing_slices"); }), csv);
   std::vector<double> y_mm, x_mm;  // of the images, whose first pixel need not be that of tile (0, 0)
+  std::vector<SliceExtent> extents;
   for (std::size_t k = 0; k < positions.size(); ++k) {
-    y_mm.push_back(positions[k].y_mm + p.slices[k].offset_mm[1]);
-    x_mm.push_back(positions[k].x_mm + p.slices[k].offset_mm[2]);
+    const Volume& slice = p.slices[k];
+    y_mm.push_back(positions[k].y_mm + slice.offset_mm[1]);
+    x_mm.push_back(positions[k].x_mm + slice.offset_mm[2]);
+    extents.push_back({static_cast<double>(slice.shape[2]) * slice.spacing_mm[2],
+                       static_cast<double>(slice.shape[1]) * slice.spacing_mm[1]});
   }
+  PENSTOCK_TRY_IN(check_neighbours(positions, extents), csv);
   p.origin_y_mm = std::ranges::min(y_mm), p.origin_x_mm = std::ranges::min(x_mm);
   const double dy = p.slices[0].spacing_mm[1], dx = p.slices[0].spacing_mm[2];
   double height = 0, width = 0;

@@ -3,80 +3,33 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <map>
-#include <optional>
+
+#include "oct/file/table.hpp"
 
 namespace penstock::oct {
 namespace {
 
-std::vector<std::string_view> cells_of(std::string_view line) {
-  std::vector<std::string_view> cells;
-  while (true) {
-    const std::size_t comma = std::min(line.find(','), line.size());
-    std::string_view cell = line.substr(0, comma);
-    while (!cell.empty() && (cell.front() == ' ' || cell.front() == '"')) cell.remove_prefix(1);
-    while (!cell.empty() && (cell.back() == ' ' || cell.back() == '"' || cell.back() == '\r')) cell.remove_suffix(1);
-    cells.push_back(cell);
-    if (comma == line.size()) return cells;
-    line.remove_prefix(comma + 1);
-  }
-}
-
-/// One cell as a number.
-Result<double> number_in(std::span<const std::string_view> cells, std::size_t column, std::string_view name) {
-  double value = 0;
-  if (column < cells.size()) {
-    const std::string_view cell = cells[column];
-    const auto [end, code] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-    if (code == std::errc() && end == cell.data() + cell.size() && std::isfinite(value)) return value;
-  }
-  return Error(ErrorCode::corrupt_data,
-               fmt::format("{}: '{}' is no number", name, column < cells.size() ? cells[column] : ""));
-}
-
-/// Identifiers are written as 3 or 3.0.
-Result<std::uint64_t> slice_in(std::span<const std::string_view> cells, std::size_t column, std::string_view name) {
-  PENSTOCK_ASSIGN(const double value, number_in(cells, column, name));
-  if (value < 0 || value > 1e9 || value != std::floor(value))
-    return Error(ErrorCode::corrupt_data, fmt::format("{}: {} is no slice", name, value));
-  return static_cast<std::uint64_t>(value);
-}
-
 constexpr std::string_view kColumns[] = {"fixed_id", "moving_id", "x_shift_mm", "y_shift_mm"};
 
-Result<Shift> parse_row(std::span<const std::string_view> cells, std::span<const std::size_t> columns) {
+Result<Shift> parse_row(const TableRow& row) {
   Shift shift;
-  PENSTOCK_ASSIGN(shift.fixed, slice_in(cells, columns[0], kColumns[0]));
-  PENSTOCK_ASSIGN(shift.moving, slice_in(cells, columns[1], kColumns[1]));
-  PENSTOCK_ASSIGN(shift.x_mm, number_in(cells, columns[2], kColumns[2]));
-  PENSTOCK_ASSIGN(shift.y_mm, number_in(cells, columns[3], kColumns[3]));
+  PENSTOCK_ASSIGN(shift.fixed, cell_slice(row.cells[0], kColumns[0]));
+  PENSTOCK_ASSIGN(shift.moving, cell_slice(row.cells[1], kColumns[1]));
+  PENSTOCK_ASSIGN(shift.x_mm, cell_number(row.cells[2], kColumns[2]));
+  PENSTOCK_ASSIGN(shift.y_mm, cell_number(row.cells[3], kColumns[3]));
   return shift;
 }
 
 }  // namespace
 
 Result<std::vector<Shift>> parse_shifts(std::string_view text) {
+  PENSTOCK_ASSIGN(const std::vector<TableRow> rows, parse_table(text, kColumns));
   std::vector<Shift> shifts;
-  std::vector<std::size_t> columns;
-  for (std::size_t line = 1; !text.empty(); ++line) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::vector<std::string_view> cells = cells_of(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (cells.size() == 1 && cells[0].empty()) continue;
-    if (columns.empty()) {
-      for (const std::string_view name : kColumns) {
-        const auto at = std::ranges::find(cells, name);
-        if (at == cells.end()) return Error(ErrorCode::corrupt_data, fmt::format("line {}: no column {}", line, name));
-        columns.push_back(static_cast<std::size_t>(at - cells.begin()));
-      }
-      continue;
-    }
-    PENSTOCK_ASSIGN_IN(const Shift shift, parse_row(cells, columns), fmt::format("line {}", line));
+  for (const TableRow& row : rows) {
+    PENSTOCK_ASSIGN_IN(const Shift shift, parse_row(row), fmt::format("line {}", row.line));
     shifts.push_back(shift);
   }
-  if (columns.empty()) return Error(ErrorCode::corrupt_data, "the file is empty");
   return shifts;
 }
 
@@ -89,11 +42,11 @@ std::string shifts_text(std::span<const Shift> shifts, double pixel_mm) {
 }
 
 Result<std::vector<SlicePosition>> chain_shifts(std::span<const Shift> shifts, std::span<const std::uint64_t> slices,
-                                                bool may_miss) {
+                                                const std::function<bool(std::uint64_t)>& may_miss) {
   std::map<std::uint64_t, const Shift*> to;  // by the slice that moves
   for (const Shift& s : shifts) {
     for (const std::uint64_t id : {s.fixed, s.moving})
-      if (!may_miss && !std::ranges::binary_search(slices, id))
+      if (!std::ranges::binary_search(slices, id) && !may_miss(id))
         return Error(ErrorCode::invalid_argument, fmt::format("a shift names slice {}, which is not there", id))
             .set_hint("add the slice, take its shifts out, or allow missing slices.");
     if (s.moving <= s.fixed)
@@ -119,6 +72,25 @@ Result<std::vector<SlicePosition>> chain_shifts(std::span<const Shift> shifts, s
     positions.push_back(at->second);
   }
   return positions;
+}
+
+Status check_neighbours(std::span<const SlicePosition> positions, std::span<const SliceExtent> extents) {
+  const auto apart = [](double a, double a_extent, double b, double b_extent) {
+    return b >= a + a_extent || a >= b + b_extent;
+  };
+  for (std::size_t k = 1; k < positions.size(); ++k) {
+    const SlicePosition &a = positions[k - 1], &b = positions[k];
+    if (!apart(a.x_mm, extents[k - 1].x_mm, b.x_mm, extents[k].x_mm) &&
+        !apart(a.y_mm, extents[k - 1].y_mm, b.y_mm, extents[k].y_mm))
+      continue;
+    return Error(ErrorCode::invalid_argument,
+                 fmt::format(
+                     "slice {} would lie {:.6g} mm along x and {:.6g} mm along y from slice {}, which is {:.6g} x "
+                     "{:.6g} mm large: they would share no pixel",
+                     b.slice, b.x_mm - a.x_mm, b.y_mm - a.y_mm, a.slice, extents[k - 1].x_mm, extents[k - 1].y_mm))
+        .set_hint("x_shift_mm and y_shift_mm are in millimetres.");
+  }
+  return {};
 }
 
 }  // namespace penstock::oct

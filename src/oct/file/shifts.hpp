@@ -1,6 +1,7 @@
 // shifts_xy.csv: how far each slice lies from the one before it.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,8 +30,16 @@ struct SlicePosition {
 };
 /// Cumulative sums, for each of `slices` (ascending); the first lies at 0.  Errors: invalid_argument (a slice that no
 /// chain of shifts leads to, two shifts of one slice, a shift that names a slice that is not among them, unless
-/// `may_miss`).
+/// it `may_miss`).
 Result<std::vector<SlicePosition>> chain_shifts(std::span<const Shift> shifts, std::span<const std::uint64_t> slices,
-                                                bool may_miss);
+                                                const std::function<bool(std::uint64_t)>& may_miss);
+
+/// How large a slice is.
+struct SliceExtent {
+  double x_mm = 0, y_mm = 0;
+};
+/// Slices of one block lie over each other.  Errors: invalid_argument (one that would share no pixel with the one
+/// before it: what is called millimetres is something else).
+Status check_neighbours(std::span<const SlicePosition> positions, std::span<const SliceExtent> extents);
 
 }  // namespace penstock::oct

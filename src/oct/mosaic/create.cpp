@@ -10,33 +10,15 @@
 #include "oct/file/names.hpp"
 #include "oct/file/volume.hpp"
 #include "oct/memory.hpp"
+#include "oct/mosaic/raw_slice.hpp"
 #include "oct/mosaic/resample.hpp"
 #include "oct/raw/galvo.hpp"
-#include "oct/raw/tiles.hpp"
 
 namespace penstock::oct {
 namespace {
 
 constexpr std::uint64_t kSamples = 5;  // tiles that the galvo's way back is looked for in
 constexpr double kLeastMean = 20;      // of a tile for it to be one of them
-
-/// The tiles of one slice, and what is the same for all of them.
-struct SliceTiles {
-  std::shared_ptr<Store> store;
-  std::vector<RawTile> tiles;
-  TileInfo info;
-  std::uint64_t first_x = 0, first_y = 0, rows = 0, cols = 0;
-  Orientation orientation = Orientation::legacy;
-  std::uint64_t galvo_shift = 0;
-  Shape native;                    ///< (depth, rows, columns) of an oriented tile
-  Shape tile;                      ///< the same at the wanted resolution
-  std::vector<double> spacing_mm;  ///< of it
-  [[nodiscard]] const RawTile* at(std::uint64_t x, std::uint64_t y) const {
-    const auto it =
-        std::ranges::find_if(tiles, [&](const RawTile& t) { return t.x == first_x + x && t.y == first_y + y; });
-    return it == tiles.end() ? nullptr : &*it;
-  }
-};
 
 Result<std::uint64_t> wanted_slice(const StepCall& call) {
   if (call.given("slice")) return call.count("slice");
@@ -45,54 +27,17 @@ Result<std::uint64_t> wanted_slice(const StepCall& call) {
       .set_hint("--slice says it.");
 }
 
-Result<SliceTiles> open_slice(const StepCall& call, std::uint64_t slice) {
-  SliceTiles s;
-  PENSTOCK_ASSIGN(s.store, open_store(call.path(0), StoreMode::read));
-  PENSTOCK_ASSIGN(auto all, find_tiles(*s.store));
+Result<RawSlice> open_slice(const StepCall& call, std::uint64_t slice) {
+  PENSTOCK_ASSIGN(std::shared_ptr<Store> store, open_store(call.path(0), StoreMode::read));
+  PENSTOCK_ASSIGN(auto all, find_tiles(*store));
   if (!all.contains(slice))
     return Error(ErrorCode::not_found, fmt::format("{}: no tiles of slice {}", call.path(0), slice));
-  s.tiles = std::move(all[slice]);
-  std::uint64_t last_x = 0, last_y = 0;
-  s.first_x = s.first_y = ~std::uint64_t{0};
-  for (const RawTile& t : s.tiles) {
-    s.first_x = std::min(s.first_x, t.x), last_x = std::max(last_x, t.x);
-    s.first_y = std::min(s.first_y, t.y), last_y = std::max(last_y, t.y);
-    PENSTOCK_ASSIGN_IN(const TileInfo info, read_info(*s.store, t), call.path(0));
-    if (&t == &s.tiles.front()) s.info = info;
-    if (info != s.info)
-      return Error(ErrorCode::invalid_metadata,
-                   fmt::format("{}: {} is of another size than {}", call.path(0), t.prefix, s.tiles.front().prefix));
-  }
-  s.rows = last_x - s.first_x + 1, s.cols = last_y - s.first_y + 1;
-  if (saturating_mul(s.rows, s.cols) > kMostTiles)
-    return Error(ErrorCode::invalid_metadata, fmt::format("{}: {} tiles of slice {} are named as a grid of {} x {}",
-                                                          call.path(0), s.tiles.size(), slice, s.rows, s.cols));
+  PENSTOCK_ASSIGN(RawSlice s, RawSlice::open(call.path(0), std::move(store), slice, std::move(all[slice])));
+  const Sampling how = {call.text("orientation") == "legacy" ? Orientation::legacy : Orientation::none,
+                        call.number("axial_resolution_um"),
+                        call.given("resolution_um") ? call.number("resolution_um") : 0};
+  PENSTOCK_TRY(s.sample(call.path(0), how));
   return s;
-}
-
-/// Shape and spacing of tiles at the wanted resolution.
-Status choose_spacing(const StepCall& call, SliceTiles& s) {
-  s.orientation = call.text("orientation") == "legacy" ? Orientation::legacy : Orientation::none;
-  s.native = oriented_shape(s.info, s.orientation);
-  const double x_mm = s.info.width_um / static_cast<double>(s.info.nx) / 1000;
-  const double y_mm = s.info.height_um / static_cast<double>(s.info.ny) / 1000;
-  const double z_mm = call.number("axial_resolution_um") / 1000;
-  const bool legacy = s.orientation == Orientation::legacy;
-  s.spacing_mm = {z_mm, legacy ? y_mm : x_mm, legacy ? x_mm : y_mm};
-  s.tile = s.native;
-  const double target_mm = call.given("resolution_um") ? call.number("resolution_um") / 1000 : 0;
-  if (!(z_mm > 0) || target_mm < 0)
-    return Error(ErrorCode::invalid_argument, "resolution_um and axial_resolution_um must be above 0");
-  for (std::size_t d = 0; d < 3 && target_mm > 0; ++d) {
-    const double extent = static_cast<double>(s.native[d]);
-    s.tile[d] = resampled_extent(s.native[d], s.spacing_mm[d], target_mm);
-    if (s.tile[d] > 8 * s.native[d])
-      return Error(ErrorCode::invalid_argument, fmt::format("{}: resolution_um {}: the tiles' is {} um", call.path(0),
-                                                            target_mm * 1000, s.spacing_mm[d] * 1000));
-    s.spacing_mm[d] *=
-        extent / static_cast<double>(s.tile[d]);  // what it truly is: whole pixels are not always those of the target
-  }
-  return {};
 }
 
 /// Mean over the depth of each A-line, B-scan by B-scan, and over the B-scans.
@@ -118,7 +63,7 @@ TileProfile profile_of(const RawSamples& samples) {
 
 /// Looks for the galvo's way back in some tiles of the middle of the list together: one shift for all, surer the more
 /// of them say the same by themselves.
-Result<GalvoShift> slice_galvo_shift(const SliceTiles& s) {
+Result<GalvoShift> slice_galvo_shift(const RawSlice& s) {
   const std::uint64_t n = s.tiles.size(), first = n / 5, last = std::max(first + 1, n - n / 5);
   const std::uint64_t count = std::min(kSamples, last - first);
   std::vector<GalvoShift> single;
@@ -158,14 +103,14 @@ Result<Tensor> host_elements(const Shape& shape, const Options& options) {
 
 /// What a piece of work holds: the samples and one file of them, or samples, tile and what resampling holds of it; and
 /// the block with its encoded form.
-std::uint64_t piece_bytes(const SliceTiles& s, const Shape& block) {
+std::uint64_t piece_bytes(const RawSlice& s, const Shape& block) {
   const std::uint64_t raw = saturating_mul(4 * s.info.depth() * s.info.lines(), s.info.ny);
   return saturating_add(saturating_mul(s.tile == s.native ? 2 : 5, raw),
                         saturating_mul(8 * block[0] * block[1], block[2]));
 }
 
 /// One tile into its place in a block.
-Status put_tile(const SliceTiles& s, const RawTile& tile, Device device, float* to, std::uint64_t row_stride,
+Status put_tile(const RawSlice& s, const RawTile& tile, Device device, float* to, std::uint64_t row_stride,
                 std::uint64_t plane_stride, const Options& options) {
   PENSTOCK_ASSIGN(const RawSamples samples, read_samples(*s.store, tile, s.info));
   if (s.tile == s.native) {
@@ -185,7 +130,7 @@ Status put_tile(const SliceTiles& s, const RawTile& tile, Device device, float* 
 }
 
 /// All tiles of a block of the mosaic.
-Status make_block(const SliceTiles& s, const Region& region, Device device, Array& array, const Options& options) {
+Status make_block(const RawSlice& s, const Region& region, Device device, Array& array, const Options& options) {
   PENSTOCK_ASSIGN(const Tensor block, host_elements(shape_of(region), options));
   auto* const values = static_cast<float*>(block.view().data);
   std::memset(values, 0, sizeof(float) * region[0].count * region[1].count * region[2].count);
@@ -205,8 +150,7 @@ Status make_block(const SliceTiles& s, const Region& region, Device device, Arra
 Result<StepDone> run(const StepCall& call) {
   StepDone done;
   PENSTOCK_ASSIGN(const std::uint64_t slice, wanted_slice(call));
-  PENSTOCK_ASSIGN(SliceTiles s, open_slice(call, slice));
-  PENSTOCK_TRY(choose_spacing(call, s));
+  PENSTOCK_ASSIGN(RawSlice s, open_slice(call, slice));
   GalvoShift galvo;
   if (!call.flag("keep_galvo_shift") && s.info.n_extra > 0) {
     PENSTOCK_ASSIGN_IN(galvo, slice_galvo_shift(s), call.path(0));

@@ -74,7 +74,8 @@ class Report {
   void show_settings() {
     std::vector<std::vector<std::string>> rows = {{"setting", "value"}};
     for (const auto& [name, value] : run_.settings().items())
-      rows.push_back({name, value.is_string() ? value.get<std::string>() : dump_json(value)});
+      if (!value.is_object())  // places of slices are under "Drift"
+        rows.push_back({name, value.is_string() ? value.get<std::string>() : dump_json(value)});
     if (rows.size() == 1) return;
     page_.heading("Settings");
     page_.table(rows);
