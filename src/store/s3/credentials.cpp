@@ -1,12 +1,12 @@
 #include "store/s3/credentials.hpp"
 
-#include <fcntl.h>
-
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <cstdlib>
 #include <fstream>
-#include <sstream>
+#include <system_error>
+#include <vector>
 
 #include "store/http/remote_store.hpp"
 #include "store/key.hpp"
@@ -27,21 +27,64 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-std::string file_text(const std::string& path) {
+std::string in_small_letters(std::string_view text) {
+  std::string small(text);
+  std::transform(small.begin(), small.end(), small.begin(), [](unsigned char c) { return std::tolower(c); });
+  return small;
+}
+
+/// As Amazon's tools take it: "profile  name" and `profile "name"` are "profile name".
+std::string section_name(std::string_view text) {
+  constexpr std::string_view kProfile = "profile";
+  text = trimmed(text);
+  if (!text.starts_with(kProfile) || text.size() == kProfile.size()) return std::string(text);
+  std::string_view name = text.substr(kProfile.size());
+  if (std::isspace(static_cast<unsigned char>(name.front())) == 0) return std::string(text);
+  name = trimmed(name);
+  const bool is_quoted =
+      name.size() > 1 && (name.front() == '"' || name.front() == '\'') && name.front() == name.back();
+  if (is_quoted) name = name.substr(1, name.size() - 2);
+  return std::string(kProfile) + " " + std::string(name);
+}
+
+/// A file of profiles.
+struct ProfileFile {
+  Profiles profiles;
+  std::string trouble;  ///< why it could not be read; empty also where it need not be there
+};
+
+/// The file that the environment names, which then has to be there, or the one in ~/.aws.
+ProfileFile read_file(const char* variable, const char* file) {
   constexpr std::size_t kMaxBytes = 1 << 20;
-  std::ifstream file(path, std::ios::binary);
+  const std::string named = environment(variable);
+  const std::string path = named.empty() ? environment("HOME") + "/.aws/" + file : named;
+  errno = 0;
+  std::ifstream stream(path, std::ios::binary);
   std::string text(kMaxBytes, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(std::max<std::streamsize>(file.gcount(), 0)));
-  return text;
+  if (stream) stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(std::max<std::streamsize>(stream.gcount(), 0)));
+  const int error = text.empty() ? errno : 0;
+  ProfileFile out{parse_profiles(text), {}};
+  const bool is_absent = error == ENOENT || error == ENOTDIR;
+  if (error != 0 && !(is_absent && named.empty()))
+    out.trouble = path + (named.empty() ? "" : std::string(" (") + variable + ")") + ": " +
+                  std::generic_category().message(error);
+  return out;
 }
 
 struct Profile {
   std::string name;
   std::map<std::string, std::string> members;
+  std::vector<std::string> troubles;  ///< of the files
   [[nodiscard]] std::string member(const std::string& key) const {
     const auto found = members.find(key);
     return found == members.end() ? std::string() : found->second;
+  }
+  /// "; FILE: WHY" of each file that could not be read.
+  [[nodiscard]] std::string told_troubles() const {
+    std::string text;
+    for (const std::string& one : troubles) text += "; " + one;
+    return text;
   }
 };
 
@@ -52,23 +95,23 @@ Result<Profile> read_profile(const StoreOptions& options) {
   const bool named = !profile.name.empty() || !environment("AWS_PROFILE").empty();
   if (profile.name.empty()) profile.name = environment("AWS_PROFILE");
   if (profile.name.empty()) profile.name = "default";
-  const auto path_of = [](const char* variable, const char* file) {
-    const std::string named_file = environment(variable);
-    return named_file.empty() ? environment("HOME") + "/.aws/" + file : named_file;
-  };
   bool found = false;
-  const auto take = [&](const Profiles& all, const std::string& section) {
-    const auto here = all.find(section);
-    if (here == all.end()) return;
+  const auto take = [&](const ProfileFile& file, const std::string& section) {
+    const auto here = file.profiles.find(section);
+    if (here == file.profiles.end()) return;
     found = true;
     profile.members.insert(here->second.begin(), here->second.end());
   };
-  take(parse_profiles(file_text(path_of("AWS_SHARED_CREDENTIALS_FILE", "credentials"))), profile.name);
-  const Profiles config = parse_profiles(file_text(path_of("AWS_CONFIG_FILE", "config")));
+  const ProfileFile credentials = read_file("AWS_SHARED_CREDENTIALS_FILE", "credentials");
+  const ProfileFile config = read_file("AWS_CONFIG_FILE", "config");
+  take(credentials, profile.name);
   take(config, "profile " + profile.name);
   if (profile.name == "default") take(config, "default");
+  for (const ProfileFile* file : {&credentials, &config})
+    if (!file->trouble.empty()) profile.troubles.push_back(file->trouble);
   if (!found && named)
-    return Error(ErrorCode::invalid_argument, "S3: there is no profile " + quoted_key(profile.name))
+    return Error(ErrorCode::invalid_argument,
+                 "S3: there is no profile " + quoted_key(profile.name) + profile.told_troubles())
         .set_hint("profiles stand in ~/.aws/credentials and ~/.aws/config");
   return profile;
 }
@@ -86,8 +129,8 @@ Result<std::optional<Credentials>> pair_of(std::string id, std::string secret, s
   return std::optional(Credentials{std::move(id), std::move(secret), std::move(token)});
 }
 
-Error nobody_signs() {
-  return Error(ErrorCode::permission_denied, "S3: there are no credentials")
+Error nobody_signs(const Profile& profile) {
+  return Error(ErrorCode::permission_denied, "S3: there are no credentials" + profile.told_troubles())
       .set_hint(
           "options access_key_id and secret_access_key, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile in "
           "~/.aws/credentials; public data: option skip_signature=true");
@@ -118,7 +161,7 @@ Status find_credentials(const StoreOptions& options, const Profile& profile, Set
   if (!option_of(options, "profile").empty()) {  // asked for by name: the environment does not go before it
     PENSTOCK_ASSIGN(const bool found, by_profile());
     if (found) return {};
-    return nobody_signs();
+    return nobody_signs(profile);
   }
   PENSTOCK_ASSIGN(const bool by_environment,
                   take(pair_of(environment("AWS_ACCESS_KEY_ID"), environment("AWS_SECRET_ACCESS_KEY"),
@@ -127,7 +170,7 @@ Status find_credentials(const StoreOptions& options, const Profile& profile, Set
   if (by_environment) return {};
   PENSTOCK_ASSIGN(const bool found, by_profile());
   if (found) return {};
-  return nobody_signs();
+  return nobody_signs(profile);
 }
 
 /// The first of these that says something.
@@ -150,8 +193,7 @@ bool is_region(std::string_view text) {
 }
 
 Result<bool> parse_switch(std::string_view text, std::string_view name) {
-  std::string small(text);
-  std::transform(small.begin(), small.end(), small.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string small = in_small_letters(text);
   if (small == "true" || small == "1" || small == "yes" || small == "on") return true;
   if (small.empty() || small == "false" || small == "0" || small == "no" || small == "off") return false;
   return Error(ErrorCode::invalid_argument, "option " + std::string(name) + ": true or false, not " + quoted_key(text));
@@ -160,19 +202,25 @@ Result<bool> parse_switch(std::string_view text, std::string_view name) {
 Profiles parse_profiles(std::string_view text) {
   Profiles all;
   std::map<std::string, std::string>* section = nullptr;
+  std::optional<std::size_t> member_indent;                     // of the last member of the section
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // Windows' mark of UTF-8
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view raw = text.substr(0, end), line = trimmed(raw);
     text.remove_prefix(std::min(end + 1, text.size()));
     if (line.empty() || line.front() == '#' || line.front() == ';') continue;
-    if (line.front() == '[' && line.back() == ']') {
-      section = &all[std::string(trimmed(line.substr(1, line.size() - 2)))];
+    const auto indent = static_cast<std::size_t>(line.data() - raw.data());
+    if (member_indent && indent > *member_indent) continue;  // "s3 =" and what belongs to it
+    if (line.front() == '[') {  // a section whose name is not understood takes its members along
+      const std::size_t close = line.find(']');
+      section = close == std::string_view::npos ? nullptr : &all[section_name(line.substr(1, close - 1))];
+      member_indent.reset();
       continue;
     }
-    const std::size_t equals = line.find('=');
-    const bool nested = std::isspace(static_cast<unsigned char>(raw.front())) != 0;  // "s3 =" and what belongs to it
-    if (section == nullptr || equals == std::string_view::npos || nested) continue;
-    (*section)[std::string(trimmed(line.substr(0, equals)))] = std::string(trimmed(line.substr(equals + 1)));
+    const std::size_t equals = line.find_first_of("=:");
+    if (section == nullptr || equals == std::string_view::npos) continue;
+    member_indent = indent;
+    (*section)[in_small_letters(trimmed(line.substr(0, equals)))] = std::string(trimmed(line.substr(equals + 1)));
   }
   return all;
 }
