@@ -245,6 +245,21 @@ TEST_F(Remote, AWrongClockIsSetByTheServers) {
   EXPECT_TRUE(server_.log()[1]["headers"]["x-amz-date"].get<std::string>().starts_with("20310101T0000"));
 }
 
+TEST_F(Remote, AClockThatCannotBeSetIsSaid) {
+  Json skewed = {{"status", 403}, {"times", -1}, {"body", "<Error><Code>RequestTimeTooSkewed</Code></Error>"}};
+  server_.rules(rule("GET", skewed));
+  Error said = error("k");
+  EXPECT_EQ(said.code(), ErrorCode::permission_denied);
+  EXPECT_NE(said.hint().find("the clock of this machine is wrong"), std::string::npos) << said.hint();
+  EXPECT_NE(said.hint().find("does not tell its own"), std::string::npos) << said.hint();
+  EXPECT_EQ(requests(), 1u);
+  skewed["headers"] = {{"Date", "Wed, 01 Jan 2031 00:00:00 GMT"}};
+  server_.rules(rule("GET", skewed));
+  said = error("k");
+  EXPECT_NE(said.hint().find("2031"), std::string::npos) << said.hint();
+  EXPECT_LT(requests(), 10u) << "it is not set for ever";
+}
+
 TEST_F(Remote, MissingCredentialsAreSaidBeforeAnythingIsSent) {
   StoreOptions options;
   options.by_name = {{"endpoint", server_.url()}};

@@ -2,6 +2,7 @@
 
 #include <curl/curl.h>
 
+#include <array>
 #include <ctime>
 
 #include "core/utf8.hpp"
@@ -18,15 +19,30 @@ constexpr std::string_view kFirstRegion = "us-east-1";  // where an answer says 
 constexpr std::string_view kHashOfNothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 constexpr int kMaxDetours = 3;
 
+/// As the field Date has it, in UTC.
+std::string time_text(std::time_t at) {
+  std::tm utc{};
+  ::gmtime_r(&at, &utc);
+  std::array<char, 64> text{};
+  return {text.data(), std::strftime(text.data(), text.size(), "%a, %d %b %Y %H:%M:%S GMT", &utc)};
+}
+
 std::string hint_of(std::string_view code) {
   if (code == "ExpiredToken" || code == "ExpiredTokenException") return "the session token is over: get a new one";
   if (code == "SignatureDoesNotMatch") return "secret_access_key is not the one of access_key_id";
   if (code == "InvalidAccessKeyId" || code == "InvalidToken")
     return "the server does not know access_key_id or session_token";
-  if (code == "RequestTimeTooSkewed") return "the clock of this machine is wrong";
   if (code == "AccessDenied")
     return "the credentials do not allow it; where listing is not allowed, S3 says so of absent objects too";
   return {};
+}
+
+/// When the time that the server told, if it did, was not the right one either.
+std::string clock_hint(const http::Head& head) {
+  std::string text = "the clock of this machine is wrong, or the server's: here it is " + time_text(std::time(nullptr));
+  const std::string told(head.field("date"));
+  return text +
+         (told.empty() ? ", and the answer does not tell its own" : ", its answer is of " + http::printable(told));
 }
 
 }  // namespace
@@ -138,7 +154,7 @@ Next S3Origin::refused(const http::Head& head, std::string_view body, std::strin
   Error error = http::status_error(head, where(key), detail);
   if (refusal.code == "ExpiredToken" || refusal.code == "InvalidToken")
     error = Error(ErrorCode::permission_denied, error.message());
-  error.set_hint(hint_of(refusal.code));
+  error.set_hint(refusal.code == "RequestTimeTooSkewed" ? clock_hint(head) : hint_of(refusal.code));
   return {Next::Kind::over, std::move(error)};
 }
 
