@@ -8,7 +8,7 @@ DELETE, ListObjectsV2 (pages of `page` keys), uploads in parts.  Signatures are 
 
 /-/rules    PUT a list of rules: {"match": part of method and path, "times": how often, or -1, "after": how many to let pass,
             and a fault: "status" with "headers" and "body", "delay_s", "reset": true, "lose_answer": true, "stall_after": bytes of body, "cut_after":
-            bytes of body, "other_range": true, "no_ranges": true, "replace": text that the object is replaced by afterwards}
+            bytes of body, "untold": true (no length, and closed after the body), "other_range": true, "no_ranges": true, "replace": text that the object is replaced by afterwards}
 /-/options  PUT {"delay_s": 0.05, "page": 1000, "etags": false}
 /-/log      GET: every request since the last PUT of rules, with its headers
             and the SHA-256 of its body
@@ -217,15 +217,17 @@ class Server:
             if way == "stall_after":
                 await asyncio.sleep(3600)
             return False
-        self.write(writer, answer)
+        self.write(writer, answer, told=not rule.get("untold"))
         await writer.drain()
-        return True
+        return not rule.get("untold")
 
     @staticmethod
-    def write(writer: asyncio.StreamWriter, answer: tuple[int, dict, bytes], count: int | None = None) -> None:
+    def write(
+        writer: asyncio.StreamWriter, answer: tuple[int, dict, bytes], count: int | None = None, told: bool = True
+    ) -> None:
         status, fields, body = answer
         lines = [f"HTTP/1.1 {status} {NAMES.get(status, 'Other')}"]
-        if status != 204:
+        if status != 204 and told:
             lines.append(f"Content-Length: {len(body)}")
         lines += [f"{name}: {value}" for name, value in fields.items()]
         writer.write("\r\n".join(lines).encode() + b"\r\n\r\n" + body[:count])

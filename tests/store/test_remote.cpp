@@ -203,6 +203,25 @@ TEST_F(Remote, AServerWithoutRangesIsToldFromOneWithThem) {
   EXPECT_EQ(error("k", ByteRange::span(2, 30)).code(), ErrorCode::corrupt_data);
 }
 
+// A proxy that packs although it was asked not to: the bytes are not those of the object.
+TEST_F(Remote, WhatIsPackedOnTheWayIsRefusedWhatIsStoredPackedIsNot) {
+  const Json packed = {{"status", 200}, {"headers", {{"Content-Encoding", "gzip"}}}, {"body", "packed"}, {"times", -1}};
+  server_.rules(rule("GET", packed));
+  EXPECT_EQ(text("k"), "packed") << "with its size: as it is stored";
+  Json on_the_way = packed;
+  on_the_way["untold"] = true;
+  server_.rules(rule("GET", on_the_way));
+  for (const ByteRange& range : {ByteRange{}, ByteRange::span(0, 3)}) {
+    const Error said = error("k", range);
+    EXPECT_EQ(said.code(), ErrorCode::unsupported);
+    EXPECT_NE(said.message().find("Content-Encoding: gzip"), std::string::npos) << said.message();
+  }
+  EXPECT_EQ(requests(), 2u) << "not tried again";
+  on_the_way["headers"]["Content-Encoding"] = "identity";
+  server_.rules(rule("GET", on_the_way));
+  EXPECT_EQ(text("k"), "packed");
+}
+
 TEST_F(Remote, TheRegionIsTakenFromTheAnswer) {
   put("k", "value");
   server_.rules(rule("GET", {{"status", 301}, {"headers", {{"x-amz-bucket-region", "eu-central-1"}}}}));

@@ -94,6 +94,16 @@ Status ObjectGet::head(const Head& head) {
   return take_part(head);
 }
 
+/// An object that was stored packed is sent as it is, with its size.  What is packed on the way has no size that is
+/// known before, and is not what is stored.
+Status ObjectGet::check_packing(const Head& head) const {
+  const std::string_view packed = head.field("content-encoding");
+  if (packed.empty() || packed == "identity" || head.content_length()) return {};
+  return Error(ErrorCode::unsupported, where() + ": the server packs what it sends (Content-Encoding: " +
+                                           printable(packed) + "), asked for the bytes as they are")
+      .set_hint("switch packing off for the store's path, there or in the proxy before it");
+}
+
 /// What part of the object follows; room for it.
 Status ObjectGet::take_part(const Head& head) {
   const ByteRange& range = asked_.range;
@@ -107,6 +117,7 @@ Status ObjectGet::take_part(const Head& head) {
     part = *told;
     answer_.object_bytes = part.object_bytes;
   } else {
+    PENSTOCK_TRY(check_packing(head));
     answer_.object_bytes = length.value_or(kNotTold);
   }
   if (measures_) {

@@ -30,6 +30,7 @@ class ObjectGet final : public Exchange {
   [[nodiscard]] bool is_probe() const;
   [[nodiscard]] std::string where() const { return origin_->where(asked_.key); }
   [[nodiscard]] Status take_version(const Head& head);
+  [[nodiscard]] Status check_packing(const Head& head) const;
   [[nodiscard]] Status take_part(const Head& head);
   [[nodiscard]] Status expect(std::uint64_t offset_bytes, std::optional<std::uint64_t> count);
   [[nodiscard]] Next not_satisfiable(const Head& head);
