@@ -36,6 +36,7 @@ PUBLIC = {
     "io.hpp": "io",
     "fetch.hpp": "store",
     "store.hpp": "store",
+    "uploads.hpp": "store",
     "fill.hpp": "format",
     "ngff.hpp": "format",
     "cog_options.hpp": "format",

@@ -74,8 +74,10 @@ class Doctor : public Command {
       return 0;
     }
     Table table("lll");
-    for (const Finding& f : findings)
+    for (const Finding& f : findings) {
       table.row({f.name, f.detail, f.verdict == "ok" ? colored("ok", "32", session.color) : f.verdict});
+      for (const auto& [name, detail] : f.below) table.row({"  " + name, detail, ""});
+    }
     session.out.print(table.text(" ", terminal_width()));
     return 0;
   }

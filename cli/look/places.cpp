@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "cli/kit/machine.hpp"
+#include "cli/look/uploads.hpp"
 #include "core/units.hpp"
 #include "penstock/io.hpp"
 
@@ -77,14 +78,16 @@ Finding look_at_url(const std::string& url, const StoreOptions& options) {
   if (answer && !*answer) answer = store.exists(".zmetadata");
   const auto listed = store.list_dir("");
   const std::string lists = listed ? "lists" : "does not list: " + listed.error().message();
-  return {store.url(),
-          fmt::format("{}; {}; {}", store.path_taken(), store.traits("").reason, lists),
-          answer ? "ok" : said(answer.error()),
-          {{"path", store.url()},
-           {"served_by", store.path_taken()},
-           {"why", store.traits("").reason},
-           {"lists", listed.has_value()},
-           {"answers", answer.has_value()}}};
+  Finding finding{store.url(),
+                  fmt::format("{}; {}; {}", store.path_taken(), store.traits("").reason, lists),
+                  answer ? "ok" : said(answer.error()),
+                  {{"path", store.url()},
+                   {"served_by", store.path_taken()},
+                   {"why", store.traits("").reason},
+                   {"lists", listed.has_value()},
+                   {"answers", answer.has_value()}}};
+  if (answer && url.starts_with("s3://")) add_uploads(store, finding);
+  return finding;
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 object_server.py        listens on a free port of 127.0.0.1, prints its URL, and ends when its standard input is closed
 
 Objects are at /BUCKET/KEY, or at /KEY of the host BUCKET.localhost: GET with ranges, If-Match and If-None-Match, PUT by condition (look and write are one step),
-DELETE, ListObjectsV2 (pages of `page` keys), uploads in parts.  Signatures are not checked; versitygw does that.
+DELETE, ListObjectsV2 (pages of `page` keys), uploads in parts, and their list (pages of `page`).  Signatures are not checked; versitygw does that.
 
 /-/rules    PUT a list of rules: {"match": part of method and path, "times": how often, or -1, "after": how many to let pass,
             and a fault: "status" with "headers" and "body", "delay_s", "reset": true, "lose_answer": true, "stall_after": bytes of body, "cut_after":
@@ -17,7 +17,10 @@ DELETE, ListObjectsV2 (pages of `page` keys), uploads in parts.  Signatures are 
 from __future__ import annotations
 
 import asyncio
+import dataclasses
+import datetime
 import hashlib
+import itertools
 import json
 import urllib.parse
 import xml.sax.saxutils
@@ -37,10 +40,20 @@ def error(status: int, code: str, more: str = "") -> tuple[int, dict, bytes]:
     return status, {"Content-Type": "application/xml"}, body.encode()
 
 
+@dataclasses.dataclass
+class Upload:
+    key: str
+    parts: dict[int, bytes] = dataclasses.field(default_factory=dict)
+    begun: str = dataclasses.field(
+        default_factory=lambda: datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+    )
+
+
 class Server:
     def __init__(self) -> None:
         self.objects: dict[str, bytes] = {}
-        self.uploads: dict[str, dict[int, bytes]] = {}
+        self.uploads: dict[str, Upload] = {}
+        self.begun = itertools.count()  # uploads; no two have one name
         self.rules: list[dict] = []
         self.options = {"delay_s": 0.0, "page": 1000, "etags": True}
         self.log: list[dict] = []
@@ -96,7 +109,7 @@ class Server:
 
     def put(self, key: str, query: dict, headers: dict, body: bytes) -> tuple[int, dict, bytes]:
         if "uploadId" in query:
-            self.uploads[query["uploadId"]][int(query["partNumber"])] = body
+            self.uploads[query["uploadId"]].parts[int(query["partNumber"])] = body
             return 200, {"ETag": etag_of(body)}, b""
         stands = self.objects.get(key)
         if headers.get("if-none-match") == "*" and stands is not None:
@@ -108,16 +121,16 @@ class Server:
 
     def post(self, key: str, query: dict, headers: dict) -> tuple[int, dict, bytes]:
         if "uploads" in query:
-            name = f"upload-{len(self.log)}"
-            self.uploads[name] = {}
+            name = f"upload-{next(self.begun)}"
+            self.uploads[name] = Upload(key)
             body = f"<InitiateMultipartUploadResult><UploadId>{name}</UploadId></InitiateMultipartUploadResult>"
             return 200, {}, body.encode()
-        parts = self.uploads.pop(query["uploadId"], None)
-        if parts is None:
+        upload = self.uploads.pop(query["uploadId"], None)
+        if upload is None:
             return error(404, "NoSuchUpload")
         if headers.get("if-none-match") == "*" and key in self.objects:
             return error(412, "PreconditionFailed")
-        self.objects[key] = b"".join(parts[number] for number in sorted(parts))
+        self.objects[key] = b"".join(upload.parts[number] for number in sorted(upload.parts))
         return 200, {}, b"<CompleteMultipartUploadResult/>"
 
     def list(self, bucket: str, query: dict) -> tuple[int, dict, bytes]:
@@ -146,6 +159,25 @@ class Server:
             )
         return 200, {}, ("".join(xml) + "</ListBucketResult>").encode()
 
+    def list_uploads(self, bucket: str, query: dict) -> tuple[int, dict, bytes]:
+        prefix = bucket + "/" + query.get("prefix", "")
+        found = sorted((one.key, name) for name, one in self.uploads.items() if one.key.startswith(prefix))
+        if "key-marker" in query:
+            behind = (bucket + "/" + query["key-marker"], query.get("upload-id-marker", ""))
+            found = [one for one in found if one > behind]
+        page = found[: self.options["page"]]
+        rest = len(page) < len(found)
+        escaped = {key: xml_text(urllib.parse.quote_plus(key[len(bucket) + 1 :], safe="/")) for key, _ in page}
+        xml = ["<ListMultipartUploadsResult><EncodingType>url</EncodingType>"]
+        xml.append(f"<IsTruncated>{'true' if rest else 'false'}</IsTruncated>")
+        if rest:
+            key, name = page[-1]
+            xml.append(f"<NextKeyMarker>{escaped[key]}</NextKeyMarker><NextUploadIdMarker>{name}</NextUploadIdMarker>")
+        for key, name in page:
+            told = f"<Initiated>{self.uploads[name].begun}</Initiated><Initiator><ID>somebody</ID></Initiator>"
+            xml.append(f"<Upload><Key>{escaped[key]}</Key><UploadId>{name}</UploadId>{told}</Upload>")
+        return 200, {}, ("".join(xml) + "</ListMultipartUploadsResult>").encode()
+
     @staticmethod
     def facts(data: bytes) -> str:
         """What other clients want to know of an object that is listed."""
@@ -165,6 +197,8 @@ class Server:
             return rule["status"], rule.get("headers", {}), rule.get("body", "").encode()
         if query.get("list-type") == "2":
             return self.list(key.rstrip("/"), query)
+        if method == "GET" and "uploads" in query:
+            return self.list_uploads(key.rstrip("/"), query)
         if method == "GET":
             return self.get(key, headers, rule)
         if method == "PUT":

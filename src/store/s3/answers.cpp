@@ -3,8 +3,10 @@
 #include <expat.h>
 
 #include <algorithm>
+#include <ctime>
 #include <functional>
 #include <memory>
+#include <utility>
 
 #include "store/http/url.hpp"
 
@@ -115,6 +117,44 @@ Result<Listing> parse_listing(std::string_view xml) {
     for (std::string& prefix : listing.prefixes) prefix = unescaped_form(prefix);
   }
   return listing;
+}
+
+std::optional<std::int64_t> parse_time(std::string_view text) {
+  std::tm utc{};
+  const std::string whole(text);
+  const char* const rest = ::strptime(whole.c_str(), "%Y-%m-%dT%H:%M:%S", &utc);
+  if (rest == nullptr) return std::nullopt;
+  std::string_view behind(rest);
+  if (behind.starts_with('.')) behind.remove_prefix(std::min(behind.find_first_not_of("0123456789", 1), behind.size()));
+  if (behind != "Z") return std::nullopt;
+  return std::int64_t{::timegm(&utc)};
+}
+
+Result<Uploads> parse_uploads(std::string_view xml) {
+  Uploads uploads;
+  Uploads::One one;
+  bool is_one = false, escaped = false;
+  const bool whole = Walk::over(xml, [&](std::string_view path, const std::string& text) {
+    constexpr std::string_view kRoot = "ListMultipartUploadsResult";
+    if (!path.starts_with(kRoot)) return;
+    path.remove_prefix(std::min(kRoot.size() + 1, path.size()));
+    if (path.empty()) is_one = true;
+    if (path == "Upload/Key") one.key = text;
+    if (path == "Upload/UploadId") one.id = text;
+    if (path == "Upload/Initiated") one.begun_s = parse_time(text);
+    if (path == "Upload") uploads.all.push_back(std::exchange(one, {}));
+    if (path == "EncodingType") escaped = text == "url";
+    if (path == "IsTruncated") uploads.truncated = text == "true";
+    if (path == "NextKeyMarker") uploads.next_key = text;
+    if (path == "NextUploadIdMarker") uploads.next_id = text;
+  });
+  if (!whole || !is_one) return not_understood("list of uploads");
+  if (uploads.truncated && uploads.next_key.empty()) return not_understood("list of uploads that goes on");
+  if (escaped) {
+    for (Uploads::One& each : uploads.all) each.key = unescaped_form(each.key);
+    uploads.next_key = unescaped_form(uploads.next_key);
+  }
+  return uploads;
 }
 
 Result<std::string> parse_upload_id(std::string_view xml) {

@@ -1,5 +1,7 @@
 // What S3 says in XML.
 #pragma once
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +28,21 @@ struct Listing {
 };
 /// Errors: io_error (no such document).
 Result<Listing> parse_listing(std::string_view xml);
+
+/// A page of ListMultipartUploads.
+struct Uploads {
+  struct One {
+    std::string key, id;
+    std::optional<std::int64_t> begun_s;  ///< seconds since 1970
+  };
+  std::vector<One> all;
+  bool truncated = false;
+  std::string next_key, next_id;  ///< where the next page begins
+};
+/// Errors: io_error (no such document).
+Result<Uploads> parse_uploads(std::string_view xml);
+/// "2026-07-23T10:15:00.000Z" as seconds since 1970; nullopt: it is no such time.
+std::optional<std::int64_t> parse_time(std::string_view text);
 /// The UploadId of a multipart upload that begins.  Errors: io_error.
 Result<std::string> parse_upload_id(std::string_view xml);
 

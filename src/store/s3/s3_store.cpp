@@ -7,6 +7,7 @@
 #include "store/http/url.hpp"
 #include "store/key.hpp"
 #include "store/s3/answers.hpp"
+#include "store/s3/bucket.hpp"
 #include "store/s3/origin.hpp"
 #include "store/s3/upload.hpp"
 
@@ -27,7 +28,7 @@ constexpr StoreOptionName kOptions[] = {
     {"silence", "after which a connection is given up; 10s"},
 };
 
-class S3Store final : public http::RemoteStore, public AtomicConditions {
+class S3Store final : public http::RemoteStore, public AtomicConditions, public InBucket {
  public:
   S3Store(std::shared_ptr<const S3Origin> origin, std::string url, std::string path_taken, StoreOptions options,
           bool writable)
@@ -83,6 +84,8 @@ class S3Store final : public http::RemoteStore, public AtomicConditions {
     return make_upload(*this, s3_, key);
   }
 
+  const S3Origin& bucket() const override { return *s3_; }
+
   Status erase(std::string_view key) override {
     PENSTOCK_TRY(check_change(key));
     return erase_all({std::string(key)});
@@ -110,38 +113,19 @@ class S3Store final : public http::RemoteStore, public AtomicConditions {
     if (check_key(name)) entries.push_back({std::string(name), is_prefix});
   }
 
-  Error not_going_on(std::string_view prefix) const {
-    return {ErrorCode::io_error, s3_->where(prefix) + ": the server's listing does not go on"};
-  }
-
-  /// What the bucket says to a question about what lies below the prefix.
-  Result<http::Reply> ask_bucket(const Query& query, std::string_view prefix) const {
-    http::Call call;
-    call.where = s3_->where(prefix);
-    call.request = [&] { return s3_->make("GET", "", query, {}, {}); };
-    call.judge = [&](const http::Head& head, const std::string& body, http::Detour& detour) -> http::Next {
-      if (head.status == 200) return {};
-      http::Next next = s3_->refused(head, body, prefix, detour);
-      if (next.kind == http::Next::Kind::over && next.status)  // 404 of what is no object
-        next.status = http::status_error(head, call.where, parse_refusal(body).code);
-      return next;
-    };
-    return http::carry_out(call, CancelToken(), s3_->patience());
-  }
-
   template <class Take>
   Status list_pages(std::string_view prefix, const std::string& delimiter, const Take& take) const {
     for (std::string token;;) {
       Query query{{"list-type", "2"}, {"encoding-type", "url"}, {"prefix", below_of(prefix)}};
       if (!delimiter.empty()) query.emplace_back("delimiter", delimiter);
       if (!token.empty()) query.emplace_back("continuation-token", token);
-      PENSTOCK_ASSIGN(const http::Reply reply, ask_bucket(query, prefix));
+      PENSTOCK_ASSIGN(const http::Reply reply, ask_bucket(*s3_, query, prefix));
       PENSTOCK_ASSIGN_IN(Listing page, parse_listing(reply.body), s3_->where(prefix));
       const bool more = page.truncated;
       std::string next = page.next;
       PENSTOCK_TRY(take(std::move(page)));
       if (!more) return {};
-      if (next == token) return not_going_on(prefix);
+      if (next == token) return not_going_on(*s3_, prefix);
       token = std::move(next);
     }
   }
