@@ -177,10 +177,7 @@ void Enqueued::conclude(Status status) {
 /// request may be freed by it.
 class Finisher {
  public:
-  static Finisher& get() {
-    static auto& one = *new Finisher;  // its thread lives as long as the process
-    return one;
-  }
+  static Finisher& get() { return of_this_process<Finisher>(); }
   /// Room for one more, and a thread that looks.
   Status prepare() {
     const std::scoped_lock lock(mutex_);

@@ -531,3 +531,25 @@ TEST_F(DeviceFile, AForkedChildIsToldThatItsParentHasTheRequest) {
   ASSERT_TRUE(future.get());
   EXPECT_EQ(memory.bytes(), all_);
 }
+
+TEST_F(DeviceFile, AForkedChildDoesNotWaitForWhatItsParentHasInAStream) {
+  const Stream stream = Stream::create(kDevice).value();
+  DeviceMemory memory(kBytes);
+  std::atomic<bool> go{false};
+  put_work(stream, [&] {
+    while (!go) std::this_thread::sleep_for(1ms);
+  });
+  const IoFuture future = file_->enqueue_read(memory.data(), kBytes, 0, stream);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(30);  // as Python does when it ends
+    wait_for_io();
+    ::_exit(0);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  go = true;
+  ASSERT_TRUE(future.get());
+  EXPECT_EQ(memory.bytes(), all_);
+}
