@@ -9,6 +9,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/kit/command.hpp"
+#include "cli/kit/table.hpp"
 #include "cli/kit/version.hpp"
 
 namespace penstock::cli {
@@ -87,7 +88,7 @@ std::string lines_of(std::span<const CommandEntry* const> entries) {
   for (const CommandEntry* entry : entries) {
     if (entry->group != group) out += fmt::format("{}{}:\n", group.empty() ? "" : "\n", entry->group);
     group = entry->group;
-    out += fmt::format("  {:<{}}  {}\n", entry->name, width, entry->summary);
+    out += two_columns({{std::string(entry->name), std::string(entry->summary)}}, width);
   }
   return out;
 }

@@ -1,5 +1,6 @@
 #include "cli/kit/table.hpp"
 
+#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -88,6 +89,28 @@ std::size_t terminal_width() {
   winsize size = {};
   const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
   return known ? size.ws_col : SIZE_MAX;
+}
+
+std::size_t page_width() { return std::clamp<std::size_t>(terminal_width(), 40, 100); }
+
+std::string two_columns(const std::vector<std::pair<std::string, std::string>>& rows, std::size_t left) {
+  if (left == 0) {
+    for (const auto& [name, help] : rows) left = std::max(left, name.size());
+    left = std::min<std::size_t>(left, 28);
+  }
+  const std::size_t width = page_width();
+  std::string out;
+  for (const auto& [name, help] : rows) {
+    out += fmt::format("  {:<{}}", name, left);
+    if (name.size() > left) out += fmt::format("\n  {:<{}}", "", left);
+    bool first = true;
+    for (const std::string& line : wrap(help, width > left + 4 ? width - left - 4 : 1)) {
+      if (!first) out += fmt::format("  {:<{}}", "", left);
+      out += fmt::format("  {}\n", line);
+      first = false;
+    }
+  }
+  return out;
 }
 
 }  // namespace penstock::cli

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace penstock::cli {
@@ -31,5 +32,12 @@ class Table {
 
 /// Columns of the terminal that standard output goes to; SIZE_MAX when it goes elsewhere.
 std::size_t terminal_width();
+
+/// Columns of a page of text: those of the terminal, at most 100, as everywhere else; at least 40.
+std::size_t page_width();
+
+/// Names, and beside them what they are, wrapped to the page.  The names get `left` columns; 0: as many as the longest
+/// takes, at most 28; what is longer has a line for itself.
+std::string two_columns(const std::vector<std::pair<std::string, std::string>>& rows, std::size_t left = 0);
 
 }  // namespace penstock::cli

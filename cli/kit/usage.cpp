@@ -16,22 +16,40 @@ std::string shown(const Option& o) {
   return o.value.empty() ? name : name + " " + o.value;
 }
 
-/// Two columns, the second wrapped to the width of a terminal.
-std::string two_columns(const std::vector<std::pair<std::string, std::string>>& rows) {
-  constexpr std::size_t kWidth = 100;
-  std::size_t left = 0;
-  for (const auto& [name, help] : rows) left = std::max(left, name.size());
-  left = std::min<std::size_t>(left, 28);
+/// Lines of what a command says of itself.
+std::vector<std::string_view> about_lines(std::string_view about) {
+  std::vector<std::string_view> lines;
+  while (true) {
+    const std::size_t end = about.find('\n');
+    lines.push_back(about.substr(0, end));
+    if (end == std::string_view::npos || end + 1 == about.size()) return lines;
+    about.remove_prefix(end + 1);
+  }
+}
+/// Whether a line is an item of a list.
+bool is_item(std::string_view line) { return line.starts_with("  "); }
+
+/// Wrapped to the page; its first line begins with `first`, the others with `next`.
+std::string paragraph(std::string_view text, std::string_view first = "", std::string_view next = "") {
   std::string out;
-  for (const auto& [name, help] : rows) {
-    out += fmt::format("  {:<{}}", name, left);
-    if (name.size() > left) out += fmt::format("\n  {:<{}}", "", left);
-    bool first = true;
-    for (const std::string& line : wrap(help, kWidth - left - 4)) {
-      if (!first) out += fmt::format("  {:<{}}", "", left);
-      out += fmt::format("  {}\n", line);
-      first = false;
-    }
+  for (const std::string& line : wrap(text, page_width() - next.size()))
+    out += fmt::format("{}{}\n", out.empty() ? first : next, line);
+  return out;
+}
+
+std::string about_help(std::string_view about) {
+  std::string out;
+  for (const std::string_view line : about_lines(about))
+    out += is_item(line) ? paragraph(line, "  ", "      ") : paragraph(line);
+  return out;
+}
+std::string about_markdown(std::string_view about) {
+  std::string out;
+  bool in_list = false;
+  for (const std::string_view line : about_lines(about)) {
+    if (is_item(line) && !in_list) out += "\n";
+    in_list = is_item(line);
+    out += in_list ? fmt::format("* {}\n", line.substr(2)) : fmt::format("{}\n", line);
   }
   return out;
 }
@@ -88,7 +106,8 @@ std::string Usage::line(std::string_view command) const {
 }
 
 std::string Usage::help(std::string_view command, std::string_view summary) const {
-  std::string out = fmt::format("penstock {}: {}\n\nusage: {}\n", command, summary, line(command));
+  std::string out = paragraph(fmt::format("penstock {}: {}", command, summary));
+  out += fmt::format("\nusage: {}\n", line(command));
   if (!arguments_.empty()) {
     std::vector<std::pair<std::string, std::string>> rows;
     for (const Argument& a : arguments_) rows.emplace_back(a.name, a.help);
@@ -99,10 +118,7 @@ std::string Usage::help(std::string_view command, std::string_view summary) cons
     for (const Option& o : options_) rows.emplace_back(shown(o), o.help);
     out += "\noptions:\n" + two_columns(rows);
   }
-  if (!about_.empty()) {
-    out += "\n";
-    for (const std::string& l : wrap(about_, 100)) out += l + "\n";
-  }
+  if (!about_.empty()) out += "\n" + about_help(about_);
   if (!examples_.empty()) {
     out += "\nexamples:\n";
     for (const Example& e : examples_) out += fmt::format("  # {}\n  {}\n", e.what, e.line);
@@ -112,7 +128,7 @@ std::string Usage::help(std::string_view command, std::string_view summary) cons
 
 std::string Usage::markdown(std::string_view command, std::string_view summary) const {
   std::string out = fmt::format("## penstock {}\n\n{}.\n\n```\n{}\n```\n", command, summary, line(command));
-  if (!about_.empty()) out += fmt::format("\n{}\n", about_);
+  if (!about_.empty()) out += "\n" + about_markdown(about_);
   const auto escaped = [](std::string_view text) {
     std::string copy;
     for (const char c : text) copy += c == '|' ? std::string("\\|") : std::string(1, c);
