@@ -7,6 +7,8 @@
 
 #include "cli/commands.hpp"
 #include "cli/kit/command.hpp"
+#include "cli/kit/report_text.hpp"
+#include "cli/kit/table.hpp"
 #include "cli/nodes/describe.hpp"
 #include "cli/nodes/layout.hpp"
 #include "cli/nodes/target.hpp"
@@ -119,7 +121,7 @@ class Copy : public Command {
       PENSTOCK_ASSIGN(const Json document, parse_json(report.json()));
       session.out.json(document);
     } else if (!resources_.quiet) {
-      session.out.print(report.text());
+      session.out.print(report_text(report, terminal_width()));
     }
     return 0;
   }

@@ -6,6 +6,8 @@
 
 #include "cli/commands.hpp"
 #include "cli/kit/command.hpp"
+#include "cli/kit/report_text.hpp"
+#include "cli/kit/table.hpp"
 #include "cli/nodes/walk.hpp"
 #include "core/json.hpp"
 #include "core/units.hpp"
@@ -92,7 +94,7 @@ class CogCreate : public Command {
       PENSTOCK_ASSIGN(const Json document, parse_json(report.json()));
       session.out.json(document);
     } else if (!resources_.quiet) {
-      session.out.print(report.text());
+      session.out.print(report_text(report, terminal_width()));
     }
     return 0;
   }

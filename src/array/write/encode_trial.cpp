@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "array/write/region_writer.hpp"
 #include "core/settings.hpp"
@@ -47,10 +48,10 @@ Status RegionWriter::choose_encoder(Job& job) {
   for (std::uint64_t k = 0; k < 2 * tried; ++k) (k % 2 == 0 ? level_bytes : quick_bytes) += sizes[k];
   if (level_bytes == 0) return {};
   const bool take = quick_bytes <= level_bytes;
-  const double percent = 100 * (static_cast<double>(quick_bytes) / static_cast<double>(level_bytes) - 1);
+  const double percent = 100 * std::abs(static_cast<double>(quick_bytes) / static_cast<double>(level_bytes) - 1);
   encoder_reason_ =
       fmt::format("{} search: the fast one makes {:.1f} % {} bytes of {} chunk{}", take ? "fast" : "the level's",
-                  take ? -percent : percent, take ? "fewer" : "more", tried, tried == 1 ? "" : "s");
+                  percent, take ? "fewer" : "more", tried, tried == 1 ? "" : "s");
   if (take) quick_ = std::move(quick);
   return {};
 }
