@@ -29,10 +29,34 @@ struct Prepared {
   std::vector<double> weights;
 };
 
+/// Weights of a sum as they are computed with.  What rounding takes from one the next gets, from the middle outwards
+/// and on both sides alike, so that their sum stays: else all of an image would become a little brighter or darker.
+template <class W>
+std::vector<W> rounded(const std::vector<double>& weights) {
+  std::vector<W> made(weights.begin(), weights.end());
+  double missing = 0;
+  const auto add = [&](std::size_t i, double share) {
+    // Whole numbers and zeros stay, and so does what float32 is too small for.
+    if (static_cast<double>(made[i]) == weights[i] || !std::isfinite(made[i])) return;
+    made[i] = static_cast<W>(weights[i] + share);
+    missing += weights[i] - static_cast<double>(made[i]);
+  };
+  const std::size_t n = weights.size();
+  for (std::size_t k = 0; k < (n + 1) / 2; ++k) {
+    const std::size_t before = (n - 1) / 2 - k, after = n / 2 + k;
+    const double share = before == after ? missing : missing / 2;
+    add(before, share);
+    if (after != before) add(after, share);
+  }
+  return made;
+}
+
 template <class T, class C>
 Status run_job(LineJob<T, C> job, const Prepared& prepared, const Workspace& work) {
   using Weight = std::conditional_t<kWeighs<C>, C, float>;  // order statistics have none
-  const std::vector<Weight> weights(prepared.weights.begin(), prepared.weights.end());
+  const std::vector<Weight> weights = job.operation == Operation::correlate
+                                          ? rounded<Weight>(prepared.weights)
+                                          : std::vector<Weight>(prepared.weights.begin(), prepared.weights.end());
   const auto point_at = [&](const void* table, const void* values) {
     job.table = static_cast<const std::int32_t*>(table);
     if constexpr (kWeighs<C>) job.weights = static_cast<const C*>(values);
