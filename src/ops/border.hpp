@@ -1,8 +1,10 @@
 // What stands beyond the ends of an axis: turned into a table of indices once, on the host, so that no kernel asks.
 #pragma once
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "penstock/error.hpp"
@@ -32,5 +34,20 @@ Result<std::vector<std::int32_t>> border_table(std::int64_t first, std::uint64_t
 
 /// The elements of an axis that are needed to know what stands at first ... last.
 Range border_range(std::int64_t first, std::int64_t last, std::uint64_t extent, Border border);
+
+/// The constant where elements are only compared: of whole numbers without its fraction, and where the type ends before
+/// it the type's end.  So it is smaller or larger than elements as it was, which it would not be had it wrapped.
+template <class T>
+T compared_constant(double constant) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return constant > 0;
+  } else if constexpr (std::is_integral_v<T>) {
+    constexpr T least = std::numeric_limits<T>::min(), most = std::numeric_limits<T>::max();
+    if (!(constant > static_cast<double>(least))) return least;
+    return constant >= static_cast<double>(most) ? most : static_cast<T>(constant);
+  } else {
+    return static_cast<T>(constant);
+  }
+}
 
 }  // namespace penstock

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.ndimage as sn
-from images import expect_same
+from images import expect_same, image
 
 import penstock.ndimage as nd
 
@@ -21,3 +23,41 @@ def test_a_gaussian_neither_brightens_nor_darkens(sigma: float) -> None:
     flat = np.full((40, 40), 1e4, "f4")
     assert np.abs(nd.gaussian_filter(flat, sigma, order=1)).max() < 1e-3
     expect_same(nd.gaussian_filter(flat, sigma, order=2), sn.gaussian_filter(flat, sigma, order=2))
+
+
+@pytest.mark.parametrize("dtype", ("?", "u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f4"))
+def test_a_constant_beyond_the_type_is_still_smaller_or_larger(dtype: str) -> None:
+    """Of unsigned numbers -2.5 is less than all of them; wrapped it would be the largest."""
+    x = image((7, 5, 6), dtype) if dtype != "?" else image((7, 5, 6), "u1") % 2 == 1
+    window = np.ones((3, 1, 2), bool)
+    window[0, 0, 0] = False
+    for below in (-2.5, -1e30):
+        how: dict[str, Any] = {"mode": "constant", "cval": below}
+        np.testing.assert_array_equal(nd.maximum_filter(x, 3, **how), sn.maximum_filter(x, 3, **how))
+        np.testing.assert_array_equal(nd.maximum_filter(x, (4, 1, 7), **how), sn.maximum_filter(x, (4, 1, 7), **how))
+        np.testing.assert_array_equal(nd.maximum_filter1d(x, 5, 1, **how), sn.maximum_filter1d(x, 5, 1, **how))
+        for name in ("maximum_filter", "median_filter"):  # the last: most are elements in the middle of the array
+            made, wanted = (getattr(m, name)(x, footprint=window, **how) for m in (nd, sn))
+            np.testing.assert_array_equal(made[1:-1, :, 1:], wanted[1:-1, :, 1:])
+        np.testing.assert_array_equal(nd.rank_filter(x, -1, 3, **how), sn.rank_filter(x, -1, 3, **how))
+    how = {"mode": "constant", "cval": 1e30}
+    np.testing.assert_array_equal(nd.minimum_filter(x, 3, **how), sn.minimum_filter(x, 3, **how))
+    np.testing.assert_array_equal(nd.minimum_filter1d(x, 5, 1, **how), sn.minimum_filter1d(x, 5, 1, **how))
+    np.testing.assert_array_equal(nd.rank_filter(x, 0, 3, **how), sn.rank_filter(x, 0, 3, **how))
+
+
+def test_empty_arrays_stay_empty_under_footprints() -> None:
+    footprint = np.ones((3, 2), bool)
+    footprint[0, 0] = False
+    for shape in ((0, 4), (4, 0), (0, 0)):
+        x = np.zeros(shape, "u2")
+        for name, more in (
+            ("median_filter", {}),
+            ("minimum_filter", {}),
+            ("maximum_filter", {}),
+            ("percentile_filter", {"percentile": 20}),
+            ("rank_filter", {"rank": 1}),
+        ):
+            assert getattr(nd, name)(x, footprint=footprint, **more).shape == shape
+            into = np.zeros(shape, "f4")
+            assert getattr(nd, name)(x, footprint=footprint, output=into, **more) is into

@@ -113,7 +113,7 @@ class BoxOperator final : public Operator {
     for (std::size_t d = 0; d < axes_.first; ++d) job.outer *= out.box[d].count;
     for (std::size_t d = last_ + 1; d < out.box.size(); ++d) job.inner *= out.box[d].count;
     for (const Filter& f : axes_.filter)
-      if (f.taps > 1) job.constant = truncated<T>(f.constant);
+      if (f.taps > 1) job.constant = compared_constant<T>(f.constant);
     const auto point_at = [&](const std::int32_t* at) {
       for (std::size_t k = 0; k < 3; ++k) job.table[k] = at + begins[k];
     };

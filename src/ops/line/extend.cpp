@@ -85,7 +85,7 @@ class ExtendOperator final : public Operator {
       tables.insert(tables.end(), table.begin(), table.end());
     }
     with_type(input().dtype, [&]<class T>(TypeTag<T>) {
-      const T value = truncated<T>(constant_);
+      const T value = compared_constant<T>(constant_);
       std::memcpy(&job.constant, &value, std::min(sizeof value, sizeof job.constant));
     });
     job.table = tables.data();

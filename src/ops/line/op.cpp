@@ -91,7 +91,8 @@ Status run(const RunShape& how, const Prepared& prepared, const Tile& in, const 
     job.in = static_cast<const T*>(in.view.data);
     job.out = static_cast<T*>(out.view.data);
     job.taps = how.taps;
-    job.constant = truncated<C>(how.constant);
+    const bool compares = how.operation == Operation::minimum || how.operation == Operation::maximum;
+    job.constant = compares ? compared_constant<C>(how.constant) : truncated<C>(how.constant);
     status = run_job(job, prepared, work);
   });
   return status;

@@ -71,10 +71,11 @@ Status add_rank(Chain& chain, Arguments& arguments, RankOf rank_of) {
   const DType input = chain.output().dtype;
   // Unsigned numbers are their own order; the constant is put beside the elements while they are what they are.
   std::vector<line::Extension> extensions(chain.output().shape.size());
+  const bool empty = std::ranges::find(chain.output().shape, 0u) != chain.output().shape.end();
   bool extends = false;
   for (std::size_t i = 0; i < n; ++i) {
     PENSTOCK_ASSIGN(const std::int64_t before, window_start(sizes[i], origins[i], common.axes[i]));
-    if (sizes[i] == 1 || chain.output().shape[common.axes[i]] == 0) continue;
+    if (sizes[i] == 1 || empty) continue;
     extensions[common.axes[i]] = {static_cast<std::uint64_t>(before), static_cast<std::uint64_t>(sizes[i] - 1 - before),
                                   common.borders[i]};
     extends = true;
@@ -82,7 +83,6 @@ Status add_rank(Chain& chain, Arguments& arguments, RankOf rank_of) {
   if (extends) chain.add(line::make_extend(chain.output(), std::move(extensions), common.constant));
   const bool ordered = input.kind == Kind::unsigned_int || input.kind == Kind::boolean;
   if (!ordered) chain.add(make_keys(chain.output()));
-  const bool empty = std::ranges::find(chain.output().shape, 0u) != chain.output().shape.end();
   if (!empty) chain.add(make_rank(chain.output(), spread(mask, sizes, common.axes, chain.output().shape.size()), rank));
   if (!ordered) chain.add(make_elements(chain.output(), input));
   if (common.output != input) chain.add(element::make_cast(chain.output(), common.output, Rounding::truncate));
