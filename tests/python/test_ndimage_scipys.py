@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,27 @@ def test_a_gaussian_neither_brightens_nor_darkens(sigma: float) -> None:
     flat = np.full((40, 40), 1e4, "f4")
     assert np.abs(nd.gaussian_filter(flat, sigma, order=1)).max() < 1e-3
     expect_same(nd.gaussian_filter(flat, sigma, order=2), sn.gaussian_filter(flat, sigma, order=2))
+
+
+@pytest.mark.parametrize("dtype", ("?", "u1", "i2", "u2", "i4", "i8", "f4", "f8", "c8", "c16"))
+def test_types_of_complex_results_are_scipys(dtype: str) -> None:
+    x = image((12, 9), dtype)
+    weights = np.array([1 + 1j, 2, 0.5j])
+    for name in ("correlate1d", "convolve1d"):
+        made, wanted = getattr(nd, name)(x, weights), getattr(sn, name)(x, weights)
+        assert made.dtype == wanted.dtype
+        np.testing.assert_allclose(made, wanted, rtol=2e-5, atol=2e-5 * np.abs(wanted).max())
+        wide = getattr(nd, name)(x, weights, output=np.complex128)
+        np.testing.assert_allclose(wide, getattr(sn, name)(x, weights, output=np.complex128), rtol=2e-5)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="Python names what is near from 3.12 on")
+def test_python_can_say_which_name_is_near() -> None:
+    module: Any = nd
+    with pytest.raises(AttributeError) as found:
+        _ = module.gausian_filter
+    assert (found.value.name, found.value.obj) == ("gausian_filter", nd)
+    assert {"gaussian_filter", "label"} <= set(dir(nd))
 
 
 @pytest.mark.parametrize("dtype", ("?", "u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f4"))
@@ -61,3 +83,26 @@ def test_empty_arrays_stay_empty_under_footprints() -> None:
             assert getattr(nd, name)(x, footprint=footprint, **more).shape == shape
             into = np.zeros(shape, "f4")
             assert getattr(nd, name)(x, footprint=footprint, output=into, **more) is into
+
+
+def test_sizes_may_be_arrays() -> None:
+    x = image((9, 8), "f4")
+    for name in ("uniform_filter", "minimum_filter", "maximum_filter", "median_filter"):
+        for size in (np.array([2, 3]), np.array(3), np.int64(3), (0, 3)):
+            if name == "median_filter" and np.min(size) == 0:
+                continue  # scipy has no median of nothing
+            expect_same(getattr(nd, name)(x, size), getattr(sn, name)(x, size))
+
+
+@pytest.mark.parametrize("dtype", ("c8", "c16"))
+def test_splines_of_complex_elements(dtype: str) -> None:
+    x = (image((30, 26), "f8") + 1j * image((30, 26), "f8", 1)).astype(dtype)
+    for output in (np.complex64, np.complex128):
+        slack = 2e-5 if output == np.complex64 else 1e-9
+        for order in (0, 1, 3, 5):
+            made = nd.spline_filter1d(x, order, 0, output)
+            wanted = sn.spline_filter1d(x, order, 0, output)
+            assert made.dtype == wanted.dtype
+            np.testing.assert_allclose(made, wanted, atol=slack * np.abs(wanted).max())
+        made, wanted = nd.spline_filter(x, 3, output), sn.spline_filter(x, 3, output)
+        np.testing.assert_allclose(made, wanted, atol=slack * np.abs(wanted).max())

@@ -7,6 +7,7 @@
 >>> b.write("small.zarr", budget="2GiB")   # tile by tile; b[0:64] makes a part
 """
 
+import sys
 from typing import Any
 
 from . import _handed
@@ -91,4 +92,10 @@ def __getattr__(name: str) -> Any:
     """Other names of scipy.ndimage: its own functions, for arrays in host memory, with one warning."""
     if name in _handed.names():
         return _handed.function(name)
-    raise AttributeError(f"penstock.ndimage has no {name}")
+    missing = "" if _handed.names() else ", and scipy, whose names are handed to it, is not installed"
+    # Name and module let Python say which name is near.
+    raise AttributeError(f"penstock.ndimage has no {name!r}{missing}", name=name, obj=sys.modules[__name__])
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *_handed.names()})

@@ -34,21 +34,33 @@ def is_complex(name: str, x: Any, output: Any, arguments: dict[str, Any]) -> boo
     return any(_kind(value) == "c" for value in (x, arguments.get("weights", 0), arguments.get("cval", 0)))
 
 
+def _parts_of(x: Any, output: Any) -> np.dtype[Any]:
+    """What the parts of the result are, of elements without fractions: float32 where that holds them."""
+    made = np.promote_types(np.dtype(_held.numpy_dtype(x.dtype)), np.complex64)
+    if output is not None:
+        given = output.dtype if _held.is_memory(output) else output
+        made = np.promote_types(made, np.dtype(_held.numpy_dtype(given)))
+    return np.empty(0, made).real.dtype
+
+
 def by_parts(real_call: Callable[..., Any], x: Any, output: Any, arguments: dict[str, Any]) -> Any:
     """`real_call(x, **arguments)` for real elements, with the complex ones put together of its results."""
     if _kind(arguments.get("cval", 0)) == "c" and _kind(x) != "c":
         raise ValueError("cval is complex, the input is not")
     weights = np.asarray(arguments.pop("weights", 1.0))
+    has_cval = "cval" in arguments  # splines have none
     cval = complex(arguments.pop("cval", 0.0))
 
     def part(values: Any, w: Any, constant: float) -> Any:
         given = dict(arguments)
         if weights.ndim:
             given["weights"] = [float(v) for v in w]
-        return real_call(values, cval=constant, **given)
+        if has_cval:
+            given["cval"] = constant
+        return real_call(values, **given)
 
-    is_whole = _kind(x) not in "cf"
-    x = x.astype(np.float64) if is_whole else x
+    if _kind(x) not in "cf":
+        x = x.astype(_parts_of(x, output))
     re, im = x.real, x.imag if _kind(x) == "c" else None
     made_re = part(re, weights.real, cval.real)
     has_im = im is not None or cval.imag != 0

@@ -193,7 +193,7 @@ def uniform_filter(
     """The mean of a box of ``size`` elements.  Otherwise as ``correlate1d``.  source: scipy.ndimage.uniform_filter."""
     return _one(
         "uniform_filter", input, output, budget, threads,
-        size=[k or 1 for k in size] if isinstance(size, Sequence) else size or 1, mode=mode, cval=cval, origin=origin, axes=axes, precision=precision,
+        size=_sizes(size), mode=mode, cval=cval, origin=origin, axes=axes, precision=precision,
     )  # fmt: skip
 
 
@@ -251,6 +251,11 @@ def maximum_filter1d(
     return _one(
         "maximum_filter1d", input, output, budget, threads, size=size, axis=axis, mode=mode, cval=cval, origin=origin
     )
+
+
+def _sizes(size: Any) -> Any:
+    """Of a box, one or one for each axis; 0 leaves an axis alone, as 1 does."""
+    return [k or 1 for k in size] if isinstance(size, Sequence | np.ndarray) and np.ndim(size) else size or 1
 
 
 def _check_cval(x: Any, cval: Any) -> None:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from .._options import Bytes
 from . import _checked
-from ._filters import Axes, Mode, _one
+from ._filters import Axes, Mode, _one, _sizes
 
 Size = int | Sequence[int] | None
 
@@ -35,11 +35,7 @@ def _footprint(x: Any, size: Size, footprint: npt.ArrayLike | None, axes: Axes) 
 
 
 def _box(given: dict[str, Any]) -> dict[str, Any]:
-    """A size of 0 leaves an axis alone, as 1 does."""
-    if "footprint" in given:
-        return given
-    size = given["size"]
-    return {"size": [k or 1 for k in size] if isinstance(size, Sequence | np.ndarray) else size or 1}
+    return given if "footprint" in given else {"size": _sizes(given["size"])}
 
 
 def median_filter(
