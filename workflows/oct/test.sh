@@ -7,7 +7,7 @@ set -eu
 here=$(cd "$(dirname "$0")/../.." && pwd)
 penstock=$(realpath "$1")
 shift
-parts=${*:-places forks stub volume killed $(command -v sbatch > /dev/null && echo slurm)}
+parts=${*:-places forks stub volume left_out killed $(command -v sbatch > /dev/null && echo slurm)}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
@@ -27,10 +27,10 @@ flow() { # FOLDER OPTION...
     --output "$work/$to" --shifts_xy "$work/subject/raw/shifts_xy.csv" --resolution 10 --axial_resolution 10 \
     --slicing_interval_mm 0.24 --depth_um 520 --report "$@"
 }
-same_volume() { # FOLDER
-  (cd one/3d_volume.ome.zarr && find . -type f | sort) > files
+same_volume() { # FOLDER [EXPECTED]
+  (cd "${2:-one}/3d_volume.ome.zarr" && find . -type f | sort) > files
   test "$(wc -l < files)" -gt 5
-  while read -r file; do cmp "one/3d_volume.ome.zarr/$file" "$1/3d_volume.ome.zarr/$file"; done < files
+  while read -r file; do cmp "${2:-one}/3d_volume.ome.zarr/$file" "$1/3d_volume.ome.zarr/$file"; done < files
 }
 
 for part in $parts; do
@@ -103,6 +103,20 @@ FLAKY
       grep -q "Submitted process" resumed && { cat resumed; exit 1; }
       grep -q "Cached process" resumed
       echo "workflow: $(wc -l < files) files of the volume are equal, three failures were tried again, and -resume had nothing to do"
+      ;;
+    left_out) # the slices that a table says are not to be used
+      subject
+      printf 'slice_id,use,notes\n00,true,\n01.0,No,torn\n' > slice_config.csv
+      # shellcheck disable=SC2086
+      "$penstock" oct reconstruct subject/raw few --resolution-um 10 $how --shifts subject/raw/shifts_xy.csv \
+        --slice-config slice_config.csv --quiet
+      flow left_out --slice_config "$work/slice_config.csv" > left_out.log || { cat left_out.log; exit 1; }
+      same_volume left_out few
+      test ! -e left_out/mosaic_grid_z01.ome.zarr
+      printf 'slice_id,use\n00,perhaps\n' > slice_config.csv
+      if flow refused --slice_config "$work/slice_config.csv" > refused.log; then exit 1; fi
+      grep -q "slice 00: use is 'perhaps'" refused.log
+      echo "workflow: without the slices that are not to be used the volume is that of one call"
       ;;
     killed) # in the middle: -resume goes on with what was done, and comes to the same volume
       subject
