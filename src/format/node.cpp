@@ -44,17 +44,20 @@ std::string where(const Store& store, std::string_view key) {
 
 namespace {
 
+bool ends_as(std::string_view path, const FormatEntry& format) {
+  return std::ranges::any_of(format.suffixes, [&](std::string_view suffix) { return path.ends_with(suffix); });
+}
+
 Error no_node(const Store& store, std::string_view path, std::span<const FormatEntry> formats) {
+  const bool names_a_file =
+      std::ranges::any_of(formats, [&](const FormatEntry& format) { return ends_as(path, format); });
+  if (names_a_file) return {ErrorCode::not_found, fmt::format("{}: no such file", metadata::where(store, path))};
   std::string marks;
   for (const FormatEntry& format : formats)
     for (const std::string_view mark : format.marks)
       if (mark != ".zmetadata") marks += fmt::format("{}{}", marks.empty() ? "" : ", ", mark);
   return Error(ErrorCode::not_found, fmt::format("{}: no zarr array or group here", metadata::where(store, path)))
       .set_hint(fmt::format("none of {} is there; `penstock tree` lists what a store holds", marks));
-}
-
-bool ends_as(std::string_view path, const FormatEntry& format) {
-  return std::ranges::any_of(format.suffixes, [&](std::string_view suffix) { return path.ends_with(suffix); });
 }
 
 /// The row that writes nodes of a format.

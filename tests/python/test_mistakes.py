@@ -204,6 +204,8 @@ def test_a_path_that_is_not_there_is_named_once(tmp_path: Path, monkeypatch: pyt
     monkeypatch.chdir(tmp_path)
     for path in ("nope.zarr", str(tmp_path / "nope.zarr")):
         check(ps.open, FileNotFoundError, f"[Errno 2] no zarr array or group here: {path!r}", path)
+    for path in ("nope.tif", str(tmp_path / "nope.nii.gz")):
+        check(ps.open, FileNotFoundError, f"[Errno 2] no such file: {path!r}", path)
 
 
 def test_files_of_other_formats_do_not_become_directories(a: ps.Array, tmp_path: Path) -> None:
