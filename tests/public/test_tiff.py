@@ -21,6 +21,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import rasterio
+import tifffile
 
 import penstock
 
@@ -43,6 +44,10 @@ REFUSED = {
     "testfax4.tiff": "CCITT group 4",
     "o-testfax4.tiff": "samples of 1 bits",
 }
+# JPEG with a colour for every four pixels.  The standard leaves open what stands between them: libjpeg-turbo, and with it
+# penstock, tifffile and GDAL 3.12 as rasterio's wheels have it, interpolates; IJG's libjpeg since version 7, in the wheels
+# with GDAL 3.10, makes them larger in its inverse cosine transform.
+FEW_COLOURS = {"quad-tile.jpg.tiff"}
 
 
 def download(folder: pathlib.Path) -> None:
@@ -76,12 +81,24 @@ def images() -> Iterator[list[pathlib.Path]]:
         yield sorted(p for p in folder.glob("made/**/*") if p.suffix in (".tif", ".tiff") and p.is_file())
 
 
+def expected(path: pathlib.Path) -> np.ndarray:
+    """As GDAL reads it; with few colours: as libjpeg-turbo does, where GDAL's luminance is the same, but for rounding."""
+    with rasterio.open(path) as file:
+        by_gdal = file.read()
+    if path.name not in FEW_COLOURS:
+        return by_gdal
+    by_turbo = np.moveaxis(tifffile.imread(path), -1, 0)
+    whole = np.logical_and(by_gdal % 255, by_turbo % 255).all(axis=0)  # nothing was cut off at 0 or 255
+    luminance = np.tensordot([0.299, 0.587, 0.114], by_gdal.astype(float) - by_turbo, 1)
+    assert whole.any() and np.abs(luminance[whole]).max() < 1, path.name
+    return by_turbo
+
+
 def test_each_is_read_as_gdal_does(images: list[pathlib.Path]) -> None:
     read = [path for path in images if path.name not in REFUSED]
     assert len(read) == READ
     for path in read:
-        with rasterio.open(path) as file:
-            wanted = file.read()
+        wanted = expected(path)
         raster = penstock.open(path)
         np.testing.assert_array_equal(np.asarray(raster[...]), wanted, path.name)
         height, width = wanted.shape[1:]
