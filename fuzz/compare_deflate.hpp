@@ -1,4 +1,4 @@
-// DEFLATE, zlib and gzip: the decoder for devices, in order and scattered, against zlib.
+// DEFLATE, zlib and gzip: the decoder for devices, in order and scattered, and that of one thread, against zlib.
 #pragma once
 #include <zlib.h>
 
@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "codec/deflate/decode.hpp"
+#include "codec/deflate/inflate.hpp"
 #include "device/teams.hpp"
 #include "fuzz.hpp"
 
@@ -58,6 +59,13 @@ inline bool compare_deflate(const Data& in, deflate::Container container, std::s
   const bool by_reference = by_zlib(in, container, expected, header_sum);
   demand(ok == by_reference || header_sum);  // we do not look at a gzip header's own checksum
   demand(!by_reference || ordered == expected);
+  if (container == deflate::Container::headerless) {
+    const auto used = deflate::inflate_whole({reinterpret_cast<const std::byte*>(in.data()), in.size()},
+                                             {reinterpret_cast<std::byte*>(scattered.data()), scattered.size()},
+                                             deflate::Streams::all);
+    demand((used == in.size()) == by_reference);
+    demand(!by_reference || scattered == expected);
+  }
   return ok;
 }
 
