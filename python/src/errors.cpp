@@ -43,6 +43,13 @@ std::string without_name(const std::string& message, const std::string& filename
   return message;
 }
 
+/// A hint in the words of the module, where options are keyword arguments.
+std::string in_python(std::string hint) {
+  const std::string option = "allow overwriting";
+  const auto at = hint.find(option);
+  return at == std::string::npos ? hint : hint.insert(at + option.size(), " (overwrite=True)");
+}
+
 /// Messages quote what was read, which need not be UTF-8.
 nb::str text_of(const std::string& message) {
   PyObject* text = PyUnicode_DecodeUTF8(message.data(), static_cast<Py_ssize_t>(message.size()), "backslashreplace");
@@ -65,7 +72,7 @@ void raise(const Error& told, const std::string& url) {
     value = type(text_of(error.message()));
   }
   value.attr("code") = std::string(error_name(error.code()));
-  if (!error.hint().empty()) value.attr("add_note")(text_of(error.hint()));
+  if (!error.hint().empty()) value.attr("add_note")(text_of(in_python(error.hint())));
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(value.ptr())), value.ptr());
   throw nb::python_error();
 }

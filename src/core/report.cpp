@@ -48,10 +48,14 @@ void add_counts(std::vector<StageCount>& sums, const std::vector<StageCount>& co
   }
 }
 
+std::string requests_text(const Traffic& t) {
+  return fmt::format("{}, {} stored", plural(t.requests, "request"), format_bytes(t.stored_bytes));
+}
+
 std::string traffic_text(const Traffic& t) {
   std::string out = plural(t.chunks, "chunk");
   if (t.absent_chunks > 0) out += fmt::format(" ({} absent: fill value)", format_count(t.absent_chunks));
-  return out + fmt::format(", {}, {} stored", plural(t.requests, "request"), format_bytes(t.stored_bytes));
+  return fmt::format("{}, {}", out, requests_text(t));
 }
 
 /// Place of a stage in the data's journey; stages of other names come last.
@@ -110,15 +114,19 @@ std::string Report::text() const {
   if (!note.empty()) return fmt::format(" {}: {}\n", operation, note);
   std::string out = fmt::format(" {}: {} in {}, {}\n", operation, format_bytes(decoded_bytes),
                                 format_seconds(wall_seconds), format_rate(decoded_bytes, wall_seconds));
+  const bool of_a_file = chunks == 0 && budget_bytes == 0;  // which has neither (penstock/io.hpp)
   const Traffic all{chunks, absent_chunks, requests, stored_bytes};
   if (written)
     out += fmt::format(" read     {}\n written  {}\n", traffic_text(all - *written), traffic_text(*written));
   else
-    out += fmt::format(" {}\n", traffic_text(all));
+    out += fmt::format(" {}\n", of_a_file ? requests_text(all) : traffic_text(all));
   if (!stages.empty()) out += stage_table(stages);
-  out += fmt::format(" memory {} of a budget of {}", format_bytes(peak_host_bytes), format_bytes(budget_bytes));
-  if (peak_device_bytes > 0) out += fmt::format(", {} on the device", format_bytes(peak_device_bytes));
-  out += fmt::format("; {}\n", plural(threads, "thread"));
+  if (!of_a_file) {
+    out += fmt::format(" memory {} of a budget of {}", format_bytes(peak_host_bytes), format_bytes(budget_bytes));
+    if (peak_device_bytes > 0) out += fmt::format(", {} on the device", format_bytes(peak_device_bytes));
+    out += "; ";
+  }
+  out += fmt::format("{}{}\n", of_a_file ? " " : "", plural(threads, "thread"));
   for (std::size_t i = 0; i < std::min(problems.size(), kMaxProblems); ++i)
     out += fmt::format(" bad  {}  {}\n", problems[i].key, problems[i].message);
   if (problems.size() > kMaxProblems)

@@ -218,6 +218,10 @@ def test_futures_in_all_their_forms(path: pathlib.Path) -> None:
         report = futures[0].report
         assert "buffered" in report.stages[0].path
         assert report.stages[0].reason
+        text = str(report)  # a file has no chunks, and its requests no budget
+        assert "request, 1000 B stored" in text
+        assert "chunk" not in text
+        assert "budget" not in text
 
 
 def test_a_child_of_a_fork_is_told(path: pathlib.Path) -> None:

@@ -40,6 +40,16 @@ ARRAY: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
     (lambda a: ps.create_group(object()), TypeError, f"{URL} object"),
     (lambda a: ps.copy(a, b"x"), TypeError, f"{URL} bytes"),
     (lambda a: ps.copy("a", "b"), TypeError, "source is a penstock.Array, Group or Image, not str"),
+    (
+        lambda a: penstock.ndimage.gaussian_filter("a.zarr", 1),
+        TypeError,
+        "a path is no array; penstock.open('a.zarr') opens what is there",
+    ),
+    (
+        lambda a: penstock.ndimage.percentile(Path("a.zarr"), 1),
+        TypeError,
+        "a path is no array; penstock.open('a.zarr') opens what is there",
+    ),
     (lambda a: ps.consolidate(a.url), TypeError, "{url} is an array; only groups have consolidated metadata"),
     (lambda a: ps.write_label(a, "cells", a), TypeError, "image is a penstock.Image, not Array"),
     (lambda a: ps.write_pyramid(a, 3), TypeError, f"{URL} int"),
@@ -193,6 +203,15 @@ def test_opens_what_zarr_python_has_open(a: ps.Array) -> None:
     assert ps.open(theirs.store).shape == (8, 6)
     with pytest.raises(TypeError, match="a url is text or a path, not MemoryStore"):
         ps.open(zarr.storage.MemoryStore())
+
+
+def test_what_stands_there_is_replaced_by_an_argument_that_is_named(a: ps.Array, tmp_path: Path) -> None:
+    lazy = penstock.ndimage.gaussian_filter(a, 1)
+    lazy.write(tmp_path / "b.zarr")
+    for call in (lambda: ps.create(a.url, shape=3, dtype="u1"), lambda: lazy.write(tmp_path / "b.zarr")):
+        with pytest.raises(FileExistsError) as caught:
+            call()
+        assert caught.value.__notes__ == ["Choose another place, or allow overwriting (overwrite=True)."]
 
 
 def test_axes_by_name(a: ps.Array, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._options import Bytes
-from . import _checked, _complex, _run
+from . import _checked, _complex, _held, _run
 from ._run import Machine, call
 
 Mode: TypeAlias = str | Sequence[str]
@@ -28,7 +28,7 @@ def _one(
     **arguments: Any,
 ) -> Any:
     """One operator on one input."""
-    x = x if hasattr(x, "dtype") else np.asarray(x)
+    x = x if hasattr(x, "dtype") else _held.array_of(x)
     _checked.check(name, len(x.shape), arguments)
     if _complex.is_complex(name, x, output, arguments):
         return _complex.by_parts(functools.partial(_real, name, budget, threads), x, output, arguments)

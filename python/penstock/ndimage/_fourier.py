@@ -38,8 +38,8 @@ def phase_correlation(
         raise ValueError(f"normalization is 'phase' or None, not {normalization!r}")
     if _run.is_stored(reference) or _run.is_stored(moving):
         raise TypeError("every frequency is made of all elements: read the stored array, or a region of it, first")
-    a = _held.take(reference if _held.is_memory(reference) else np.asarray(reference))
-    b = _held.take(moving if _held.is_memory(moving) else np.asarray(moving), a.stream)
+    a = _held.take(_held.array_of(reference))
+    b = _held.take(_held.array_of(moving), a.stream)
     made = _core.phase_correlation(
         a.core,
         b.core,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import math
+import os
 import sys
 import weakref
 from collections.abc import Callable, Sequence
@@ -54,6 +55,15 @@ def is_memory(x: Any) -> bool:
     return isinstance(x, _tensor.Tensor) or (
         hasattr(x, "shape") and (hasattr(x, "__dlpack__") or hasattr(x, "__cuda_array_interface__"))
     )
+
+
+def array_of(x: Any) -> Any:
+    """`x` where it is memory, else NumPy's array of it.  Errors: TypeError (a path), those of ``numpy.asarray``."""
+    if is_memory(x):
+        return x
+    if isinstance(x, str | bytes | os.PathLike):
+        raise TypeError(f"a path is no array; penstock.open({os.fspath(x)!r}) opens what is there")
+    return np.asarray(x)
 
 
 def take(x: Any, stream: _core.Stream | None = None) -> Held:

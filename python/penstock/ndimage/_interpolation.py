@@ -121,7 +121,7 @@ def _between_ranks(
     """Of another number of dimensions: those that one side lacks have one element there."""
     if _run.is_stored(x):
         raise TypeError("matrix: a stored array keeps its number of dimensions; read it first")
-    x = x if _held.is_memory(x) else np.asarray(x)
+    x = _held.array_of(x)
     inner, outer = matrix.shape
     rank = max(inner, outer)
     square = np.zeros((rank, rank))
@@ -259,7 +259,7 @@ def _sample(
         raise TypeError("coordinates may ask for any element: read the stored array, or the region around them, first")
     if precision not in ("float32", "float64"):
         raise ValueError(f"precision is float32 or float64, not {precision!r}")
-    x = x if _held.is_memory(x) else np.asarray(x)
+    x = _held.array_of(x)
 
     def again(values: Any, **changed: Any) -> Any:
         given: dict[str, Any] = {"output": None, "order": order, "mode": mode, "cval": cval, "prefilter": prefilter}
@@ -268,7 +268,7 @@ def _sample(
 
     if _complex.is_complex("map_coordinates", x, output, {"cval": cval}):
         return _complex.by_parts(again, x, output, {"cval": cval})
-    points = coordinates if _held.is_memory(coordinates) else np.asarray(coordinates)
+    points = _held.array_of(coordinates)
     if isinstance(points, np.ndarray):
         points = np.ascontiguousarray(points, dtype=np.float64)
     elif str(points.dtype).removeprefix("torch.") != "float64":

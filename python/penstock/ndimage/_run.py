@@ -114,8 +114,7 @@ def apply(calls: Sequence[Call], x: Any, output: Any = None, machine: Machine | 
         if into is not None:
             raise TypeError("output: the result of a stored array is made when it is asked for; write(), or index it")
         return LazyArray._of(x, calls)
-    if not _held.is_memory(x):
-        x = np.asarray(x)
+    x = _held.array_of(x)
     held = _held.take(x)
     bound = _bound(tuple(calls), held.dtype, held.shape)
     result, target = into, None

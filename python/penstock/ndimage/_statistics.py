@@ -57,7 +57,7 @@ def _found(
     if isinstance(input, Array):
         is_cuda, index = _core.parse_device(device)
         return _core.statistics_of_array(input._core, *asked, is_cuda, index, machine.options(input.nbytes))
-    held = _held.take(input if _held.is_memory(input) else np.asarray(input))
+    held = _held.take(_held.array_of(input))
     return _core.statistics_of_tensor(held.core, *asked, machine.options(held.nbytes, on_host=held.stream is None))
 
 
