@@ -122,8 +122,15 @@ std::vector<Direction> shell_directions(const Gradients& g, const ModelPlan& pla
 Result<Gradients> load_gradients(const std::string& dwi, const TrackOptions& how, const Volume& volume) {
   const auto [bval_beside, bvec_beside] = gradient_files(dwi);
   const std::string bval = how.bval.empty() ? bval_beside : how.bval, bvec = how.bvec.empty() ? bvec_beside : how.bvec;
-  PENSTOCK_ASSIGN(const std::string bval_text, read_text(bval));
-  PENSTOCK_ASSIGN(const std::string bvec_text, read_text(bvec));
+  const auto read = [](const std::string& file, bool looked_for, std::string_view option) {
+    Result<std::string> text = read_text(file);
+    if (!text && looked_for && text.error().code() == ErrorCode::not_found)
+      text.error().set_hint(
+          fmt::format("looked for beside the volume, also as .{0}s; --{0} FILE names another.", option));
+    return text;
+  };
+  PENSTOCK_ASSIGN(const std::string bval_text, read(bval, how.bval.empty(), "bval"));
+  PENSTOCK_ASSIGN(const std::string bvec_text, read(bvec, how.bvec.empty(), "bvec"));
   PENSTOCK_ASSIGN_IN(Gradients g, make_gradients(bval_text, bvec_text, volume.volumes, how.b0_threshold),
                      fmt::format("{}, {}, {}", dwi, bval, bvec));
   to_voxel_axes(g, how.gradients, volume.world_from_voxel);
