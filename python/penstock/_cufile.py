@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import io
 import math
+import operator
 import os
 from types import TracebackType
 from typing import Any, Literal
@@ -144,6 +145,8 @@ class CuFile:
         """What thousands of small requests take: everything unusual is left to ``_start``."""
         if task_size is None:
             threads, piece = defaults._asked or defaults._for_requests()
+            if buf is None:
+                raise TypeError("buf is None: memory to read into or to write is needed")
             core = self._plain(reading, buf, size, file_offset, threads, piece)
             if core is not None:
                 return self._future(core)
@@ -162,8 +165,8 @@ class CuFile:
         stream: Any = None,
         in_stream: bool = False,
     ) -> IOFuture:
-        if file_offset < 0 or begin < 0 or (size is not None and size < 0):
-            raise ValueError(f"negative: size {size}, file_offset {file_offset}, dev_offset {begin}")
+        size = None if size is None else _whole("size", size)
+        file_offset, begin = _whole("file_offset", file_offset), _whole("dev_offset", begin)
         threads, piece = defaults._for_requests()
         if task_size is not None:
             piece = defaults._positive(task_size)
@@ -229,6 +232,18 @@ class CuFile:
 
     def __repr__(self) -> str:
         return f"<penstock.CuFile {self._core.path}{', closed' if self.closed else ''}>"
+
+
+def _whole(name: str, given: Any) -> int:
+    try:
+        number = operator.index(given)
+    except TypeError:
+        raise TypeError(f"{name} is a whole number, not {type(given).__name__}") from None
+    if number < 0:
+        raise ValueError(f"{name} is negative: {number}")
+    if number >= 1 << 64:
+        raise ValueError(f"{name} is {number}: no file and no memory is so large")
+    return number
 
 
 def _parts(sizes: npt.ArrayLike, file_offsets: npt.ArrayLike, buf_offsets: npt.ArrayLike | None) -> Any:

@@ -178,6 +178,8 @@ Result<std::shared_ptr<OpenFile>> open_path(const std::string& path, std::string
   if (how < 0)
     return Error(ErrorCode::invalid_argument,
                  path + ": flags '" + std::string(flags) + "'; they are r, r+, w, w+, a or a+");
+  if (path.find('\0') != std::string::npos)  // the system would open, or empty, the file of a shorter name
+    return Error(ErrorCode::invalid_argument, "the path of the file holds a zero byte");
   FileDescriptor fd = open_at(AT_FDCWD, path.c_str(), how, options.mode);
   if (!fd) return errno_error(errno, path);
   return made(std::move(fd), path, flags.front() == 'a', options);

@@ -158,6 +158,17 @@ TEST(File, FlagsAndDescriptors) {
   ::close(ends[1]);
 }
 
+TEST(File, APathWithAZeroByteIsNotCutThere) {
+  const ScratchFolder scratch;
+  put_file(scratch / "a", pattern(10));
+  for (const char* flags : {"r", "w"}) {
+    const auto opened = File::open(scratch / "a" + std::string("\0b", 2), flags);
+    ASSERT_FALSE(opened) << flags;
+    EXPECT_EQ(opened.error().code(), ErrorCode::invalid_argument);
+  }
+  EXPECT_EQ(get_file(scratch / "a"), pattern(10)) << "not emptied";
+}
+
 TEST(File, ClosedOnesAnswerByAnError) {
   const ScratchFolder scratch;
   put_file(scratch / "a", pattern(100));

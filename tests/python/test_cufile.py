@@ -86,6 +86,16 @@ def test_refused_memory(path: pathlib.Path) -> None:
         for size, offset in [(11, 0), (None, -1), (-1, 0)]:
             with pytest.raises(ValueError, match=r"more than the buffer|negative"):
                 f.pread(bytearray(10), size, offset)
+        for args, error, match in [
+            ((None,), TypeError, "buf is None"),
+            ((bytearray(10), "3"), TypeError, "size is a whole number, not str"),
+            ((bytearray(10), 1.0), TypeError, "size is a whole number, not float"),
+            ((bytearray(10), 1 << 64), ValueError, "size is 18446744073709551616"),
+            ((bytearray(10), 10, 1.5), TypeError, "file_offset is a whole number, not float"),
+            ((bytearray(10), 10, 1 << 70), ValueError, "file_offset is 1180591620717411303424"),
+        ]:
+            with pytest.raises(error, match=match):
+                f.pread(*args)
         with pytest.raises(ValueError, match="Non-CUDA"):
             f.raw_read(bytearray(10))
         with pytest.raises(ValueError, match="Non-CUDA"):
@@ -116,6 +126,10 @@ def test_wrong_modes_and_closed_files(path: pathlib.Path, tmp_path: pathlib.Path
         CuFile(tmp_path)
     with pytest.raises(ValueError, match="flags"):
         CuFile(path, "q")
+    for flags in ("r", "w"):
+        with pytest.raises(ValueError, match="zero byte"):
+            CuFile(f"{path}\0x", flags)
+    assert path.stat().st_size == VALUES.size
     with pytest.raises(TypeError, match="not float"):
         CuFile(1.5)  # type: ignore[arg-type]
 
