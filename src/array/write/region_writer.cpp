@@ -28,6 +28,13 @@ bool same_element(const DType& dtype, const std::byte* a, const std::byte* b) {
 
 constexpr const char* kNotReadable = "the chunk is to be changed in part, and what it holds cannot be read";
 
+/// `changed` after all rounds: a server that refuses whatever the condition looks the same.
+Error told_rounds(Error error, int rounds) {
+  if (error.code() != ErrorCode::changed) return error;
+  Error told(error.code(), error.message() + ", in each of " + std::to_string(rounds) + " attempts");
+  return told.set_hint("others write the same chunk without pause, or the server refuses every write by condition");
+}
+
 }  // namespace
 
 /// What the chunks of an object held before, for the parts that stay.
@@ -425,7 +432,7 @@ Status RegionWriter::write_object(Job& job, std::uint64_t i) const {
     PENSTOCK_TRY(job.check());
     status = write();
   }
-  if (!status) return named(std::move(status).error(), p.key);
+  if (!status) return named(told_rounds(std::move(status).error(), kMaxRounds), p.key);
   job.advance(p.elements * region_.item_bytes);
   return {};
 }
