@@ -184,6 +184,9 @@ class Writer {
 }  // namespace
 
 Result<Json> parse_json(std::string_view text) {
+  if (text.starts_with("\x1f\x8b"))
+    return bad("not JSON but packed by gzip")
+        .set_hint("unpack it where it is stored, or have the server send it as it is");
   // nlohmann takes it for the end of the text, whatever follows.
   if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos)
     return bad(fmt::format("not JSON: a zero byte at byte {}", zero));

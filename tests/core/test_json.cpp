@@ -49,6 +49,14 @@ TEST(Json, RefusesWithAPlace) {
   EXPECT_NE(parse_json("{\"a\":1,\"a\":2}").error().message().find("\"a\""), std::string::npos);
 }
 
+// As a server sends it that packs what it was asked to send as it is.
+TEST(Json, WhatIsPackedIsSaidToBe) {
+  const Error error = parse_json(std::string_view("\x1f\x8b\x08\x00rest", 8)).error();
+  EXPECT_EQ(error.code(), ErrorCode::invalid_metadata);
+  EXPECT_EQ(error.message(), "not JSON but packed by gzip");
+  EXPECT_FALSE(error.hint().empty());
+}
+
 TEST(Json, DepthIsBounded) {
   EXPECT_TRUE(parse_json(std::string(64, '[') + std::string(64, ']')));
   EXPECT_FALSE(parse_json(std::string(65, '[') + std::string(65, ']')));
