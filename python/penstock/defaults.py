@@ -31,20 +31,20 @@ _WORDS = {
 
 def _count(text: str) -> int:
     if not re.fullmatch(r"[0-9]+", text):
-        raise ValueError("a whole number")
+        raise ValueError("a whole number is needed")
     return int(text)
 
 
 def _bytes(text: str) -> int:
     match = re.fullmatch(r"([0-9]+)(B|KiB|MiB|GiB)?", text)
     if not match:
-        raise ValueError("bytes as a whole number, or with a unit: 4194304, 4MiB")
+        raise ValueError("bytes are needed, as a whole number or with a unit: 4194304, 4MiB")
     return int(match[1]) * _UNITS[match[2] or ""]
 
 
 def _switch(text: str) -> bool:
     if text.lower() not in _WORDS:
-        raise ValueError("on or off")
+        raise ValueError("on or off is needed")
     return _WORDS[text.lower()]
 
 
@@ -52,12 +52,15 @@ def _mode(text: str) -> CompatMode:
     if text.lower() == "auto":
         return CompatMode.AUTO
     if text.lower() not in _WORDS:
-        raise ValueError("on, off or auto")
+        raise ValueError("on, off or auto is needed")
     return CompatMode.ON if _WORDS[text.lower()] else CompatMode.OFF
 
 
 def _codes(text: str) -> list[int]:
-    return _status_codes([_count(part.strip()) for part in text.split(",")])
+    parts = [part.strip() for part in text.split(",")]
+    if not all(re.fullmatch(r"[0-9]+", part) for part in parts):
+        raise ValueError("numbers with commas between them are needed: 429,503")
+    return _status_codes([int(part) for part in parts])
 
 
 def _status_codes(value: Any) -> list[int]:
@@ -85,7 +88,7 @@ def _whole(value: Any) -> int:
 
 def _positive(value: Any) -> int:
     if not (number := _whole(value)):
-        raise ValueError("it must be a positive integer, not 0")
+        raise ValueError("a positive integer is needed, not 0")
     return number
 
 
@@ -135,7 +138,7 @@ def _from_environment(name: str, row: _Row) -> Any:
         try:
             found[variable] = row.check(row.parse(text.strip()))
         except (ValueError, OverflowError) as error:
-            raise ValueError(f"{variable}={text!r}: {name} is {error}") from None
+            raise ValueError(f"{variable}={text!r}, for {name}: {error}") from None
     values = list(found.values())
     if any(value != values[0] for value in values[1:]):
         told = ", ".join(f"{variable}={os.environ[variable]!r}" for variable in found)
