@@ -1,11 +1,13 @@
-// Bytes choose an image and how it is written as a COG; what stands there is one, and reads as what was written: the
-// image, its mask, and every level, whatever the threads and the memory.  GDAL reads such files in
-// tests/python/test_cog.py.
+// Bytes choose an image, what is said of it, and how it is written as a COG; what stands there is one, and reads as
+// what was written: the image, its mask, every level, and all that is said, whatever the threads and the memory.  GDAL
+// reads such files in tests/python/test_cog.py.
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "codec/choices.hpp"
 #include "fuzz.hpp"
+#include "made_raster.hpp"
 #include "penstock/cog.hpp"
 #include "penstock/raster.hpp"
 #include "penstock/store.hpp"
@@ -69,15 +71,21 @@ std::vector<std::byte> read_all(const Array& array) {
   return out;
 }
 
-std::vector<std::byte> write(CogInput input, const CogOptions& cog, std::uint64_t threads) {
+/// nullopt: it is refused, for what is said of it.
+std::optional<std::vector<std::byte>> write(CogInput input, const CogOptions& cog, std::uint64_t threads) {
   const auto store = open_store("memory://", StoreMode::create).value();
   Options options;
   options.threads = threads;
   options.budget_bytes = threads == 1 ? std::uint64_t{64} << 20 : std::uint64_t{1} << 30;
-  demand(write_cog(input, store, "x.tif", cog, Array::IfExists::fail, options).has_value());
+  const auto report = write_cog(input, store, "x.tif", cog, Array::IfExists::fail, options);
   Bytes bytes;
-  demand(store->get("x.tif", bytes).value());
-  return {bytes.data(), bytes.data() + bytes.size()};
+  demand(store->get("x.tif", bytes).value() == report.has_value());
+  if (!report) {
+    const ErrorCode code = report.error().code();
+    demand(code == ErrorCode::invalid_argument || code == ErrorCode::unsupported);
+    return std::nullopt;
+  }
+  return std::vector<std::byte>(bytes.data(), bytes.data() + bytes.size());
 }
 
 }  // namespace
@@ -91,17 +99,26 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     input.mask = *TensorView::packed(image.mask.data(), DType::uint8(), {image.shape[1], image.shape[2]});
   if (image.dtype.kind != Kind::floating && choices.one_in(3))
     input.nodata = std::vector<std::byte>(image.elements.begin(), image.elements.begin() + image.dtype.size_bytes);
-  const std::vector<std::byte> file = write(input, cog, 1);
+  const bool told = choices.one_in(2);
+  if (told) input.info = fuzz::RasterMaker(choices).make(image.dtype, image.shape[0]);
+  const auto file = write(input, cog, 1);
   demand(file == write(input, cog, 2));
+  demand(file || told);
+  if (!file) return 0;
 
   const auto store = open_store("memory://", StoreMode::create).value();
-  demand(store->set("x.tif", file).has_value());
+  demand(store->set("x.tif", *file).has_value());
   const auto raster = Raster::open(store, "x.tif");
   demand(raster.has_value());
   const Array first = raster->level(0).value();
   demand(first.dataset().shape == image.shape && first.dataset().dtype == image.dtype);
   demand(first.dataset().nodata == input.nodata);
   demand(read_all(first) == image.elements);
+  if (told) fuzz::demand_same(input.info, raster->info(), first.dataset());
+  if (raster->info().crs && choices.one_in(4)) {  // PROJ opens its database each time
+    const auto wkt = crs_wkt(*raster->info().crs);
+    demand(wkt ? !wkt->empty() : !wkt.error().message().empty());
+  }
   for (std::size_t k = 0; k < raster->level_count(); ++k) {
     const Array level = raster->level(k).value();
     (void)read_all(level);
