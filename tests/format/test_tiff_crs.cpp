@@ -79,6 +79,16 @@ TEST(TiffCrs, TheSwissMethodIsAnObliqueMercatorOfARightAngle) {
   EXPECT_TRUE(has(swiss, "\"Angle from Rectified to Skew Grid\",90")) << swiss;
 }
 
+TEST(TiffCrs, OnASphereMethodsAreThoseOfASphere) {
+  const auto on = [](double minor) {
+    MadeKeys keys;
+    keys.code(GTModelType, 1).code(GeodeticCRS, 32767).code(ProjectedCRS, 32767).code(ProjMethod, 10);
+    return keys.number(EllipsoidSemiMajorAxis, 6371007.181).number(EllipsoidSemiMinorAxis, minor).wkt();
+  };
+  EXPECT_TRUE(has(on(6371007.181), "METHOD[\"Lambert Azimuthal Equal Area (Spherical)\"")) << on(6371007.181);
+  EXPECT_TRUE(has(on(6350000), "METHOD[\"Lambert Azimuthal Equal Area\"")) << on(6350000);
+}
+
 TEST(TiffCrs, UnitsAreThoseOfTheKeys) {
   const std::string feet = projected(10).code(ProjLinearUnits, 9003).number(ProjFalseEasting, 30).wkt();
   EXPECT_TRUE(has(feet, "\"False easting\",30,LENGTHUNIT[\"US survey foot\",0.304800609601219")) << feet;
