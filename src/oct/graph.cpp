@@ -43,6 +43,7 @@ class Reconstruction {
         settings_(RunSettings::of(call, plan.positions)),
         left_out_(plan.left_out) {
     for (const SlicePosition& p : plan.positions) slices_.push_back(p.slice);
+    for (const std::string& warning : plan.warnings) done_.metrics.warn(warning);
     made_ = RunResults(out_, slices_);
   }
 

@@ -188,6 +188,40 @@ TEST(Reconstruct, SaysShiftsInAnotherUnitBeforeItBegins) {
   }
 }
 
+TEST(Reconstruct, SaysThatASliceHasAnotherGridThanTheOneBefore) {
+  const Runs runs;  // of one row of tiles
+  std::filesystem::remove_all(runs.folder / "subject/raw/z02/tile_x00_y00_z02");
+  const auto made = runs.into("out");
+  ASSERT_TRUE(made) << made.error().message();
+  ASSERT_EQ(made->warnings.size(), 2U);  // there and back
+  EXPECT_TRUE(has(made->warnings[0], "slice 2 has 1 x 2 tiles from x00_y01, the one before 1 x 3 from x00_y00"))
+      << made->warnings[0];
+}
+
+TEST(Reconstruct, IsMadeInAFolder) {
+  const Runs runs;
+  const auto refused = run("reconstruct", {runs.folder / "subject/raw", "s3://bucket/out"}, runs.how);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::unsupported) << refused.error().message();
+  EXPECT_FALSE(std::filesystem::exists("s3:"));
+}
+
+TEST(Reconstruct, SaysTilesInMillimetresBeforeItBegins) {
+  const Runs runs;
+  for (const auto& file : std::filesystem::recursive_directory_iterator(runs.folder / "subject/raw")) {
+    if (file.path().filename() != "info.txt") continue;
+    const std::string name = std::filesystem::relative(file.path(), runs.folder / "").string();
+    std::string text = runs.folder.text(name);
+    const std::size_t at = text.find("width: ");
+    text.replace(at, text.find('\n', at) - at, "width: 0.22");
+    runs.folder.write(name, text);
+  }
+  const auto refused = runs.into("out");
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(has(refused.error().message(), "tiles of slice 0, 0.22 x 220 um")) << refused.error().message();
+  EXPECT_FALSE(std::filesystem::exists(runs.folder / "out"));
+}
+
 TEST(Reconstruct, SaysWhatIsWrongWithTheLastSliceBeforeItBegins) {
   const Runs runs;
   const std::string info = "subject/raw/z03/tile_x00_y01_z03/info.txt", good = runs.folder.text(info);
