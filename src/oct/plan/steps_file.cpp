@@ -21,7 +21,8 @@ class Reader {
   explicit Reader(const std::string& path) : path_(path) {}
 
   Result<std::vector<FileStep>> read(std::string_view text) {
-    const toml::parse_result parsed = toml::parse(text, path_);
+    // Not with the path, which it would copy in a constructor that may not throw.
+    const toml::parse_result parsed = toml::parse(text);
     if (!parsed) return wrong(parsed.error().source().begin.line, std::string(parsed.error().description()));
     const toml::table& file = parsed.table();
     for (const auto& [key, node] : file)
