@@ -23,7 +23,12 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import zarr.buffer.gpu
+
+try:
+    import zarr.buffer.gpu
+except ModuleNotFoundError as missing:
+    missing.add_note("penstock.codecs works with zarr-python 3.1 or later: python -m pip install 'zarr>=3.1'")
+    raise
 import zarr.codecs
 import zarr.codecs.numcodecs
 from zarr.abc.codec import BytesBytesCodec

@@ -16,7 +16,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import zarr.abc.codec
+
+try:
+    import zarr.abc.codec
+except ModuleNotFoundError as missing:
+    missing.add_note("penstock.zarr works with zarr-python 3.1 or later: python -m pip install 'zarr>=3.1'")
+    raise
 from zarr.abc.store import Store
 from zarr.codecs._v2 import V2Codec
 from zarr.core.codec_pipeline import BatchedCodecPipeline

@@ -100,6 +100,15 @@ def test_import_is_quick_and_light() -> None:
     assert out.stdout == "[]\n"
 
 
+@pytest.mark.parametrize("name", ("zarr", "codecs"))
+def test_without_zarr_python_the_error_says_what_to_install(name: str) -> None:
+    code = f"import sys; sys.modules['zarr'] = None; import penstock.{name}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    last = done.stderr.splitlines()[-2:]
+    assert last[0].startswith("ModuleNotFoundError: ")
+    assert last[1] == f"penstock.{name} works with zarr-python 3.1 or later: python -m pip install 'zarr>=3.1'"
+
+
 def mypy(*arguments: object, cwd: pathlib.Path) -> str:
     command = [
         sys.executable,
