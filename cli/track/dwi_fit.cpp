@@ -43,6 +43,7 @@ class DwiFit : public Command {
     usage.option("--device", "D", device_, "fit on cpu, cuda, cuda:1 or auto; default cpu");
     usage.flag("--json", json_, "print the summary as JSON");
     resources_.declare(usage);
+    usage.flag("--quiet", resources_.quiet, "no progress, no summary: errors only");
     usage.example("penstock dwi fit dwi.nii.gz -o maps", "fa, md, evals, evecs and peaks");
     usage.example("penstock dwi fit dwi.nii.gz -o maps --model csd --sh-order 6", "fibre orientations");
   }
@@ -67,7 +68,7 @@ class DwiFit : public Command {
       out["fit_seconds"] = s.fit_seconds;
       out["wall_seconds"] = s.report.wall_seconds;
       session.out.json(out);
-    } else {
+    } else if (!resources_.quiet) {
       session.out.print(fmt::format("{}: {} of {} voxels fitted in {}{}{}\n", *output_, format_count(s.fitted_voxels),
                                     format_count(s.voxels), format_seconds(s.report.wall_seconds),
                                     s.report.note.empty() ? "" : "; ", s.report.note));
