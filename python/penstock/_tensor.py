@@ -185,6 +185,8 @@ class Tensor:
     def _shown(self) -> npt.NDArray[Any]:
         if self.dtype.hasobject:
             raise TypeError(f"elements of variable length ({self._core.dtype.name}) are no NumPy elements")
+        if 0 in self.shape:  # nothing may have no address, by which NumPy takes memory
+            return np.empty(self.shape, self.dtype)
         # As bytes of the elements' size: NumPy's interface has no words for some of its own data types.
         interface = {
             "version": 3,

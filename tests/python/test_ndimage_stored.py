@@ -135,3 +135,13 @@ def test_larger_than_the_budget(tmp_path: pathlib.Path) -> None:
     assert report.peak_host_bytes <= budget
     assert b.shards == (4, 64, 64)
     expect_same(b[...], nd.gaussian_filter(x, 1))
+
+
+def test_selections_of_nothing(tmp_path: pathlib.Path) -> None:
+    a = ps.create(tmp_path / "a.zarr", shape=(6, 5), dtype="u2", chunks=(3, 2))
+    a[...] = np.arange(30).reshape(6, 5)
+    for lazy in (nd.gaussian_filter(a, 1), nd.median_filter(a, 3), nd.zoom(a, 2, order=1), nd.sum(a, axes=1)):
+        for selection in (slice(0, 0), slice(3, 2), (slice(4, 4), ...), (..., slice(9, 3))):
+            made = lazy[selection]
+            assert made.dtype == lazy.dtype
+            assert made.shape == np.empty(lazy.shape)[selection].shape
