@@ -91,7 +91,11 @@ class Parser {
 
   Error unknown(const std::string& name) const {
     std::vector<std::string> known = {"--help"};
-    for (const Option& o : usage_.options()) known.push_back(o.name);
+    for (const Option& o : usage_.options()) {
+      known.push_back(o.name);
+      const bool writes_it = o.name == "--format" && std::ranges::find(o.choices, "json") != o.choices.end();
+      if (name == "--json" && writes_it) return mistake("no option '--json'.").set_hint("--format json writes JSON.");
+    }
     return mistake(fmt::format("no option '{}'.{}", name, did_you_mean(name, known)));
   }
 
