@@ -77,6 +77,7 @@ Status run(Outcome& out, std::uint64_t broken, int& told) {
       },
       [&, last = std::size_t{0}]() mutable {
         ++told;
+        const std::scoped_lock lock(out.mutex);                 // points are written meanwhile
         out.right = out.right && out.taken.size() <= last + 2;  // trackers do not run ahead of who watches
         last = out.taken.size();
       });
