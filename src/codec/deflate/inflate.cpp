@@ -311,8 +311,9 @@ bool copy_stored(BitReader& bits, Output& out) {
 }  // namespace
 
 std::optional<std::uint64_t> inflate_whole(ByteView in, ByteSpan to, Streams which) {
-  thread_local const std::unique_ptr<InflateTables> tables(new (std::nothrow) InflateTables);
-  if (tables == nullptr) return std::nullopt;
+  thread_local std::unique_ptr<InflateTables> tables;
+  if (!tables) tables.reset(new (std::nothrow) InflateTables);
+  if (!tables) return std::nullopt;
   const auto* const begin = reinterpret_cast<const std::uint8_t*>(in.data());
   BitReader bits{begin, begin + in.size()};
   auto* const first = reinterpret_cast<std::uint8_t*>(to.data());
