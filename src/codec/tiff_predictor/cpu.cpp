@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstring>
 
+#include "codec/tiff_predictor/avx2.hpp"
 #include "codec/tiff_predictor/sixteen.hpp"
 #include "codec/tiff_predictor/tiff_predictor.hpp"
 
@@ -25,19 +26,21 @@ void undo_row(const std::byte* from, std::byte* to, std::uint64_t items, std::ui
   }
 }
 
-/// One sample a pixel, as most rasters have: sixteen bytes are summed at a time.
+/// One sample a pixel, as most rasters have: sixteen bytes or more are summed at a time.
 template <class T>
 void undo_row_of_one(const std::byte* from, std::byte* to, std::uint64_t items) {
   constexpr std::uint64_t kItems = sizeof(Sixteen) / sizeof(T);
-  Sixteen before{};  // the sum so far, in every item
+  T sum = 0;
   std::uint64_t i = 0;
+  if constexpr (sizeof(T) < 8) i = sum_items_avx2<T>(from, to, items, sum);
+  Sixteen before = repeat<T>(sum);  // the sum so far, in every item
   for (; i + kItems <= items; i += kItems) {
     const Sixteen sums = sum_sixteen<T>(load<Sixteen>(from + i * sizeof(T)));
     const Sixteen here = add_sixteen<T>(sums, before);
     std::memcpy(to + i * sizeof(T), &here, sizeof here);
     before = add_sixteen<T>(before, repeat_last<T>(sums));
   }
-  T sum = load<T>(reinterpret_cast<const std::byte*>(&before));
+  sum = load<T>(reinterpret_cast<const std::byte*>(&before));
   for (; i < items; ++i) {
     sum = static_cast<T>(sum + load<T>(from + i * sizeof(T)));
     std::memcpy(to + i * sizeof(T), &sum, sizeof sum);
@@ -100,6 +103,7 @@ template <class T>
 void join_bytes(const std::byte* row, std::uint64_t items, std::byte* to) {
   constexpr std::uint64_t kItems = sizeof(Sixteen);
   std::uint64_t i = 0;
+  if constexpr (sizeof(T) == 4) i = join_four_avx2(row, items, to);
   for (; i + kItems <= items; i += kItems) {
     std::array<Sixteen, sizeof(T)> parts;
     for (std::uint32_t b = 0; b < sizeof(T); ++b)

@@ -42,6 +42,12 @@ Sixteen repeat_last(Sixteen v) {
   else
     return sixteen::repeat_last<kBytes>(v, sixteen::Places());
 }
+/// The item, in every place.
+template <class T>
+Sixteen repeat(T item) {
+  typedef T Items __attribute__((vector_size(16)));
+  return reinterpret_cast<Sixteen>(Items{} + item);
+}
 /// Every item and those before it, as a sum.
 template <class T, int kBytes = sizeof(T)>
 Sixteen sum_sixteen(Sixteen v) {
