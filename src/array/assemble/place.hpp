@@ -37,8 +37,8 @@ struct PlaceItem {
   std::uint32_t item_bytes = 1;                  ///< size of an element
   std::span<const SwapRun> swaps;                ///< empty: native byte order; unused for the fill value
   ByteView fill;                                 ///< one element in native order; empty: zeros
-  /// When the target is read again: `soon` keeps it in the cache.
-  enum class NextUse : std::uint8_t { later, soon } next_use = NextUse::later;
+  /// When the target is read again.  `soon` keeps it in the cache; `after_all`: when more was written than caches hold.
+  enum class NextUse : std::uint8_t { later, soon, after_all } next_use = NextUse::later;
 };
 
 /// Places one item in host memory.  The bounds are the caller's: a part lies in its chunk, the target has room.

@@ -119,6 +119,8 @@ PlaceItem ChunkUse::item(const std::byte* source, const PartArray& part) const {
   item.item_bytes = static_cast<std::uint32_t>(region->item_bytes);
   if (layout.swap) item.swaps = region->swaps;
   item.fill = region->fill;
+  constexpr std::uint64_t kMoreThanCaches = std::uint64_t{64} << 20;
+  if (region->out_bytes >= kMoreThanCaches) item.next_use = PlaceItem::NextUse::after_all;
   return item;
 }
 

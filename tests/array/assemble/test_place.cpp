@@ -85,6 +85,37 @@ TEST(Place, TransposedPlanesOfAnySize) {
         }
 }
 
+// Rows that are streamed, and rows that are not: of whole lines or longer than some, at every kind of address.
+TEST(Place, EveryUseOfRows) {
+  using NextUse = PlaceItem::NextUse;
+  constexpr std::size_t kRows = 8, kSource = 600;
+  std::mt19937 random(3);
+  std::vector<std::byte> source(kSource * kRows), target(4096 + 700 * kRows);
+  for (std::byte& byte : source) byte = static_cast<std::byte>(random());
+  const std::size_t to_line = 64 - reinterpret_cast<std::uintptr_t>(target.data()) % 64;
+  for (const std::size_t row : {2, 32, 62, 64, 128, 130, 256, 258, 512, 600})
+    for (const std::size_t pitch : {640, 642, 648, 700})
+      for (const std::size_t shift : {0, 2, 32, 64})
+        for (const NextUse use : {NextUse::later, NextUse::soon, NextUse::after_all}) {
+          std::fill(target.begin(), target.end(), std::byte{1});
+          std::vector<std::byte> expected = target;
+          for (std::size_t y = 0; y < kRows; ++y)
+            std::memcpy(expected.data() + to_line + shift + pitch * y, source.data() + kSource * y, row);
+          const Strides from{kSource, 2}, to{static_cast<std::int64_t>(pitch), 2};
+          const Region part{{0, kRows, 1}, {0, row / 2, 1}};
+          PlaceItem item;
+          item.source = source.data();
+          item.source_strides = from;
+          item.part = part;
+          item.target = target.data() + to_line + shift;
+          item.target_strides = to;
+          item.item_bytes = 2;
+          item.next_use = use;
+          ASSERT_TRUE(place_cpu(item));
+          ASSERT_EQ(target, expected) << row << " bytes, " << pitch << " apart, from " << shift;
+        }
+}
+
 TEST(Place, LargeTransposeAndRank32) {
   std::mt19937 random(1);
   RandomPlace p;
