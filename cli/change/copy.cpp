@@ -33,10 +33,8 @@ class Copy : public Command {
   void usage(Usage& usage) override {
     usage.about(
         "Copies an array, or a group with all that is below it, in bounded memory. What is not asked for stays as it "
-        "is. "
-        "Objects appear whole and the metadata comes last: a copy that is stopped opens as nothing, and --resume goes "
-        "on "
-        "with it.");
+        "is. Objects appear whole and the metadata comes last: a copy that is stopped opens as nothing, and --resume "
+        "goes on with it.");
     usage.argument("FROM", from_, "array or group");
     usage.argument("TO", to_, "a new directory, or a new file that ends in .zip, or in .tif for a COG");
     usage.option("--region", "R", region_, "only this region of an array, with NumPy's rules");

@@ -28,10 +28,8 @@ class Verify : public Command {
   void usage(Usage& usage) override {
     usage.about(
         "Decodes every chunk of an array, of a raster with its overviews and masks, or of all arrays below a group, "
-        "and lists the bad ones by key and byte. "
-        "Checksums are checked where the codecs, or a zip, have some; images are checked by the rules of OME-NGFF. "
-        "Exit "
-        "code 65 when something is bad.");
+        "and lists the bad ones by key and byte. Checksums are checked where the codecs, or a zip, have some; images "
+        "are checked by the rules of OME-NGFF. Exit code 65 when something is bad.");
     usage.argument("STORE", store_, "array or group");
     words_.declare(usage);
     usage.flag("--clean", clean_, "first remove the temporary files that killed writers left, and list them");

@@ -28,9 +28,8 @@ class Cat : public Command {
   void usage(Usage& usage) override {
     usage.about(
         "Writes the elements of a region in C order. Formats: npy (NumPy), raw (bytes of this machine's order), text "
-        "(a "
-        "line for each row), json (nested arrays). As in NumPy an index such as 5 drops its dimension, 5:6 keeps it. "
-        "Works in bounded memory, however large the region is.");
+        "(a line for each row), json (nested arrays). As in NumPy an index such as 5 drops its dimension, 5:6 keeps "
+        "it. Works in bounded memory, however large the region is.");
     usage.argument("STORE", store_, "array: a directory, a zip, or a path into one");
     usage.option("--region", "R", region_, "what to read, with NumPy's rules: 0:10,5,::2,...; default all");
     Option& format =

@@ -18,8 +18,7 @@ class Explain : public Command {
   void usage(Usage& usage) override {
     usage.about(
         "Says what a read would do: chunks and objects touched, the path of each stage and its reason, and how the "
-        "memory "
-        "budget is used. Reads the metadata only.");
+        "memory budget is used. Reads the metadata only.");
     usage.argument("STORE", store_, "array");
     usage.option("--region", "R", region_, "the region to read, with NumPy's rules; default all");
     usage.option("--device", "D", device_, "where the elements go: cpu, cuda, cuda:1 or auto; default auto");

@@ -52,8 +52,7 @@ class Bench : public Command {
         "Times reading a region of an array into memory, again and again, and with --write also writing it. The first "
         "read is done by one thread and is not timed; every byte of every later pass is compared with it. What of the "
         "files was in the page cache is measured before each read: warm passes are repeated reads, cold passes come "
-        "after "
-        "dropping the files from the cache.");
+        "after dropping the files from the cache.");
     usage.argument("STORE", store_, "array");
     usage.option("--region", "R", region_, "what to read; default all. It must fit in memory twice");
     usage.option("--repeat", "N", repeat_, "passes of each kind; default 5");

@@ -37,11 +37,9 @@ class BenchCodecs : public Command {
     usage.about(
         "Times every codec that a device can decode, on this machine: one CPU core while all are at work and, where "
         "there is one, the first CUDA device (with nvCOMP too, if it is found), with batches of chunks of 64 KiB, 1 "
-        "MiB "
-        "and 4 MiB. The data are made "
-        "from seeds: a u16 volume as a microscope makes it, the same with its bytes shuffled, labels. Every decoded "
-        "byte is checked. The table is kept where the setting codec_costs says; by it reads into device memory choose "
-        "where each array's chunks are decoded. Takes a minute or two.");
+        "MiB and 4 MiB. The data are made from seeds: a u16 volume as a microscope makes it, the same with its bytes "
+        "shuffled, labels. Every decoded byte is checked. The table is kept where the setting codec_costs says; by it "
+        "reads into device memory choose where each array's chunks are decoded. Takes a minute or two.");
     usage.option("--output", "FILE", out_, "write the table there, not where the setting codec_costs says").kind =
         ValueKind::path;
     Option& codec = usage.option(

@@ -86,8 +86,7 @@ Status check_target_name(const TargetNode& target) {
   return Error(ErrorCode::invalid_argument, target.store_url + ": what is written is zarr, a directory or a .zip")
       .set_hint(
           "name it out.zarr or out.zip; of that penstock copy makes a .tif (a COG), and penstock cat writes the "
-          "elements "
-          "as .npy, .raw, .txt or .json, or to a pipe.");
+          "elements as .npy, .raw, .txt or .json, or to a pipe.");
 }
 
 std::optional<std::string> array_around(const TargetNode& target) {

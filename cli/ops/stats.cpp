@@ -38,10 +38,8 @@ class Stats : public Command {
   void usage(Usage& usage) override {
     usage.about(
         "Prints how many elements an array has, the least, the largest, their mean and deviation, and what is asked "
-        "for "
-        "besides. Percentiles are exact. The array is read once for elements of up to 16 bits, twice for 32, four "
-        "times "
-        "for 64.");
+        "for besides. Percentiles are exact. The array is read once for elements of up to 16 bits, twice for 32, four "
+        "times for 64.");
     usage.argument("STORE", from_, "array");
     usage.option("--percentiles", "LIST", percentiles_, "numbers from 0 to 100, e.g. 1,50,99.5");
     usage.option("--histogram", "BINS", histogram_, "counts in so many equal bins");

@@ -21,9 +21,8 @@ class TracksConvert : public Command {
     usage.about(
         "Writes the streamlines of a file to another, whose ending chooses the format. Points become float32, or "
         "float16 in a TRX, in the place that the other format gives them: TRX and TCK count millimetres of the world, "
-        "TRK from the corner of "
-        "the image. What the file says of streamlines beside seed, seed_index, reason and length is left out, and "
-        "said.");
+        "TRK from the corner of the image. What the file says of streamlines beside seed, seed_index, reason and "
+        "length is left out, and said.");
     usage.argument("FILE", file_, ".trx (a file or a folder), .trk or .tck");
     usage.option("--output", "FILE", output_, "the file to write (whole or not at all): .trx, .trk or .tck").kind =
         ValueKind::path;

@@ -171,9 +171,8 @@ Step reconstruct_step() {
   step.what.summary = "raw tiles to a volume: all steps, one after another";
   step.what.about =
       "For each slice mosaic, fix-illumination, aip, estimate-transform, stitch and crop-below-interface; then "
-      "common-space and "
-      "stack. OUT gets what each step writes, under the same names as when the steps are run by themselves, and "
-      "3d_volume.ome.zarr.";
+      "common-space and stack. OUT gets what each step writes, under the same names as when the steps are run by "
+      "themselves, and 3d_volume.ome.zarr.";
   step.what.arguments = {{"RAW", "folder of raw tiles", false}, {"OUT", "folder for the results", true}};
   step.what.options = {
       number_option("resolution_um", "10", "voxel size to resample to"),

@@ -144,10 +144,8 @@ Step common_space_step() {
   step.what.summary = "move slices to their place in one image that holds all";
   step.what.about =
       "A slice's place is the sum of its shifts: x along columns, y along rows, a positive step towards higher "
-      "indices. "
-      "SLICES holds slice_zNN_PROCESS.ome.zarr; MOVED gets slice_zNN_common.ome.zarr, all of the same rows and "
-      "columns. "
-      "Values between pixels are interpolated linearly; where a slice has nothing it is 0.";
+      "indices. SLICES holds slice_zNN_PROCESS.ome.zarr; MOVED gets slice_zNN_common.ome.zarr, all of the same rows "
+      "and columns. Values between pixels are interpolated linearly; where a slice has nothing it is 0.";
   step.what.arguments = {{"SLICES", "folder of slices", false},
                          {"MOVED", "folder for the moved slices; may be the same", true}};
   step.what.options = {

@@ -134,10 +134,8 @@ Step find_z_overlap_step() {
   step.what.summary = "how many planes two slices share";
   step.what.about =
       "The last planes of FIXED beside the first of MOVING, for every number of planes within the search range about "
-      "the one "
-      "that the slicing interval says, in the middle half of the image. Each plane counts by what varies in it, so "
-      "that "
-      "planes that grow dark with depth do not pull the overlap.";
+      "the one that the slicing interval says, in the middle half of the image. Each plane counts by what varies in "
+      "it, so that planes that grow dark with depth do not pull the overlap.";
   step.what.arguments = {{"FIXED", "slice", false},
                          {"MOVING", "the slice below it, of the same rows and columns", false}};
   step.what.options = {

@@ -140,11 +140,9 @@ Step fix_focal_curvature_step() {
   step.what.summary = "make the curved focus that tiles share flat";
   step.what.about =
       "The interface of each tile, without the plane that fits it, is what the curve of the focus makes of a flat cut; "
-      "the "
-      "middle of all tiles, smoothed, is one map for every tile. Columns are moved by it, between planes linearly; the "
-      "first and "
-      "the last plane are held at the ends. The map is written beside FIXED as NAME_focal.npy (rows, columns; planes, "
-      "mean 0).";
+      "the middle of all tiles, smoothed, is one map for every tile. Columns are moved by it, between planes linearly; "
+      "the first and the last plane are held at the ends. The map is written beside FIXED as NAME_focal.npy (rows, "
+      "columns; planes, mean 0).";
   step.what.arguments = {{"MOSAIC", "mosaic grid", false}, {"FIXED", "the mosaic grid to write, NAME.ome.zarr", true}};
   step.what.options = {
       number_option("sigma_xy", "3", "width of the box that columns are averaged over, in pixels, fractions cut off"),

@@ -50,8 +50,7 @@ Step crop_step() {
   step.what.summary = "cut off what lies above the tissue";
   step.what.about =
       "The interface is one plane for the whole slice: where the intensity, smoothed, rises most steeply with depth. "
-      "The "
-      "rise is found to a fraction of a plane and rounded.";
+      "The rise is found to a fraction of a plane and rounded.";
   step.what.arguments = {{"SLICE", "stitched slice", false}, {"CROPPED", "the slice to write, NAME.ome.zarr", true}};
   step.what.options = {
       number_option("depth_um", "300", "depth that is kept below the interface"),

@@ -203,8 +203,7 @@ Step tissue_interface_step() {
   step.what.summary = "where tissue begins, of each column";
   step.what.about =
       "Columns are averaged over a box; the interface is where the logarithm of the intensity rises most steeply with "
-      "depth, to "
-      "a fraction of a plane. MAP is (rows, columns), float64, in planes.";
+      "depth, to a fraction of a plane. MAP is (rows, columns), float64, in planes.";
   step.what.arguments = {{"SLICE", "slice or mosaic grid", false}, {"MAP", "the map to write, NAME.npy", true}};
   step.what.options = {
       number_option("sigma_xy", "15", "width of the box in pixels, fractions cut off; 0 and 1: none"),

@@ -195,9 +195,9 @@ Step mosaic_step() {
   step.what.summary = "raw tiles of a slice to a mosaic grid";
   step.what.about =
       "RAW holds a folder tile_xXX_yYY_zZZ for each tile, in it or in folders of it, each with info.txt and "
-      "image_*.bin. "
-      "In the mosaic grid the tiles of one slice lie side by side without overlap, x along rows and y along columns; "
-      "each chunk is one tile at full depth. The galvo's way back is looked for in five tiles together and cut off.";
+      "image_*.bin. In the mosaic grid the tiles of one slice lie side by side without overlap, x along rows and y "
+      "along columns; each chunk is one tile at full depth. The galvo's way back is looked for in five tiles together "
+      "and cut off.";
   step.what.arguments = {{"RAW", "folder of raw tiles", false},
                          {"MOSAIC", "the mosaic grid to write, NAME_zNN.ome.zarr", true}};
   step.what.options = {

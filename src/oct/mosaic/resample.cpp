@@ -92,8 +92,7 @@ Step resample_step() {
   step.what.summary = "tiles of a mosaic grid at another resolution";
   step.what.about =
       "Each tile by itself: a Gaussian where it becomes smaller, then linear interpolation. Its pixels are the nearest "
-      "whole "
-      "number, and the voxel size that is written is what they truly have.";
+      "whole number, and the voxel size that is written is what they truly have.";
   step.what.arguments = {{"MOSAIC", "mosaic grid", false},
                          {"RESAMPLED", "the mosaic grid to write, NAME.ome.zarr", true}};
   step.what.options = {

@@ -158,10 +158,8 @@ Step normalize_step() {
   step.what.summary = "intensities of each plane between 0 and 1";
   step.what.about =
       "What is brighter than a percentile of its plane is cut off, the median of the agarose becomes 0, and the plane "
-      "is "
-      "divided by what is left, but by no less than a part of the largest of all planes. Agarose is what is darker "
-      "than Otsu's "
-      "threshold of the mean over depth.";
+      "is divided by what is left, but by no less than a part of the largest of all planes. Agarose is what is darker "
+      "than Otsu's threshold of the mean over depth.";
   step.what.arguments = {{"SLICE", "slice", false}, {"NORMALIZED", "the slice to write, NAME.ome.zarr", true}};
   step.what.options = {
       number_option("percentile_max", "99.9", "of each plane, that is cut off at"),

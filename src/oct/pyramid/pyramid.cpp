@@ -225,11 +225,9 @@ Step pyramid_step() {
   step.what.summary = "coarser levels of a volume, mosaic grid or projection";
   step.what.about =
       "Each level is half of the one before along every axis, the mean of 2 x 2 x 2; an element that is left over at "
-      "an "
-      "end belongs to none. Or levels of given resolutions, smoothed first: the first of them takes the place of level "
-      "0, "
-      "the others are made of it. Scales are exact, and translations say where the first elements lie. PYRAMID may be "
-      "IMAGE itself, which then gets more levels.";
+      "an end belongs to none. Or levels of given resolutions, smoothed first: the first of them takes the place of "
+      "level 0, the others are made of it. Scales are exact, and translations say where the first elements lie. "
+      "PYRAMID may be IMAGE itself, which then gets more levels.";
   step.what.arguments = {{"IMAGE", "volume, slice, mosaic grid or projection", false},
                          {"PYRAMID", "the image to write, NAME.ome.zarr", true}};
   step.what.options = {

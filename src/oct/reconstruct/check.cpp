@@ -59,8 +59,7 @@ std::optional<std::string> other_grid(std::uint64_t slice, const RawSlice& one, 
   if (grid(one) == grid(before)) return std::nullopt;
   return fmt::format(
       "slice {} has {} x {} tiles from x{:02}_y{:02}, the one before {} x {} from x{:02}_y{:02}; its shift is taken to "
-      "be "
-      "that of its first tile",
+      "be that of its first tile",
       slice, one.rows, one.cols, one.first_x, one.first_y, before.rows, before.cols, before.first_x, before.first_y);
 }
 

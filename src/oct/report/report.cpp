@@ -117,8 +117,7 @@ class Report {
     if (rows.size() == 1) return {};
     page_.text(
         fmt::format("How much brighter the volume grows from one plane to the next where a slice begins and where it "
-                    "ends; good: at "
-                    "most {} % either way. Where no other slice lies there is no step.",
+                    "ends; good: at most {} % either way. Where no other slice lies there is no step.",
                     kMostStep));
     page_.table(rows);
     return {};
@@ -183,10 +182,9 @@ class Report {
     page_.heading(kSlices);
     page_.text(
         fmt::format("Average intensity projections (AIP) of the stitched slices. Seams: how far they jump across the "
-                    "edges of tiles "
-                    "over how far they do between them, the mean of all edges (good: at most {}), and the worst edge "
-                    "over the worst "
-                    "place between edges (good: at most {}), which is drawn where it is bad.",
+                    "edges of tiles over how far they do between them, the mean of all edges (good: at most {}), and "
+                    "the worst edge over the worst place between edges (good: at most {}), which is drawn where it is "
+                    "bad.",
                     kMostContrast, kMostWorst));
     std::vector<std::vector<std::string>> rows = {
         {"slice", "rows", "columns", "mean intensity", "seams, mean", "", "seams, worst", ""}};
@@ -237,8 +235,7 @@ class Report {
     page_.heading("Interface");
     page_.text(
         "Sections of the stitched slices through the middle of their middle rows, the first plane at the top; what "
-        "lies between "
-        "the lines was kept.");
+        "lies between the lines was kept.");
     Chart profiles{"Mean intensity by depth of each stitched slice.", "depth (mm)", "mean intensity", {}};
     Chart found{"Depth at which each slice was cut off.", "slice", "interface (mm)", {{"interface", {}, {}}}, true};
     std::vector<Picture> pictures;
@@ -403,10 +400,8 @@ Step report_step() {
   step.what.summary = "a page about a reconstruction, to look at";
   step.what.about =
       "One HTML page that needs nothing besides itself: what needs a look, the volume, projections of the slices and "
-      "how "
-      "visible their seams are, the interface, overlaps of neighbours, drift of place and brightness, and every "
-      "warning "
-      "of the steps. What a run has not made yet is left out.";
+      "how visible their seams are, the interface, overlaps of neighbours, drift of place and brightness, and every "
+      "warning of the steps. What a run has not made yet is left out.";
   step.what.arguments = {{"OUT", "folder of a reconstruction", false}};
   OctOption output = path_option("output", "the page to write; default OUT/report.html");
   output.required = false;

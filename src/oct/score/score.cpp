@@ -320,8 +320,7 @@ Step score_step() {
   step.what.about =
       "Prints the worst of all slices and its mark; the exit code is 1 where one is missed. The focal map is compared "
       "where fix-focal-curvature has made mosaic_grid_zNN_focal.ome.zarr in OUT, the interface where tissue-interface "
-      "has "
-      "written slice_zNN_interface.npy there.";
+      "has written slice_zNN_interface.npy there.";
   step.what.arguments = {{"OUT", "folder of a reconstruction", false}};
   step.what.options = {path_option("truth", "truth.json of `oct simulate`")};
   step.what.example = "out --truth subject/truth.json";

@@ -244,10 +244,9 @@ Step simulate_step() {
   step.what.summary = "a made subject with its truth, to try a reconstruction on";
   step.what.about =
       "SUBJECT gets raw/ (tiles and shifts_xy.csv), truth.json, and truth/ (the mosaics, the flat field, and the "
-      "volume without "
-      "microscope). Tissue in agarose, cut into slices; each slice lies askew and elsewhere, tiles lie on steps of "
-      "their own "
-      "with a jitter, and have a flat field, a curved focus, attenuation, speckle and the galvo's way back.";
+      "volume without microscope). Tissue in agarose, cut into slices; each slice lies askew and elsewhere, tiles lie "
+      "on steps of their own with a jitter, and have a flat field, a curved focus, attenuation, speckle and the "
+      "galvo's way back.";
   step.what.arguments = {{"SUBJECT", "folder for the subject", true}};
   step.what.options = {
       choice_option(

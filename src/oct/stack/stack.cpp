@@ -195,10 +195,9 @@ Step stack_step() {
   step.what.summary = "slices on top of each other, blended where they overlap";
   step.what.about =
       "Slice NN begins slicing_interval_mm below the one before it, to the nearest plane; a slice that is missing "
-      "leaves its "
-      "place to its neighbours. Slices grow dark with depth: by how much is seen where they overlap, deep in the upper "
-      "and shallow in the lower one, and evened out for all planes of all slices. Then the upper slice fades into the "
-      "lower in half a cosine.";
+      "leaves its place to its neighbours. Slices grow dark with depth: by how much is seen where they overlap, deep "
+      "in the upper and shallow in the lower one, and evened out for all planes of all slices. Then the upper slice "
+      "fades into the lower in half a cosine.";
   step.what.arguments = {{"SLICES", "folder of slices on one image (`oct common-space`)", false},
                          {"VOLUME", "the volume to write, NAME.ome.zarr", true}};
   step.what.options = {

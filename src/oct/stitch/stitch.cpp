@@ -117,8 +117,7 @@ Step stitch_step() {
   step.what.summary = "tiles of a mosaic grid to one slice";
   step.what.about =
       "Tiles lie at the nearest whole pixel of their position; where several lie, the slice is their mean. Tiles of "
-      "nothing "
-      "but 0 are left out.";
+      "nothing but 0 are left out.";
   step.what.arguments = {{"MOSAIC", "mosaic grid", false}, {"SLICE", "the slice to write, NAME.ome.zarr", true}};
   step.what.options = {
       path_option("transform", "the matrix of `oct estimate-transform`, NAME.npy"),

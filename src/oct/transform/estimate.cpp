@@ -106,10 +106,8 @@ Step estimate_transform_step() {
   step.what.summary = "where tiles lie, from the overlaps of a projection";
   step.what.about =
       "Neighbouring tiles of AIP are laid over each other where they correlate best, to fractions of a pixel; the mean "
-      "step "
-      "along each axis of the grid makes the 2 x 2 matrix (float64, .npy) that gives the position of tile (i, j). "
-      "Overlaps "
-      "with next to nothing above Otsu's threshold do not count.";
+      "step along each axis of the grid makes the 2 x 2 matrix (float64, .npy) that gives the position of tile (i, j). "
+      "Overlaps with next to nothing above Otsu's threshold do not count.";
   step.what.arguments = {{"AIP", "projection of a mosaic grid (`oct aip`)", false},
                          {"TRANSFORM", "the matrix to write, NAME.npy", true}};
   step.what.options = {
