@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
@@ -38,7 +37,6 @@ def test_types_of_complex_results_are_scipys(dtype: str) -> None:
         np.testing.assert_allclose(wide, getattr(sn, name)(x, weights, output=np.complex128), rtol=2e-5)
 
 
-@pytest.mark.skipif(sys.version_info < (3, 12), reason="Python names what is near from 3.12 on")
 def test_python_can_say_which_name_is_near() -> None:
     module: Any = nd
     with pytest.raises(AttributeError) as found:
