@@ -7,8 +7,9 @@
 core: 128 MiB on one core, timed by what the process uses of it; host: all of a file into host memory, all cores; device:
 into the memory of the first GPU, where there is one; cog: a COG of the uint16 raster with deflate (and LZW, where
 --layouts says so), predictor 2, tiles of 512 and average overviews, by penstock and by GDAL's COG driver from one file.
-Files lie in the page cache; programs take turns; every result is compared with the data.  Peers that do not import
-(rasterio: GDAL and LIBERTIFF; imagecodecs: libtiff; tifffile with it; xarray-spatial with CuPy) are named with the reason.
+Files lie in the page cache; programs take turns, each after as much memory as it makes was freed; every result is
+compared with the data.  Peers that do not import (rasterio: GDAL and LIBERTIFF; imagecodecs: libtiff; tifffile with it;
+xarray-spatial with CuPy) are named with the reason.
 --out is written after each measurement; --save writes bench/results/geotiff-*.json, of which bench/compare.py draws the
 tables.  With 2 GiB it takes about 200 s on 16 cores.
 """
@@ -93,6 +94,7 @@ class Run:
         for turn in range(self.rounds + 1):  # the first one warms up, and is looked at
             for name, program in list(programs.items()):
                 gc.collect()
+                np.ones(size, np.uint8)  # and freed: who comes after a program of small pages would wait for the host's
                 start = clock()
                 try:
                     made = program()
