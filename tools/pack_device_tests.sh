@@ -30,8 +30,11 @@ done
 mv "$folder/tree/tools/device_tests.sh" "$folder/"
 
 cp "$wheel" "$folder/wheels/"
-# The pins of tools/requirements/test.txt; scipy is for its own tests.
-packages=$(grep -hE '^(pytest|pytest-asyncio|pytest-xdist|hypothesis|zarr|tifffile)==' tools/requirements/{demo,test}.txt | cut -d';' -f1 | sort -u)
+# The pins of tools/requirements; pip would judge by the Python of this machine which of two is meant.
+other='python_version < "3.12"'
+if [ "${version#3.}" -lt 12 ]; then other='python_version >= "3.12"'; fi
+packages=$(grep -hE '^(pytest|pytest-asyncio|pytest-xdist|hypothesis|zarr|tifffile)==' tools/requirements/{demo,test}.txt |
+  grep -vF "$other" | cut -d';' -f1 | sort -u)
 # shellcheck disable=SC2086  # a list of words
 .venv/bin/python -m pip download --quiet --disable-pip-version-check --only-binary :all: --python-version "$version" \
   --implementation cp --dest "$folder/wheels" $packages
