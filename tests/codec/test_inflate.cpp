@@ -7,6 +7,7 @@
 
 #include "codec/deflate/inflate.hpp"
 #include "codec/deflate_maker.hpp"
+#include "codec/zlib_streams.hpp"
 #include "support.hpp"
 
 using namespace penstock;
@@ -48,21 +49,6 @@ bool expect_as_zlib(const Data& in, std::size_t wanted) {
   return mine.has_value();
 }
 
-Data pack(const Data& data, int level) {
-  z_stream z{};
-  EXPECT_EQ(deflateInit2(&z, level, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY), Z_OK);
-  Data out(deflateBound(&z, data.size()) + 64), in(data);
-  in.push_back(0);
-  z.next_in = in.data();
-  z.avail_in = static_cast<uInt>(data.size());
-  z.next_out = out.data();
-  z.avail_out = static_cast<uInt>(out.size());
-  EXPECT_EQ(::deflate(&z, Z_FINISH), Z_STREAM_END);
-  out.resize(z.total_out);
-  deflateEnd(&z);
-  return out;
-}
-
 /// What predictor 2 leaves of an image of `Item` with noise.
 template <class Item>
 Data differences(std::size_t items, double noise) {
@@ -91,7 +77,7 @@ TEST(Inflate, TakesWhatZlibTakes) {
 }
 
 TEST(Inflate, EveryOtherSizeIsRefused) {
-  const Data content = differences<std::uint16_t>(700, 20), stream = pack(content, 6);
+  const Data content = differences<std::uint16_t>(700, 20), stream = pack(content, deflate::Container::headerless, 6);
   ASSERT_TRUE(expect_as_zlib(stream, content.size()));
   for (const std::size_t wanted : {content.size() - 1, content.size() + 1, std::size_t{0}})
     EXPECT_FALSE(expect_as_zlib(stream, wanted)) << wanted;
@@ -119,7 +105,9 @@ TEST(Inflate, DamagedStreamsAreRefusedWhereZlibDoes) {
 TEST(Inflate, StreamsThatGain) {
   const auto gains = [](const Data& content, int level) {
     Data made(content.size());
-    return inflate_whole(view(pack(content, level)), span(made), Streams::that_gain).has_value() && made == content;
+    return inflate_whole(view(pack(content, deflate::Container::headerless, level)), span(made), Streams::that_gain)
+               .has_value() &&
+           made == content;
   };
   EXPECT_TRUE(gains(differences<std::uint16_t>(65536, 35), 6));
   EXPECT_TRUE(gains(differences<std::uint8_t>(65536, 5), 6));

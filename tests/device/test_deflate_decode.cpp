@@ -7,6 +7,7 @@
 #include <random>
 
 #include "codec/deflate/decode.hpp"
+#include "codec/zlib_streams.hpp"
 #include "device/lz4_data.hpp"
 #include "device/teams.hpp"
 
@@ -15,32 +16,17 @@ using penstock::deflate::Container;
 using penstock::test::Data;
 using penstock::test::kDataKinds;
 using penstock::test::make_data;
+using penstock::test::pack;
+using penstock::test::window_bits;
 
 namespace {
 
-constexpr int kWindowBits[] = {-15, 15, 31};  // of zlib, by Container
 constexpr checksum::Kind kCrc32(checksum::Sum::crc32);
-
-Data pack(const Data& data, Container container, int level, int strategy) {
-  z_stream z{};
-  EXPECT_EQ(deflateInit2(&z, level, Z_DEFLATED, kWindowBits[static_cast<int>(container)], 8, strategy), Z_OK);
-  Data out(deflateBound(&z, data.size()) + 64);
-  Data in = data;
-  in.push_back(0);  // never an empty vector's pointer
-  z.next_in = in.data();
-  z.avail_in = static_cast<uInt>(data.size());
-  z.next_out = out.data();
-  z.avail_out = static_cast<uInt>(out.size());
-  EXPECT_EQ(::deflate(&z, Z_FINISH), Z_STREAM_END);
-  out.resize(z.total_out);
-  deflateEnd(&z);
-  return out;
-}
 
 /// One member that fills `out` and uses all of `in`.
 bool reference(Data in, Data& out, Container container) {
   z_stream z{};
-  inflateInit2(&z, kWindowBits[static_cast<int>(container)]);
+  inflateInit2(&z, window_bits(container));
   Data room(out.size() + 1);
   const auto size = static_cast<uInt>(in.size());
   in.push_back(0);
