@@ -1,6 +1,5 @@
 // Files and memory of a device, on a device that is made of host memory: see fake_cuda.hpp.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include "io/files.hpp"
 #include "io/load.hpp"
 #include "penstock/io.hpp"
+#include "store/in_child.hpp"
 
 using namespace penstock;
 using namespace penstock::test;
@@ -515,18 +515,15 @@ TEST_F(DeviceFile, AForkedChildIsToldThatItsParentHasTheRequest) {
   IoOptions options;
   options.stream = stream;
   const IoFuture future = file_->start_read(memory.data(), kBytes, 0, options);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    const auto report = future.get();
-    const bool told = !report && report.error().message().find("forked") != std::string::npos;
-    bool called = false;
-    future.then([&](const Result<Report>& how) { called = !how; });
-    ::alarm(30);  // the child has nothing to wait for
-    ::_exit(told && called && file_->close() ? 0 : 1);
-  }
-  int status = -1;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
+  EXPECT_EQ(in_child([&]() -> std::string {
+              ::alarm(30);  // there is nothing to wait for
+              const auto report = future.get();
+              if (report || report.error().message().find("forked") == std::string::npos) return "not told";
+              bool called = false;
+              future.then([&](const Result<Report>& how) { called = !how; });
+              return called && file_->close() ? "" : "not called, or not closed";
+            }),
+            "");
   go = true;
   ASSERT_TRUE(future.get());
   EXPECT_EQ(memory.bytes(), all_);
@@ -540,15 +537,12 @@ TEST_F(DeviceFile, AForkedChildDoesNotWaitForWhatItsParentHasInAStream) {
     while (!go) std::this_thread::sleep_for(1ms);
   });
   const IoFuture future = file_->enqueue_read(memory.data(), kBytes, 0, stream);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::alarm(30);  // as Python does when it ends
-    wait_for_io();
-    ::_exit(0);
-  }
-  int status = -1;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
+  EXPECT_EQ(in_child([]() -> std::string {
+              ::alarm(30);
+              wait_for_io();  // as Python does when it ends
+              return "";
+            }),
+            "");
   go = true;
   ASSERT_TRUE(future.get());
   EXPECT_EQ(memory.bytes(), all_);
