@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ops/upload/upload.hpp"
+
 namespace penstock {
 
 Result<Buffer> Workspace::scratch(std::uint64_t bytes) const {
@@ -10,9 +12,14 @@ Result<Buffer> Workspace::scratch(std::uint64_t bytes) const {
 }
 
 Result<Buffer> Workspace::upload(const void* bytes, std::uint64_t count) const {
-  PENSTOCK_ASSIGN(Buffer buffer, scratch(count));
+  PENSTOCK_ASSIGN(Buffer buffer, scratch(count + 3));
+  if (count == 0) return buffer;
+  if (on_device() && count <= PutWords::kMostBytes) {
+    PENSTOCK_TRY(put_on_cuda(buffer.data(), bytes, count, stream));
+    return buffer;
+  }
   // From memory that is not pinned the call returns when the bytes have been taken.
-  if (count > 0) PENSTOCK_TRY(copy_async(buffer.data(), stream.device(), bytes, {}, count, stream));
+  PENSTOCK_TRY(copy_async(buffer.data(), stream.device(), bytes, {}, count, stream));
   return buffer;
 }
 

@@ -29,8 +29,7 @@ struct Work {
     offsets.assign(all.begin(), all.begin() + count);
     job.in = in.data();
     job.out = out.data();
-    job.offsets = offsets.data();
-    job.count = count;
+    job.set_offsets(offsets);
     job.rank = rank;
     job.dimensions = 2;
     job.extent[0] = 3, job.extent[1] = 5;
@@ -82,7 +81,7 @@ void expect_threes(std::mt19937& random) {
     Work<K> work(27, 13, random);
     work.offsets.clear();
     for (std::int64_t k = 0; k < 27; ++k) work.offsets.push_back((k / 9 * 7 + k / 3 % 3) * 53 + k % 3);
-    work.job.offsets = work.offsets.data();
+    work.job.set_offsets(work.offsets);
     work.job.in_threes = true;
     work.job.width = width;
     const MedianOfThrees<K> threes{work.job};

@@ -4,7 +4,9 @@
 // nothing asks for borders.  Elements were turned into unsigned numbers of the same order (select/kernel.hpp), so there
 // is one kernel for each size.
 #pragma once
+#include <algorithm>
 #include <cstdint>
+#include <span>
 
 #include "device/portable.hpp"
 #include "ops/divide.hpp"
@@ -16,7 +18,9 @@ template <class K>
 struct RankJob {
   const K* in = nullptr;  ///< the extended box
   K* out = nullptr;
+  static constexpr std::uint32_t kFew = 27;
   const std::int64_t* offsets = nullptr;  ///< elements from the first one under the footprint; `count` of them
+  std::int64_t few[kFew] = {};            ///< the same, of no more than so many: a device gets them with the launch
   std::uint32_t count = 1;
   std::uint32_t rank = 0;  ///< 0: the smallest
   bool in_threes = false;  ///< every third offset and the two after it are of neighbours in a row
@@ -26,6 +30,12 @@ struct RankJob {
   std::uint64_t stride[kMaxRank] = {};  ///< elements of `in`
   std::uint64_t rows = 1, width = 1;    ///< of the output
 
+  /// `footprint` outlives the job.
+  void set_offsets(std::span<const std::int64_t> footprint) {
+    offsets = footprint.data();
+    count = static_cast<std::uint32_t>(footprint.size());
+    if (count <= kFew) std::ranges::copy(footprint, few);
+  }
   /// Where row number `row` of the output begins in the input.
   PENSTOCK_HD std::uint64_t start(std::uint64_t row) const {
     std::uint64_t at = 0;
@@ -146,7 +156,7 @@ struct MedianOfThrees {
     Wide column[kOutputs + 2][9];
     PENSTOCK_UNROLL
     for (int k = 0; k < 9; ++k) {
-      const K* const line = at + job.offsets[3 * k];
+      const K* const line = at + job.few[3 * k];
       PENSTOCK_UNROLL
       for (std::uint32_t c = 0; c < kOutputs + 2; ++c) column[c][k] = line[c < left + 2 ? c : left + 1];
     }
@@ -168,19 +178,25 @@ struct RankElement {
     std::uint64_t x = i;
     const std::uint64_t row = divide(x, job.width);
     const K* const at = job.in + job.start(row) + x;
-    const auto load = [&](std::uint32_t k) { return at[job.offsets[k]]; };
     if constexpr (kMedian > 0) {
-      job.out[i] = median<kMedian, K>(load);
-    } else if (job.rank == 0 || job.rank + 1 == job.count) {
-      K best = load(0);
-      for (std::uint32_t k = 1; k < job.count; ++k) {
-        const K v = load(k);
-        best = (job.rank == 0 ? v < best : v > best) ? v : best;
-      }
-      job.out[i] = best;
+      static_assert(kMedian <= RankJob<K>::kFew);
+      job.out[i] = median<kMedian, K>([&](std::uint32_t k) { return at[job.few[k]]; });
     } else {
-      job.out[i] = rank_by_bits<K>(job.count, job.rank, load);
+      const std::int64_t* const offsets = job.count <= RankJob<K>::kFew ? job.few : job.offsets;
+      job.out[i] = any_rank([&](std::uint32_t k) { return at[offsets[k]]; });
     }
+  }
+
+ private:
+  template <class Load>
+  PENSTOCK_HD K any_rank(const Load& load) const {
+    if (job.rank > 0 && job.rank + 1 < job.count) return rank_by_bits<K>(job.count, job.rank, load);
+    K best = load(0);
+    for (std::uint32_t k = 1; k < job.count; ++k) {
+      const K v = load(k);
+      best = (job.rank == 0 ? v < best : v > best) ? v : best;
+    }
+    return best;
   }
 };
 

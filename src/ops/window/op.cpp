@@ -42,8 +42,7 @@ class RankOperator final : public Operator {
     job.out = static_cast<K*>(out.view.data);
     const Shape inner = shape_of(in.box);
     const std::vector<std::int64_t> offsets = offsets_in(inner);
-    job.offsets = offsets.data();
-    job.count = static_cast<std::uint32_t>(offsets.size());
+    job.set_offsets(offsets);
     job.rank = rank_;
     job.in_threes = job.count % 3 == 0;
     for (std::size_t k = 0; job.in_threes && k < offsets.size(); k += 3)
@@ -59,6 +58,7 @@ class RankOperator final : public Operator {
       job.rows *= out.box[d].count;
     }
     if (!work.on_device()) return run_on_cpu(job, *work.job, best_isa());
+    if (job.count <= RankJob<K>::kFew) return run_on_cuda(job, work.stream);
     PENSTOCK_ASSIGN(const Buffer there, work.upload(offsets.data(), offsets.size() * sizeof(std::int64_t)));
     job.offsets = reinterpret_cast<const std::int64_t*>(there.data());
     return run_on_cuda(job, work.stream);
