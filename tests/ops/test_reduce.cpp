@@ -158,6 +158,22 @@ void run_by(By by, ReduceJob<Op> job) {
   }
 }
 
+/// Outputs made at once, by a team each.
+template <class Op>
+void expect_whole(const ReduceJob<Op>& box, const std::vector<std::vector<double>>& groups, const std::string& what) {
+  using Held = typename Op::Held;
+  std::vector<Held> sums(box.shape.outputs);
+  std::vector<double> made(box.shape.outputs);
+  Held shared[32];
+  const double divide_by = what == "variance" ? static_cast<double>(box.shape.count) : 1;
+  for (std::uint64_t i = box.shape.outputs; i-- > 0;) {
+    make_tile(PermTeam<32>(7), WholeJob<Op, Held>{box, {1, false}, sums.data()}, i, shared);
+    make_tile(PermTeam<32>(7), WholeJob<Op, double>{box, {divide_by, false}, made.data()}, i, shared);
+  }
+  expect_same(made, groups, what);
+  if (divide_by == 1) expect_same(std::vector<double>(sums.begin(), sums.end()), groups, what);
+}
+
 /// Any number of accumulators, which are joined by the same.
 template <class Op>
 void expect_lanes(const std::string& what) {
@@ -187,9 +203,10 @@ void expect_lanes(const std::string& what) {
         std::vector<double> made(joined.begin(), joined.end());
         if (what == "variance")
           for (std::size_t i = 0; i < made.size(); ++i)
-            FinishJob<double, double>{made.data(), made.data(), static_cast<double>(shape.count), false}(i);
+            FinishJob<double, double>{made.data(), made.data(), {static_cast<double>(shape.count), false}}(i);
         expect_same(made, groups, what);
       }
+    expect_whole<Op>(ReduceJob<Op>{shape, values.data(), {}, means.data(), true}, groups, what);
   }
 }
 

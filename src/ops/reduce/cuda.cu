@@ -6,6 +6,8 @@ namespace penstock::reduce {
 namespace {
 
 constexpr std::uint32_t kWarps = 8;  // of a block
+/// Lanes of a team that makes an output at once.
+constexpr std::uint32_t kTogether = 512;
 
 template <class Op>
 __global__ void __launch_bounds__(kWarps* CudaTeam::lanes)
@@ -26,6 +28,13 @@ Status launch_tiles(const Stream& stream, const ReduceJob<Op>& job) {
   const auto blocks = static_cast<unsigned>(wanted < kLaunchBlocks ? wanted : kLaunchBlocks);
   reduce_kernel<<<blocks, kWarps * CudaTeam::lanes, 0, static_cast<cudaStream_t>(stream.native())>>>(job, job.lanes());
   return cuda_status(cudaGetLastError(), "launching a reduction");
+}
+
+template <class Op, class Out>
+__global__ void __launch_bounds__(kTogether) whole_kernel(const __grid_constant__ WholeJob<Op, Out> job) {
+  __shared__ typename Op::Held shared[kTogether];
+  for (std::uint64_t tile = blockIdx.x; tile < job.box.shape.outputs; tile += gridDim.x)
+    make_tile(CudaBlockTeam<kTogether>{}, job, tile, shared);
 }
 
 }  // namespace
@@ -63,6 +72,16 @@ Status finish_on_cuda(const Finish& how, std::uint64_t count, const Stream& stre
   Status status;
   with_finish(how, [&](const auto& job) { static_cast<void>(status = launch_cuda(stream, count, job)); });
   return status;
+}
+
+Status make_on_cuda(const BoxPass& box, const Finish& how, const Stream& stream) {
+  const DeviceGuard guard(stream.device().index);
+  PENSTOCK_TRY(guard.status());
+  const auto blocks = static_cast<unsigned>(box.shape.outputs < kLaunchBlocks ? box.shape.outputs : kLaunchBlocks);
+  with_whole(box, how, [&](const auto& job) {
+    whole_kernel<<<blocks, kTogether, 0, static_cast<cudaStream_t>(stream.native())>>>(job);
+  });
+  return cuda_status(cudaGetLastError(), "launching a reduction");
 }
 
 }  // namespace penstock::reduce

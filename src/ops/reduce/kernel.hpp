@@ -295,14 +295,11 @@ struct ReduceColumns {
   }
 };
 
-/// Accumulator number `tile` of a box, by one team; `shared`: a value for each of its lanes.
+/// Into shared[0] what the elements of part number `part` of an output hold together, by one team.  `shared`: a value
+/// for each of its lanes; `from`: where the elements of the output begin.
 template <class Team, class Op>
-PENSTOCK_HD void reduce_tile(const Team& team, const ReduceJob<Op>& job, std::uint64_t tile,
-                             typename Op::Held* shared) {
-  std::uint64_t part = tile, from, target;
-  const std::uint64_t output = divide(part, job.into.parts);
-  job.shape.locate(output, from, target);
-  const double mean = job.mean_of(target);
+PENSTOCK_HD void gather(const Team& team, const ReduceJob<Op>& job, std::uint64_t from, std::uint64_t part, double mean,
+                        typename Op::Held* shared) {
   team.each_lane([&](std::uint32_t lane) {
     const std::uint64_t first = part * Team::lanes + lane, step = std::uint64_t{job.into.parts} * Team::lanes;
     shared[lane] = job.shape.reduced <= 1 && job.shape.step() <= 1
@@ -311,10 +308,51 @@ PENSTOCK_HD void reduce_tile(const Team& team, const ReduceJob<Op>& job, std::ui
   });
   for (std::uint32_t half = Team::lanes / 2; half > 0; half /= 2)
     team.for_each(half, [&](std::uint32_t i) { shared[i] = Join<Op>::with(shared[i], shared[i + half], 0); });
+}
+
+/// Accumulator number `tile` of a box, by one team; `shared`: a value for each of its lanes.
+template <class Team, class Op>
+PENSTOCK_HD void reduce_tile(const Team& team, const ReduceJob<Op>& job, std::uint64_t tile,
+                             typename Op::Held* shared) {
+  std::uint64_t part = tile, from, target;
+  const std::uint64_t output = divide(part, job.into.parts);
+  job.shape.locate(output, from, target);
+  gather(team, job, from, part, job.mean_of(target), shared);
   team.for_each(1, [&](std::uint32_t) {
     auto& held = job.into.held[job.into.index(target, static_cast<std::uint32_t>(part))];
     held = job.first ? shared[0] : Join<Op>::with(held, shared[0], 0);
   });
+}
+
+/// What an accumulator holds as it comes out: sums become means, or their roots; the rest stays.
+template <class Held, class Out>
+struct Finished {
+  double divide_by;
+  bool root;
+  PENSTOCK_HD Out operator()(Held held) const {
+    if constexpr (std::is_same_v<Held, Out>)
+      if (divide_by == 1 && !root) return held;
+    const double made = static_cast<double>(held) / divide_by;
+    return static_cast<Out>(root ? sqrt(made) : made);
+  }
+};
+
+/// A box of all elements, whose outputs are made by a team each, without accumulators.
+template <class Op, class Out>
+struct WholeJob {
+  ReduceJob<Op> box;  ///< in one part
+  Finished<typename Op::Held, Out> finished;
+  Out* out;
+};
+
+/// Output number `tile` of all, by one team; `shared`: a value for each of its lanes.
+template <class Team, class Op, class Out>
+PENSTOCK_HD void make_tile(const Team& team, const WholeJob<Op, Out>& job, std::uint64_t tile,
+                           typename Op::Held* shared) {
+  std::uint64_t from, target;
+  job.box.shape.locate(tile, from, target);
+  gather(team, job.box, from, 0, job.box.mean_of(target), shared);
+  team.for_each(1, [&](std::uint32_t) { job.out[target] = job.finished(shared[0]); });
 }
 
 /// Accumulators begin as nothing, whose bits are `value`.
@@ -325,17 +363,13 @@ struct FillJob {
   PENSTOCK_HD void operator()(std::uint64_t i) const { to[i] = value; }
 };
 
-/// Sums become means, or their roots.
+/// What accumulators hold as it comes out.
 template <class Held, class Out>
 struct FinishJob {
   const Held* from;
   Out* out;
-  double divide_by;
-  bool root;
-  PENSTOCK_HD void operator()(std::uint64_t i) const {
-    const double made = static_cast<double>(from[i]) / divide_by;
-    out[i] = static_cast<Out>(root ? sqrt(made) : made);
-  }
+  Finished<Held, Out> finished;
+  PENSTOCK_HD void operator()(std::uint64_t i) const { out[i] = finished(from[i]); }
 };
 
 }  // namespace penstock::reduce

@@ -19,6 +19,8 @@ constexpr std::uint64_t kPartElements = 256, kTeamElements = 4096, kHostPartElem
 constexpr std::uint64_t kFewElements = 32;
 /// Accumulators that a lane of a device joins, one after another.
 constexpr std::uint32_t kJoined = 64;
+/// So few elements of so few outputs are made at once: a launch costs as much as reading them.
+constexpr std::uint64_t kSmallCount = std::uint64_t{1} << 16, kSmallTargets = 1024;
 
 Pass pass_of(Reduction what) {
   switch (what) {
@@ -80,12 +82,7 @@ class ReduceOperator final : public Operator {
   Status run(const Tile& in, const Tile& out, const Workspace& work) const override {
     const Shape shape = shape_of(in.box);
     Reducer reducer(what_, {input().dtype, shape}, reduced_);
-    const Tile whole_box{in.view, whole(shape)};
-    for (;;) {
-      PENSTOCK_ASSIGN(const bool again, reducer.next_pass(work));
-      if (!again) return reducer.finish(out.view.data, work);
-      PENSTOCK_TRY(reducer.add(whole_box, work));
-    }
+    return reducer.make({in.view, whole(shape)}, out.view.data, work);
   }
   [[nodiscard]] std::string text() const override {
     static constexpr const char* names[] = {"sum", "mean", "minimum", "maximum", "variance", "standard deviation"};
@@ -205,28 +202,33 @@ Status Reducer::add(const Tile& box, const Workspace& work) {
   return work.on_device() ? add_on_cuda(pass, work.stream) : add_on_cpu(pass, *work.job);
 }
 
+/// What the accumulators hold, as a box in which those of an output are its elements.
+BoxPass Reducer::parts_as_box() const {
+  BoxShape shape;
+  shape.outputs = targets_, shape.count = parts_;
+  shape.kept = shape.reduced = 1;
+  shape.kept_extent[0] = targets_, shape.reduced_extent[0] = parts_;
+  shape.kept_stride[0] = parts_together_ ? parts_ : 1, shape.reduced_stride[0] = parts_together_ ? 1 : targets_;
+  shape.target_stride[0] = 1;
+  return {is_extreme(now_) ? now_ : Pass::sum,
+          held_type(now_, input_.dtype),
+          shape,
+          held_.data(),
+          nullptr,
+          targets_,
+          1,
+          parts_together_,
+          nullptr,
+          true};
+}
+
 /// One accumulator for each output, by the pass that adds up what the accumulators hold.
 Status Reducer::join_parts(const Workspace& work) {
-  if (first_) PENSTOCK_TRY(begin(work));  // there was no box
   while (parts_ > 1) {
-    const std::uint32_t parts = work.on_device() && !parts_together_ ? (parts_ + kJoined - 1) / kJoined : 1;
-    PENSTOCK_ASSIGN(Buffer joined, work.scratch(targets_ * parts * 8));
-    BoxShape shape;
-    shape.outputs = targets_, shape.count = parts_;
-    shape.kept = shape.reduced = 1;
-    shape.kept_extent[0] = targets_, shape.reduced_extent[0] = parts_;
-    shape.kept_stride[0] = parts_together_ ? parts_ : 1, shape.reduced_stride[0] = parts_together_ ? 1 : targets_;
-    shape.target_stride[0] = 1;
-    const BoxPass pass{is_extreme(now_) ? now_ : Pass::sum,
-                       held_type(now_, input_.dtype),
-                       shape,
-                       held_.data(),
-                       joined.data(),
-                       targets_,
-                       parts,
-                       parts_together_,
-                       nullptr,
-                       true};
+    BoxPass pass = parts_as_box();
+    if (work.on_device()) pass.parts = (parts_ + kJoined - 1) / kJoined;
+    PENSTOCK_ASSIGN(Buffer joined, work.scratch(targets_ * pass.parts * 8));
+    pass.held = joined.data();
     if (work.on_device()) {
       PENSTOCK_TRY(add_on_cuda(pass, work.stream));
     } else {
@@ -236,32 +238,67 @@ Status Reducer::join_parts(const Workspace& work) {
       });
     }
     held_ = std::move(joined);
-    parts_ = parts;
+    parts_ = pass.parts;
   }
   return {};
 }
 
 Status Reducer::finish(void* out, const Workspace& work) { return finish_into(out, false, work); }
 
+Finish Reducer::finish_of(void* out, bool means) const {
+  const bool divides = !is_extreme(now_) && (means || what_ != Reduction::sum);
+  const DType held = held_type(now_, input_.dtype);
+  const bool stays = !divides && held.kind != Kind::floating;  // sums of bools have no sign, and come out with one
+  return {held_.data(),
+          out,
+          held,
+          means   ? DType::float64()
+          : stays ? held
+                  : output_.dtype,
+          divides ? static_cast<double>(count_) : 1,
+          !means && what_ == Reduction::standard_deviation};
+}
+
 Status Reducer::finish_into(void* out, bool means, const Workspace& work) {
+  if (first_) PENSTOCK_TRY(begin(work));  // there was no box
+  if (work.on_device() && parts_together_ && parts_ > 1)
+    return make_on_cuda(parts_as_box(), finish_of(out, means), work.stream);
   PENSTOCK_TRY(join_parts(work));
-  const DType held = held_type(now_, input_.dtype), result = means ? DType::float64() : output_.dtype;
-  const bool sums = what_ == Reduction::sum && !means;
-  if (is_extreme(now_) || (sums && held.kind != Kind::floating)) {  // they are held as what comes out
+  const Finish how = finish_of(out, means);
+  if (how.divide_by == 1 && !how.root && how.held == how.result) {  // they are held as what comes out
     const Device device = work.stream.device();
-    return copy_async(out, device, held_.data(), device, targets_ * result.size_bytes, work.stream);
+    return copy_async(out, device, held_.data(), device, targets_ * how.result.size_bytes, work.stream);
   }
-  const Finish how{held_.data(),
-                   out,
-                   held,
-                   result,
-                   sums ? 1 : static_cast<double>(count_),
-                   !means && what_ == Reduction::standard_deviation};
   if (work.on_device()) return finish_on_cuda(how, targets_, work.stream);
   with_finish(how, [&](const auto& job) {
     for (std::uint64_t i = 0; i < targets_; ++i) job(i);
   });
   return {};
+}
+
+Status Reducer::make(const Tile& all, void* out, const Workspace& work) {
+  if (work.on_device() && is_small()) return make_at_once(all, out, work);
+  for (;;) {
+    PENSTOCK_ASSIGN(const bool again, next_pass(work));
+    if (!again) return finish(out, work);
+    PENSTOCK_TRY(add(all, work));
+  }
+}
+
+bool Reducer::is_small() const {
+  return parts_together_ && count_ <= kSmallCount && targets_ > 0 && targets_ <= kSmallTargets;
+}
+
+/// Without accumulators.
+Status Reducer::make_at_once(const Tile& all, void* out, const Workspace& work) {
+  now_ = pass_of(what_);
+  BoxPass pass{now_, input_.dtype, shape_of_box(all.box), all.view.data, nullptr, targets_, 1, true, nullptr, true};
+  if (!has_variance(what_)) return make_on_cuda(pass, finish_of(out, false), work.stream);
+  PENSTOCK_ASSIGN(means_, work.scratch(targets_ * sizeof(double)));
+  PENSTOCK_TRY(make_on_cuda(pass, finish_of(means_.data(), true), work.stream));
+  pass.pass = now_ = Pass::squares;
+  pass.means = reinterpret_cast<const double*>(means_.data());
+  return make_on_cuda(pass, finish_of(out, false), work.stream);
 }
 
 std::unique_ptr<Operator> make_reduction(const ArrayInfo& input, Reduction what, const std::vector<bool>& reduced) {

@@ -16,6 +16,28 @@ enum class Pass : std::uint8_t { sum, total, squares, least, most };
 /// Type of the result: sums of whole numbers have 64 bits, means and variances fractions; the rest keeps its type.
 DType result_type(Reduction what, const DType& input);
 
+/// What one pass over a box does, by type.
+struct BoxPass {
+  Pass pass;
+  DType dtype;
+  BoxShape shape;
+  const void* in;
+  void* held;
+  std::uint64_t targets;
+  std::uint32_t parts;
+  bool parts_together;
+  const double* means;
+  bool first;  ///< the accumulators hold nothing yet, not even that
+};
+/// Sums, held as `held` is, as `out`: float32 or float64.
+struct Finish {
+  const void* from;
+  void* out;
+  DType held, result;
+  double divide_by;
+  bool root;
+};
+
 /// Accumulates boxes of an array: while (r.next_pass(work)) add(...) all boxes, each once; then finish().
 class Reducer {
  public:
@@ -31,10 +53,16 @@ class Reducer {
   Status add(const Tile& box, const Workspace& work);
   /// Packed memory of the output's type and shape.
   Status finish(void* out, const Workspace& work);
+  /// All of these, where the whole input is one box.
+  Status make(const Tile& all, void* out, const Workspace& work);
 
  private:
   [[nodiscard]] BoxShape shape_of_box(const Region& box) const;
+  [[nodiscard]] bool is_small() const;
+  Status make_at_once(const Tile& all, void* out, const Workspace& work);
   Status begin(const Workspace& work);
+  [[nodiscard]] BoxPass parts_as_box() const;
+  [[nodiscard]] Finish finish_of(void* out, bool means) const;
   Status join_parts(const Workspace& work);
   Status finish_into(void* out, bool means, const Workspace& work);
 
@@ -53,30 +81,11 @@ class Reducer {
 /// The axes go away.
 std::unique_ptr<Operator> make_reduction(const ArrayInfo& input, Reduction what, const std::vector<bool>& reduced);
 
-/// What one pass over a box does, by type.
-struct BoxPass {
-  Pass pass;
-  DType dtype;
-  BoxShape shape;
-  const void* in;
-  void* held;
-  std::uint64_t targets;
-  std::uint32_t parts;
-  bool parts_together;
-  const double* means;
-  bool first;  ///< the accumulators hold nothing yet, not even that
-};
 Status add_on_cpu(const BoxPass& box, Job& threads);
 Status add_on_cuda(const BoxPass& box, const Stream& stream);
-/// Sums, held as `held` is, as `out`: float32 or float64.
-struct Finish {
-  const void* from;
-  void* out;
-  DType held, result;
-  double divide_by;
-  bool root;
-};
 Status finish_on_cuda(const Finish& how, std::uint64_t count, const Stream& stream);
+/// Outputs of a box of all elements, as finished; `how.from` is not looked at.
+Status make_on_cuda(const BoxPass& box, const Finish& how, const Stream& stream);
 /// `count` elements of `item` bytes, each the lowest bytes of `bits`.
 Status fill_on_cuda(void* to, std::uint64_t bits, std::uint64_t item, std::uint64_t count, const Stream& stream);
 
@@ -113,12 +122,28 @@ void with_pass(Pass pass, const DType& dtype, const F& f) {
 template <class F>
 void with_finish(const Finish& how, const F& f) {
   const auto as = [&]<class Held, class Out>(TypeTag<Held>, TypeTag<Out>) {
-    f(FinishJob<Held, Out>{static_cast<const Held*>(how.from), static_cast<Out*>(how.out), how.divide_by, how.root});
+    f(FinishJob<Held, Out>{static_cast<const Held*>(how.from), static_cast<Out*>(how.out), {how.divide_by, how.root}});
   };
   if (how.held.kind == Kind::unsigned_int) return as(TypeTag<std::uint64_t>(), TypeTag<double>());
   if (how.held.kind == Kind::signed_int) return as(TypeTag<std::int64_t>(), TypeTag<double>());
   if (how.result.size_bytes == 4) return as(TypeTag<double>(), TypeTag<float>());
   as(TypeTag<double>(), TypeTag<double>());
+}
+
+/// Calls f(WholeJob) with the pass's types and that of what comes out.
+template <class F>
+void with_whole(const BoxPass& box, const Finish& how, const F& f) {
+  with_pass(box.pass, box.dtype, [&]<class Op>(TypeTag<Op>) {
+    using Held = typename Op::Held;
+    const auto as = [&]<class Out>(TypeTag<Out>) {
+      f(WholeJob<Op, Out>{job_of<Op>(box), {how.divide_by, how.root}, static_cast<Out*>(how.out)});
+    };
+    if (how.result == how.held) return as(TypeTag<Held>());
+    if constexpr (std::is_same_v<Join<Op>, Sum<Held>>) {
+      using Other = std::conditional_t<std::is_integral_v<Held>, double, float>;
+      as(TypeTag<Other>());
+    }
+  });
 }
 
 }  // namespace penstock::reduce
