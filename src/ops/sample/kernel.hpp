@@ -36,28 +36,31 @@ enum class From : std::uint32_t {
 /// T: elements; C: the type that values are weighted in (order 0, which weighs nothing: unsigned numbers of the
 /// elements' size, both).  Coordinates are double always: float32 does not tell neighbours of a long axis apart well
 /// enough. The coordinate inside of an axis that stands for `x`; false: there is none.
-PENSTOCK_HD bool inside(double& x, std::uint64_t extent, Mode mode, bool spline) {
+PENSTOCK_HD bool inside(double& x, std::uint64_t extent, Mode mode, int order) {
   const auto n = static_cast<double>(extent);
   if (!(x == x) || x > 1e15 || x < -1e15) return false;  // NaN, and what no index can name
-  if (spline && mode == Mode::nearest) return true;      // its coefficients go on, not its coordinates
+  if (order > 1 && mode == Mode::nearest) return true;   // its coefficients go on, not its coordinates
   if (mode == Mode::grid_constant || (x >= 0 && x <= n - 1)) return true;
   const auto wrapped = [](double v, double length) { return v - length * std::floor(v / length); };
   switch (mode) {
     case Mode::nearest: x = x < 0 ? 0 : n - 1; return true;
     case Mode::mirror: {
       if (extent <= 1) return x = 0, true;
+      // Of two elements as near the one above is taken, which element_at finds: folded, it would be the one below.
+      const double kept = order == 0 && x > 0 && wrapped(x, 2 * n - 2) < n ? n : n - 1;
       x = wrapped(x, 2 * n - 2);
-      if (x > n - 1) x = 2 * n - 2 - x;
+      if (x > kept) x = 2 * n - 2 - x;
       return true;
     }
     case Mode::reflect: {
       x = wrapped(x, 2 * n);
       if (x > n - 0.5) x = 2 * n - 1 - x;
-      return true;  // between -1/2 and n - 1/2: its neighbours are found by border_of
+      return true;  // between -1/2 and n - 1/2: its neighbours are found by element_at
     }
     case Mode::wrap: {
       if (extent <= 1) return x = 0, true;
-      x = wrapped(x, n - 1);
+      // The first and the last element stand for each other: coming from below it is the last.
+      x = x < 0 ? x + (n - 1) * (std::floor(-x / (n - 1)) + 1) : wrapped(x, n - 1);
       return true;
     }
     case Mode::grid_wrap: x = wrapped(x, n); return true;
@@ -111,7 +114,7 @@ struct SampleJob {
     const auto end = static_cast<double>(shape[d]) - 1;
     if (x > end && x <= end + last[d]) x = end;
     if (x < 0 && x >= -last[d]) x = 0;
-    return inside(x, shape[d], mode, order > 1);
+    return inside(x, shape[d], mode, order);
   }
 
   PENSTOCK_HD void coordinates_of(std::uint64_t number, double* at) const {
