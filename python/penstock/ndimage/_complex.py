@@ -31,7 +31,7 @@ def is_complex(name: str, x: Any, output: Any, arguments: dict[str, Any]) -> boo
         return False
     if output is not None and not _held.is_memory(output) and np.dtype(_held.numpy_dtype(output)).kind == "c":
         return True
-    return any(_kind(value) == "c" for value in (x, arguments.get("weights", 0), arguments.get("cval", 0)))
+    return "c" in (_kind(x), _kind(arguments.get("weights", 0)), _kind(arguments.get("cval", 0)))
 
 
 def _parts_of(x: Any, output: Any) -> np.dtype[Any]:

@@ -123,6 +123,14 @@ def _library_of(x: Any) -> str:
     return ""
 
 
+def _index_of(x: Any) -> int | None:
+    """The device that it is on; None: host memory.  CuPy and PyTorch know without asking the driver."""
+    library = _library_of(x)
+    if library == "cupy":
+        return int(x.device.id)
+    return int(x.device.index) if library == "torch" else _memory.cuda_index(x)
+
+
 def current_stream(x: Any, library: str) -> _core.Stream:
     """Where the library puts this thread's work on the device of `x`."""
     cuda = sys.modules[library].cuda
@@ -185,7 +193,8 @@ def output(into: Any, held: Held, shape: Sequence[int]) -> Held | None:
             raise ValueError("output is read-only")
         if not into.dtype.isnative and held.stream is None:
             return None
-    target = take(into, held.stream if _memory.cuda_index(into) is not None else None)
+    index = _index_of(into)
+    target = take(into, held.stream if held.stream is not None and index == held.stream.index else None)
     if target.device != held.device:
         raise ValueError(f"output is on {target.device}, the input on {held.device}")
     if target.core.read_only:

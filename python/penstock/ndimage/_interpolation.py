@@ -92,7 +92,8 @@ def affine_transform(
     rank = len(input.shape) if hasattr(input, "shape") else np.ndim(input)
     if values.ndim not in (1, 2) or values.shape[0] < 1:
         raise RuntimeError("no proper affine matrix provided")
-    if not np.isfinite(values).all():
+    numbers = values.ravel().tolist()
+    if not all(map(math.isfinite, numbers)):
         raise ValueError("the matrix has numbers that are not finite")
     if values.ndim == 2 and values.shape == (rank + 1, rank + 1):
         if not np.array_equal(values[rank], [0.0] * rank + [1.0]):
@@ -104,14 +105,14 @@ def affine_transform(
     elif values.shape not in ((rank,), (rank, rank), (rank, rank + 1)):
         raise RuntimeError(f"a matrix of shape {values.shape} for an array of {rank} dimensions")
     if values.shape == (rank,):
-        values = np.diag(values)
-    if values.shape != (rank, rank):
-        offset = [float(v) for v in values[:rank, rank]]
-        values = values[:rank, :rank]
+        numbers = np.diag(values).ravel().tolist()
+    elif values.shape != (rank, rank):
+        offset = values[:rank, rank].tolist()
+        numbers = values[:rank, :rank].ravel().tolist()
     return _one(
         "affine_transform", input, output, budget, threads,
-        matrix=[float(v) for v in values.ravel()], offset=_floats(offset), output_shape=output_shape, order=order,
-        mode=mode, cval=cval, prefilter=prefilter, precision=precision,
+        matrix=numbers, offset=_floats(offset), output_shape=output_shape, order=order, mode=mode, cval=cval,
+        prefilter=prefilter, precision=precision,
     )  # fmt: skip
 
 
@@ -318,4 +319,6 @@ def _of_another_type(again: Callable[..., Any], x: Any, output: Any, into: Any) 
 
 
 def _floats(values: Any) -> float | list[float]:
-    return [float(v) for v in values] if np.ndim(values) else float(values)
+    if type(values) in (list, tuple) or np.ndim(values):
+        return [float(v) for v in values]
+    return float(values)

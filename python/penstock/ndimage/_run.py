@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import marshal
 import math
 import operator
 from collections.abc import Sequence
@@ -48,10 +49,31 @@ def _unwatched(budget: Bytes | None, threads: int | None) -> _core.Options:
     return options(budget, threads, watch=False)
 
 
+_texts: dict[bytes, str] = {}
+"""Arguments as JSON, of calls that were made before: to write numbers takes longer than the work on few elements."""
+_MOST_TEXTS = 256
+
+
+_PLAIN = frozenset((bool, int, float, str, type(None)))
+
+
 def call(name: str, **arguments: Any) -> Call:
     """An operator with those of its arguments that are not None.  Errors: TypeError (no number, word or list)."""
-    given = {key: _plain(value) for key, value in arguments.items() if value is not None}
-    return name, json.dumps(given) if given else "{}"
+    for value in arguments.values():
+        if type(value) not in _PLAIN and not (type(value) in (list, tuple) and _PLAIN.issuperset(map(type, value))):
+            return name, _text(arguments)
+    key = marshal.dumps(arguments, 2)  # tells 1 from 1.0 and from True, as JSON does
+    text = _texts.get(key)
+    if text is None:
+        text = _text(arguments)
+        if len(_texts) >= _MOST_TEXTS:
+            _texts.clear()
+        _texts[key] = text
+    return name, text
+
+
+def _text(arguments: dict[str, Any]) -> str:
+    return json.dumps({key: _plain(value) for key, value in arguments.items() if value is not None})
 
 
 def _plain(value: Any) -> Any:
@@ -81,7 +103,12 @@ def output_name(output: Any) -> str | None:
     if output is None:
         return None
     given = output.dtype if _held.is_memory(output) else output
-    return _dtype.from_numpy(np.dtype(_held.numpy_dtype(given)).newbyteorder("="))[0].name
+    return _name_of(given) if isinstance(given, np.dtype | type | str) else _name_of.__wrapped__(given)
+
+
+@functools.lru_cache(maxsize=64)
+def _name_of(dtype: Any) -> str:
+    return str(_dtype.from_numpy(np.dtype(_held.numpy_dtype(dtype)).newbyteorder("="))[0].name)
 
 
 class _Bound:
