@@ -104,3 +104,33 @@ def test_splines_of_complex_elements(dtype: str) -> None:
             np.testing.assert_allclose(made, wanted, atol=slack * np.abs(wanted).max())
         made, wanted = nd.spline_filter(x, 3, output), sn.spline_filter(x, 3, output)
         np.testing.assert_allclose(made, wanted, atol=slack * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize(
+    "mode", ("reflect", "grid-mirror", "mirror", "nearest", "constant", "wrap", "grid-wrap", "grid-constant")
+)
+@pytest.mark.parametrize("order", (0, 1, 3))
+def test_coordinates_on_ends_and_in_the_middle_are_scipys(mode: str, order: int) -> None:
+    """Where two elements are as near, or the first and the last stand for each other."""
+    for n in (1, 2, 3, 4, 7):
+        x = np.random.default_rng(n).random(n)
+        at = np.arange(-4 * n, 4 * n + 0.01, 0.25)
+        made, wanted = (
+            m.map_coordinates(x, [at], order=order, mode=mode, cval=-7.0, **more)
+            for m, more in ((nd, {"precision": "float64"}), (sn, {}))
+        )
+        np.testing.assert_allclose(made, wanted, atol=1e-9, err_msg=f"{n} elements")
+
+
+def test_arguments_of_calls_before_are_not_taken_for_these() -> None:
+    """Their texts are kept: numbers that are equal, or have the same bits, are not the same argument."""
+    x = image((9, 8), "f4")
+    for size in (3, 1, np.int64(1), 2):
+        expect_same(nd.uniform_filter(x, size), sn.uniform_filter(x, int(size)))
+    for no_size in (True, 1.5):
+        with pytest.raises((TypeError, ValueError)):
+            nd.uniform_filter(x, no_size)
+    one = np.int64(np.array(1.0).view("i8"))
+    for shift in (np.float64(1.0), 1.0, 1, [1, 2], (1.0, 2), np.array([1, 2]), [np.float32(1), 2]):
+        expect_same(nd.shift(x, shift, order=1), sn.shift(x, shift, order=1))
+    assert nd.shift(x, one, order=0, cval=5).max() == 5  # beyond all elements
