@@ -30,7 +30,7 @@ run_part() {
       "${program[@]}" "$here/bin/penstock_contract" test || failed=1
       return $failed
       ;;
-    python) cd "$here/tree" && "$python" -m pytest -q -p no:cacheprovider tests/python/test_cuda*.py ;;
+    python) cd "$here/tree" && "$python" -m pytest -q -p no:cacheprovider -o python_files='test_cuda*.py' tests/python ;;
     scipy) cd "$here/tree" && "$python" tools/scipy_own_tests.py --device cuda ;;
     kvikio) cd "$here/tree" && tools/kvikio_own_tests.sh "$python" ;;
     memcheck | racecheck | initcheck)
