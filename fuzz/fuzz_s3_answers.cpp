@@ -18,6 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     demand(listing->keys.size() + listing->prefixes.size() <= size);
     demand(!listing->truncated || !listing->next.empty());
   }
+  if (const auto refused = s3::parse_erase_result(text)) demand(refused->size() <= size);
   (void)s3::parse_upload_id(text);
   demand(!s3::is_completion(text) || s3::parse_refusal(text).code.empty());
   (void)s3::parse_profiles(text);

@@ -4,11 +4,11 @@
 object_server.py        listens on a free port of 127.0.0.1, prints its URL, and ends when its standard input is closed
 
 Objects are at /BUCKET/KEY, or at /KEY of the host BUCKET.localhost: GET with ranges, If-Match and If-None-Match, PUT by condition (look and write are one step),
-DELETE, ListObjectsV2 (pages of `page` keys), uploads in parts, and their list (pages of `page`).  Signatures are not checked; versitygw does that.
+DELETE, DeleteObjects, ListObjectsV2 (pages of `page` keys), uploads in parts, and their list (pages of `page`).  Signatures are not checked; versitygw does that.
 
 /-/rules    PUT a list of rules: {"match": part of method and path, "times": how often, or -1, "after": how many to let pass,
             and a fault: "status" with "headers" and "body", "delay_s", "reset": true, "lose_answer": true, "stall_after": bytes of body, "cut_after":
-            bytes of body, "untold": true (no length, and closed after the body), "other_range": true, "no_ranges": true, "replace": text that the object is replaced by afterwards}
+            bytes of body, "untold": true (no length, and closed after the body), "keep": {key: code} (what DeleteObjects does not remove), "other_range": true, "no_ranges": true, "replace": text that the object is replaced by afterwards}
 /-/options  PUT {"delay_s": 0.05, "page": 1000, "etags": false}
 /-/log      GET: every request since the last PUT of rules, with its headers
             and the SHA-256 of its body
@@ -17,12 +17,14 @@ DELETE, ListObjectsV2 (pages of `page` keys), uploads in parts, and their list (
 from __future__ import annotations
 
 import asyncio
+import base64
 import dataclasses
 import datetime
 import hashlib
 import itertools
 import json
 import urllib.parse
+import xml.etree.ElementTree
 import xml.sax.saxutils
 
 from standing import until_input_ends
@@ -133,6 +135,24 @@ class Server:
         self.objects[key] = b"".join(upload.parts[number] for number in sorted(upload.parts))
         return 200, {}, b"<CompleteMultipartUploadResult/>"
 
+    def delete_objects(self, bucket: str, headers: dict, body: bytes, rule: dict) -> tuple[int, dict, bytes]:
+        if headers.get("content-md5") != base64.b64encode(hashlib.md5(body).digest()).decode():
+            return error(400, "BadDigest" if "content-md5" in headers else "MissingContentMD5")
+        space = "{http://s3.amazonaws.com/doc/2006-03-01/}"
+        document = xml.etree.ElementTree.fromstring(body)
+        keys = [one.findtext(f"{space}Key", "") for one in document.iter(f"{space}Object")]
+        if not 1 <= len(keys) <= 1000:
+            return error(400, "MalformedXML")
+        told = []
+        for key in keys:
+            if code := rule.get("keep", {}).get(key):
+                told.append(f"<Error><Key>{xml_text(key)}</Key><Code>{code}</Code><Message>no</Message></Error>")
+                continue
+            self.objects.pop(f"{bucket}/{key}", None)
+            if document.findtext(f"{space}Quiet") != "true":
+                told.append(f"<Deleted><Key>{xml_text(key)}</Key></Deleted>")
+        return 200, {}, f"<DeleteResult>{''.join(told)}</DeleteResult>".encode()
+
     def list(self, bucket: str, query: dict) -> tuple[int, dict, bytes]:
         prefix, delimiter = bucket + "/" + query.get("prefix", ""), query.get("delimiter", "")
         names: list[tuple[str, bool]] = []
@@ -203,6 +223,8 @@ class Server:
             return self.get(key, headers, rule)
         if method == "PUT":
             return self.put(key, query, headers, body)
+        if method == "POST" and "delete" in query:
+            return self.delete_objects(key.rstrip("/"), headers, body, rule)
         if method == "POST":
             return self.post(key, query, headers)
         if method == "DELETE":

@@ -3,7 +3,8 @@
 
 serve.py objects          object_server.py: faults on demand, signatures not checked
 serve.py proxy [STATUS]   connect_proxy.py: a proxy for https, or one that refuses
-serve.py versitygw [DIR]  S3 over a directory, with the bucket `penstock`; access key `testkey`, secret `testsecret`
+serve.py versitygw [DIR]  S3 over a directory, with the bucket `penstock`; access key `testkey`, secret `testsecret`;
+                          DIR/requests.log has a line for each request that it answered
 serve.py nginx DIR        a web server over the directory, with ranges
 serve.py nginx-tls DIR    the same with a certificate that nobody trusts, DIR/cert.pem
 """
@@ -68,6 +69,8 @@ def versitygw(folder: str, port: int) -> tuple[list[str], dict]:
         "--quiet",
         "--port",
         f"127.0.0.1:{port}",
+        "--access-log",
+        f"{folder}/requests.log",
         "--region",
         "us-east-1",
         "posix",

@@ -99,6 +99,21 @@ bool is_completion(std::string_view xml) {
   return whole && is_one;
 }
 
+Result<std::vector<NotErased>> parse_erase_result(std::string_view xml) {
+  std::vector<NotErased> refused;
+  NotErased one;
+  bool is_one = false;
+  const bool whole = Walk::over(xml, [&](std::string_view path, const std::string& text) {
+    if (path == "DeleteResult/Error/Key") one.key = text;
+    if (path == "DeleteResult/Error/Code") one.why.code = text;
+    if (path == "DeleteResult/Error/Message") one.why.message = text;
+    if (path == "DeleteResult/Error") refused.push_back(std::exchange(one, {}));
+    if (path == "DeleteResult") is_one = true;
+  });
+  if (!whole || !is_one) return not_understood("account of what was removed");
+  return refused;
+}
+
 Result<Listing> parse_listing(std::string_view xml) {
   Listing listing;
   bool is_one = false, escaped = false;

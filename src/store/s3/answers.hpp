@@ -19,6 +19,14 @@ Refusal parse_refusal(std::string_view xml);
 /// Whether it is <CompleteMultipartUploadResult>, the whole of it.
 bool is_completion(std::string_view xml);
 
+/// An object that DeleteObjects did not remove.
+struct NotErased {
+  std::string key;  ///< of the bucket
+  Refusal why;
+};
+/// Of a <DeleteResult>.  Errors: io_error (no such document).
+Result<std::vector<NotErased>> parse_erase_result(std::string_view xml);
+
 /// A page of ListObjectsV2.
 struct Listing {
   std::vector<std::string> keys;

@@ -8,7 +8,6 @@
 #include "core/utf8.hpp"
 #include "store/http/url.hpp"
 #include "store/key.hpp"
-#include "store/s3/answers.hpp"
 
 namespace penstock::s3 {
 namespace {
@@ -129,6 +128,19 @@ std::string S3Origin::safe(std::string text) const {
   return text;
 }
 
+std::string S3Origin::detail_of(const Refusal& refusal) const {
+  std::string detail = refusal.code;
+  if (!refusal.message.empty()) detail += detail.empty() ? refusal.message : ": " + refusal.message;
+  return safe(std::move(detail));
+}
+
+Error S3Origin::refusal_error(std::string_view full_key, const Refusal& refusal) const {
+  const ErrorCode code = refusal.code == "AccessDenied" ? ErrorCode::permission_denied : ErrorCode::io_error;
+  Error error(code, "s3://" + place_.bucket + "/" + http::printable(full_key) + ": the server answers " +
+                        http::printable(detail_of(refusal)));
+  return error.set_hint(hint_of(refusal.code));
+}
+
 Next S3Origin::refused(const http::Head& head, std::string_view body, std::string_view key,
                        http::Detour& detour) const {
   const Refusal refusal = parse_refusal(body);
@@ -141,9 +153,7 @@ Next S3Origin::refused(const http::Head& head, std::string_view body, std::strin
     ++detour.count;
     return {Next::Kind::at_once, {}};
   }
-  std::string detail = refusal.code;
-  if (!refusal.message.empty()) detail += detail.empty() ? refusal.message : ": " + refusal.message;
-  detail = safe(std::move(detail));
+  const std::string detail = detail_of(refusal);
   if (http::is_passing(head.status) || refusal.code == "RequestTimeout" || refusal.code == "SlowDown")
     return http::after_passing(head, where(key), detail);
   if (head.status == 301 || head.status == 302 || head.status == 307 || head.status == 308)

@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include "store/http/call.hpp"
+#include "store/s3/answers.hpp"
 #include "store/s3/credentials.hpp"
 
 namespace penstock::s3 {
@@ -32,6 +33,8 @@ class S3Origin final : public http::Origin {
   Result<http::Request> make(std::string_view method, std::string_view key, Query query,
                              std::vector<http::Header> headers, std::vector<ByteView> body,
                              std::string_view payload_sha256 = {}) const;
+  /// What the server said of one object, by its key in the bucket, in an answer about many.
+  [[nodiscard]] Error refusal_error(std::string_view full_key, const Refusal& refusal) const;
   [[nodiscard]] const Place& place() const { return place_; }
   /// The key in the bucket.
   [[nodiscard]] std::string full_key(std::string_view key) const;
@@ -42,6 +45,7 @@ class S3Origin final : public http::Origin {
   bool learn(const http::Head& head, std::string_view region_told, std::string_view code) const;
   /// Server's words, without what must not be shown.
   [[nodiscard]] std::string safe(std::string text) const;
+  [[nodiscard]] std::string detail_of(const Refusal& refusal) const;
 
   const Place place_;
   const Settings settings_;

@@ -1,6 +1,7 @@
 #include "store/s3/s3_store.hpp"
 
 #include <algorithm>
+#include <atomic>
 
 #include "store/condition.hpp"
 #include "store/http/remote_store.hpp"
@@ -8,6 +9,7 @@
 #include "store/key.hpp"
 #include "store/s3/answers.hpp"
 #include "store/s3/bucket.hpp"
+#include "store/s3/erase.hpp"
 #include "store/s3/origin.hpp"
 #include "store/s3/upload.hpp"
 
@@ -36,7 +38,9 @@ class S3Store final : public http::RemoteStore, public AtomicConditions, public 
         s3_(std::move(origin)),
         path_taken_(std::move(path_taken)),
         writable_(writable) {}
-  std::string path_taken() const override { return path_taken_; }
+  std::string path_taken() const override {
+    return takes_lists_ ? path_taken_ : path_taken_ + "; objects removed one by one, as it knows no lists of them";
+  }
   bool writable() const override { return writable_; }
 
   Result<std::vector<StoreEntry>> list_dir(std::string_view prefix) const override {
@@ -88,13 +92,14 @@ class S3Store final : public http::RemoteStore, public AtomicConditions, public 
 
   Status erase(std::string_view key) override {
     PENSTOCK_TRY(check_change(key));
-    return erase_all({std::string(key)});
+    const std::string one(key);
+    return erase_objects(*s3_, {&one, 1}, takes_lists_);
   }
   Status erase_prefix(std::string_view prefix) override {
     if (!writable_) return read_only_error(url_);
     PENSTOCK_ASSIGN(std::vector<std::string> keys, list(prefix));
     if (!prefix.empty()) keys.emplace_back(prefix);
-    return erase_all(keys);
+    return erase_objects(*s3_, keys, takes_lists_);
   }
 
  private:
@@ -130,26 +135,10 @@ class S3Store final : public http::RemoteStore, public AtomicConditions, public 
     }
   }
 
-  Status erase_all(const std::vector<std::string>& keys) {
-    std::vector<http::Call> calls;
-    for (const std::string& key : keys) {
-      http::Call call;
-      call.where = s3_->where(key);
-      call.request = [this, &key] { return s3_->request("DELETE", key, {}, {}, {}); };
-      call.judge = [this, &key](const http::Head& head, const std::string& body, http::Detour& detour) -> http::Next {
-        if (head.status == 200 || head.status == 204) return {};
-        return s3_->refused(head, body, key, detour);
-      };
-      calls.push_back(std::move(call));
-    }
-    for (const Result<http::Reply>& reply : http::carry_out(calls, CancelToken(), s3_->patience()))
-      if (!reply) return reply.error();
-    return {};
-  }
-
   const std::shared_ptr<const S3Origin> s3_;
   const std::string path_taken_;
   const bool writable_;
+  std::atomic<bool> takes_lists_{true};
 };
 
 /// Letters that can stand in the name of a host and change nothing else.
