@@ -1,5 +1,6 @@
 // Writes that depend on what stands under the key.
 #pragma once
+#include <chrono>
 #include <functional>
 #include <string_view>
 
@@ -15,7 +16,10 @@ inline constexpr std::string_view kVersionUnknown = "nobody can tell whether it 
 /// condition that what was read still stands, since no lock of this machine keeps the others away.
 class AtomicConditions {
  public:
+  static constexpr std::chrono::milliseconds kPatience{60'000};
   virtual ~AtomicConditions() = default;
+  /// For how long a change is begun anew while others come between.
+  [[nodiscard]] virtual std::chrono::milliseconds patience() const { return kPatience; }
 };
 
 /// "STORE/KEY: WHY", of code `changed`.

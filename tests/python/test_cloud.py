@@ -189,14 +189,15 @@ def test_writers_that_meet_in_a_chunk_lose_nothing(faults: ObjectServer) -> None
 
 
 def test_a_server_that_refuses_every_condition_is_told(faults: ObjectServer) -> None:
-    url, options = "s3://bucket/refused.zarr", s3_options(faults.url)
+    url, options = "s3://bucket/refused.zarr", {**s3_options(faults.url), "deadline": "300ms"}
     a = penstock.create(url, shape=(4,), dtype="u1", chunks=(4,), options=options)
     a[...] = 1
     faults.rules({"match": "PUT", "times": -1, "status": 412})
-    with pytest.raises(penstock.ChangedError, match="c/0: .*, in each of 100 attempts") as raised:
+    with pytest.raises(penstock.ChangedError, match="c/0: .*another writer kept.* each of [0-9]+ attempts") as raised:
         a[0] = 2
     assert "refuses every write by condition" in "".join(raised.value.__notes__)
-    assert len([one for one in faults.log() if one["method"] == "PUT"]) == 100
+    attempts = len([one for one in faults.log() if one["method"] == "PUT"])
+    assert f" {attempts} attempts" in str(raised.value) and 3 <= attempts <= 8
     faults.rules()
     a[...] = 3
     assert a[...].tolist() == [3, 3, 3, 3]

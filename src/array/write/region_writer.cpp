@@ -11,6 +11,7 @@
 #include "array/plan/bound_region.hpp"
 #include "array/plan/encoded_chunk.hpp"
 #include "array/write/chunk_blocks.hpp"
+#include "array/write/contention.hpp"
 #include "core/checked.hpp"
 #include "store/condition.hpp"
 #include "store/fetch_one.hpp"
@@ -27,13 +28,6 @@ bool same_element(const DType& dtype, const std::byte* a, const std::byte* b) {
 }
 
 constexpr const char* kNotReadable = "the chunk is to be changed in part, and what it holds cannot be read";
-
-/// `changed` after all rounds: a server that refuses whatever the condition looks the same.
-Error told_rounds(Error error, int rounds) {
-  if (error.code() != ErrorCode::changed) return error;
-  Error told(error.code(), error.message() + ", in each of " + std::to_string(rounds) + " attempts");
-  return told.set_hint("others write the same chunk without pause, or the server refuses every write by condition");
-}
 
 }  // namespace
 
@@ -425,14 +419,8 @@ Status RegionWriter::write_object(Job& job, std::uint64_t i) const {
     PENSTOCK_ASSIGN(const OldChunks old, OldChunks::locate(*region_.state, view(), p, job));
     return is_sharded() ? write_shard(job, p, old) : write_chunk(job, p, old);
   };
-  Status status = write();
-  // Writers on other machines that meet at one object: in each round one is done, so nobody waits for ever.
-  constexpr int kMaxRounds = 100;
-  for (int round = 1; !status && status.error().code() == ErrorCode::changed && round < kMaxRounds; ++round) {
-    PENSTOCK_TRY(job.check());
-    status = write();
-  }
-  if (!status) return named(told_rounds(std::move(status).error(), kMaxRounds), p.key);
+  if (Status status = change_until_done(*state().store, job, write); !status)
+    return named(std::move(status).error(), p.key);
   job.advance(p.elements * region_.item_bytes);
   return {};
 }

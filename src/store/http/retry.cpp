@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <charconv>
 #include <ctime>
-#include <random>
 #include <string>
+
+#include "core/backoff.hpp"
 
 namespace penstock::http {
 
@@ -42,13 +43,9 @@ milliseconds Attempts::left(Clock::time_point now) const {
 std::optional<milliseconds> Attempts::pause(Clock::time_point now, bool unreachable,
                                             std::optional<milliseconds> retry_after) {
   constexpr milliseconds kFirst{100}, kMost{10'000};
-  static thread_local std::minstd_rand random{std::random_device{}()};
   unreachable_ = unreachable ? unreachable_ + 1 : 0;
   if (in_a_row_ >= patience_.max_attempts || unreachable_ >= patience_.max_unreachable) return std::nullopt;
-  const milliseconds most = std::min(kMost, kFirst * (1 << std::clamp(in_a_row_ - 1, 0, 10)));
-  // Half of it is left to chance, so that those who failed together do not come back together.
-  std::uniform_int_distribution<std::int64_t> chance(most.count() / 2, most.count());
-  const milliseconds wait = std::max(milliseconds(chance(random)), retry_after.value_or(milliseconds(0)));
+  const milliseconds wait = std::max(backoff(in_a_row_, kFirst, kMost), retry_after.value_or(milliseconds(0)));
   if (since_first(now) + wait >= patience_.deadline) return std::nullopt;
   return wait;
 }

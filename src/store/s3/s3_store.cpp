@@ -88,6 +88,8 @@ class S3Store final : public http::RemoteStore, public AtomicConditions, public 
     return make_upload(*this, s3_, key);
   }
 
+  std::chrono::milliseconds patience() const override { return s3_->patience().deadline; }
+
   const S3Origin& bucket() const override { return *s3_; }
 
   Status erase(std::string_view key) override {
