@@ -68,6 +68,23 @@ TEST_F(Remote, RetryAfterIsWaitedForOrGivenUpAtOnce) {
   EXPECT_LT(Clock::now() - again, std::chrono::seconds(2)) << "longer than the deadline is not waited for";
 }
 
+TEST_F(Remote, ARetryAfterBeyondTheDeadlineIsTold) {
+  put("k", "value");
+  const auto store = open_with({{"deadline", "2s"}});
+  for (const int passing : {0, 1}) {
+    server_.rules(Json::array({{{"match", "GET"}, {"status", 503}, {"times", passing}},
+                               {{"match", "GET"}, {"status", 503}, {"headers", {{"Retry-After", "120"}}}}}));
+    const Error error = error_of(*store, {"k", {}});
+    EXPECT_TRUE(error.message().starts_with(
+        "s3://bucket/vol.zarr/k: the server answers 503; it asks to be left alone for 2 min 0 s, which goes beyond the "
+        "deadline of 2.00 s"))
+        << error.message();
+    EXPECT_EQ(error.hint(), "option deadline gives a request more time (now 2.00 s)");
+    EXPECT_EQ(error.message().find("given up after 2 attempts") != std::string::npos, passing == 1) << error.message();
+    EXPECT_EQ(requests(), 1u + passing);
+  }
+}
+
 TEST_F(Remote, TheDeadlineEndsWhatKeepsFailing) {
   put("k", "value");
   const auto store = open_with({{"deadline", "700ms"}});

@@ -20,6 +20,8 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
+std::string seconds_text(milliseconds time) { return format_seconds(static_cast<double>(time.count()) / 1000); }
+
 bool is_unreachable(CURLcode code) {
   return code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_RESOLVE_PROXY || code == CURLE_COULDNT_CONNECT;
 }
@@ -196,17 +198,22 @@ Status Transfer::transport_error(CURLcode code, long proxy_status) const {
     const bool deadline = attempts_.since_first(now) >= exchange_->patience().deadline - milliseconds(5);
     return Error(ErrorCode::timed_out,
                  deadline ? "the request's time is over"
-                          : "the connection brought nothing for " +
-                                format_seconds(static_cast<double>(exchange_->patience().silence.count()) / 1000));
+                          : "the connection brought nothing for " + seconds_text(exchange_->patience().silence));
   }
   return Error(ErrorCode::io_error, why);
 }
 
-Error Transfer::given_up(Error error, Clock::time_point now) const {
-  if (attempts_.made() < 2) return error;
-  Error told(error.code(), error.message() + " (given up after " + std::to_string(attempts_.made()) + " attempts in " +
-                               format_seconds(static_cast<double>(attempts_.since_first(now).count()) / 1000) + ")");
-  return told.set_hint(error.hint()).set_errno(error.system_errno());
+Error Transfer::given_up(Error error, Clock::time_point now, std::optional<milliseconds> retry_after) const {
+  const milliseconds deadline = exchange_->patience().deadline, spent = attempts_.since_first(now);
+  std::string text = error.message(), hint = error.hint();
+  if (retry_after && spent + *retry_after >= deadline) {
+    text += "; it asks to be left alone for " + seconds_text(*retry_after) + ", which goes beyond the deadline of " +
+            seconds_text(deadline);
+    hint = "option deadline gives a request more time (now " + seconds_text(deadline) + ")";
+  }
+  if (attempts_.made() > 1)
+    text += " (given up after " + std::to_string(attempts_.made()) + " attempts in " + seconds_text(spent) + ")";
+  return Error(error.code(), std::move(text)).set_hint(std::move(hint)).set_errno(error.system_errno());
 }
 
 std::optional<Clock::time_point> Transfer::end(CURLcode code, Easy& easy) {
@@ -231,7 +238,7 @@ std::optional<Clock::time_point> Transfer::end(CURLcode code, Easy& easy) {
   if (next->kind == Next::Kind::at_once) return now;
   if (!is_lasting(code))
     if (const auto pause = attempts_.pause(now, is_unreachable(code), next->retry_after)) return now + *pause;
-  over(given_up(std::move(next->status).error(), now));
+  over(given_up(std::move(next->status).error(), now, next->retry_after));
   return std::nullopt;
 }
 
