@@ -143,5 +143,8 @@ void* aligned_alloc(size_t alignment, size_t bytes) noexcept {
   static auto* const real = next<void*(size_t, size_t)>("aligned_alloc");
   return fails(Call::memory) ? nullptr : real(alignment, bytes);
 }
+
+void* __libc_malloc(size_t bytes) noexcept;  // next() itself allocates
+void* malloc(size_t bytes) noexcept { return fails(Call::allocation) ? nullptr : __libc_malloc(bytes); }
 #endif
 }

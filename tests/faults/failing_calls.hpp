@@ -4,9 +4,9 @@
 
 namespace penstock::test {
 
-/// What can fail: of files that are being written their making, writes, closing and naming; reads; memory of Bytes;
-/// writes of any file.
-enum class Call : std::uint8_t { create, write, close, rename, read, memory, any_write };
+/// What can fail: of files that are being written their making, writes, closing and naming; reads; memory of Bytes
+/// and any other; writes of any file.
+enum class Call : std::uint8_t { create, write, close, rename, read, memory, allocation, any_write };
 
 /// From now on the call after `skip` of its kind fails with `why` (errno), once.  Calls by any thread count.
 void fail_call(Call call, int skip, int why);

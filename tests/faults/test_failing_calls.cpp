@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "core/guard.hpp"
 #include "faults/failing_calls.hpp"
 #include "faults/many_objects.hpp"
 #include "penstock/copy.hpp"
@@ -52,6 +53,29 @@ void fail_in_turn(Call call, int why, int rounds) {
         }
 }
 
+/// `put` writes an object to the store; each of its allocations fails in turn.
+void fail_allocations_of(Status (*put)(Store&)) {
+  const TemporaryDirectory scratch;
+  const std::shared_ptr<Store> store = files(scratch);
+  ASSERT_TRUE(put(*store));
+  for (int skip = 0;; ++skip) {
+    SCOPED_TRACE(skip);
+    fail_call(Call::allocation, skip, ENOMEM);
+    const Status written = guarded([&] { return put(*store); });
+    const bool failed = stop_failing();
+    EXPECT_EQ(litter(scratch), "");
+    if (!failed) {
+      EXPECT_TRUE(written);
+      EXPECT_GT(skip, 2) << "the test shows nothing";
+      return;
+    }
+    if (!written) {
+      EXPECT_EQ(written.error().code(), ErrorCode::out_of_memory) << written.error().message();
+    }
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
 }  // namespace
 
 TEST(FailingCalls, MakingAFile) { fail_in_turn(Call::create, EMFILE, 2); }
@@ -61,6 +85,16 @@ TEST(FailingCalls, NamingAFile) { fail_in_turn(Call::rename, EIO, 2); }
 TEST(FailingCalls, ReadingOldBytes) { fail_in_turn(Call::read, EIO, 2); }
 #ifndef PENSTOCK_TEST_SANITIZED
 TEST(FailingCalls, MemoryForEncoding) { fail_in_turn(Call::memory, ENOMEM, 2); }
+TEST(FailingCalls, MemoryWhileAFileIsWritten) {
+  fail_allocations_of([](Store& store) { return store.set("a/key-that-is-kept-in-no-short-string", as_bytes("x")); });
+}
+TEST(FailingCalls, MemoryWhileAFileIsWrittenBitByBit) {
+  fail_allocations_of([](Store& store) -> Status {
+    PENSTOCK_ASSIGN(const auto writer, store.writer("a/key-that-is-kept-in-no-short-string"));
+    PENSTOCK_TRY(writer->append(as_bytes("x")));
+    return writer->commit();
+  });
+}
 #endif
 
 TEST(FailingCalls, InterruptedOnesAreAskedAgain) {

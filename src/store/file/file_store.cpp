@@ -299,17 +299,12 @@ class FileStore final : public BlockingStore {
     if (place.fd < 0) return errno;
     Temporary made = open_temporary(place);
     if (!made.fd) return errno;
-    const std::string temporary = place.parent + made.name;
-
     Status status = write_at(made.fd.get(), 0, parts, {root_->name, key});
     int why = status && force && ::fsync(made.fd.get()) != 0 ? errno : 0;
     const int closed = made.fd.close();  // network file systems tell of a full disk here
     if (why == 0) why = closed;
-    if (status && why == 0 && ::renameat(place.fd, temporary.c_str(), place.fd, place.path().c_str()) != 0) why = errno;
-    if (status && why == 0) return 0;
-    ::unlinkat(place.fd, temporary.c_str(), 0);
     if (!status) return std::move(status).error();
-    return why;
+    return why != 0 ? why : made.rename_to(place);
   }
 
   /// Tries `make`, which gives 0 or an errno, until the directory of `key` stands: one that erase_prefix (ours or
@@ -337,9 +332,6 @@ class FileStore final : public BlockingStore {
           made_(std::move(made)) {}
     Writer(const Writer&) = delete;
     Writer& operator=(const Writer&) = delete;
-    ~Writer() override {
-      if (!renamed_) ::unlinkat(place_.fd, temporary().c_str(), 0);
-    }
 
    protected:
     Status put(std::uint64_t offset_bytes, ByteView bytes) override {
@@ -359,21 +351,16 @@ class FileStore final : public BlockingStore {
       FileDescriptor again(::fcntl(made_.fd.get(), F_DUPFD_CLOEXEC, 0));
       if (!again) return errno_error(errno, where_);
       if (const int why = again.close(); why != 0) return errno_error(why, where_);
-      if (::renameat(place_.fd, temporary().c_str(), place_.fd, place_.path().c_str()) != 0)
-        return error_below(errno, store_.root(), key_);
-      renamed_ = true;
+      if (const int why = made_.rename_to(place_); why != 0) return error_below(why, store_.root(), key_);
       made_.fd = FileDescriptor();
       return store_.disk_.changed(store_.root(), key_, document);
     }
 
    private:
-    std::string temporary() const { return place_.parent + made_.name; }
-
     FileStore& store_;
     const std::string key_;
     const Place place_;
-    Temporary made_;
-    bool renamed_ = false;
+    Temporary made_;  // behind its place, which it needs to go
   };
 
   Status make_parents(const std::string& key) const {

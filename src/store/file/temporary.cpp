@@ -37,15 +37,36 @@ int remove_if_left_behind(int directory, const char* name) {
 
 }  // namespace
 
+Temporary& Temporary::operator=(Temporary&& other) noexcept {
+  std::swap(fd, other.fd);
+  std::swap(directory_, other.directory_);
+  std::swap(path_, other.path_);
+  return *this;
+}
+
+Temporary::~Temporary() {
+  if (!path_.empty()) ::unlinkat(directory_, path_.c_str(), 0);
+}
+
+int Temporary::rename_to(const Place& place) {
+  const std::string name = place.path();
+  if (::renameat(directory_, path_.c_str(), place.fd, name.c_str()) != 0) return errno;
+  path_.clear();
+  return 0;
+}
+
 Temporary open_temporary(const Place& place) {
-  Temporary made;
   for (;;) {
-    made.name = temporary_name();
-    made.fd = open_at(place.fd, (place.parent + made.name).c_str(), O_WRONLY | O_CREAT | O_EXCL);
+    Temporary made;
+    std::string path = place.parent + temporary_name();
+    made.fd = open_at(place.fd, path.c_str(), O_WRONLY | O_CREAT | O_EXCL);
     // EEXIST: a process of another machine or container with our number, or a leftover of an earlier one.
     if (!made.fd && errno == EEXIST) continue;
+    if (!made.fd) return made;
     // Another process may take the file for left behind before we have locked it.
-    if (made.fd && ::flock(made.fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) continue;
+    if (::flock(made.fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) continue;
+    made.directory_ = place.fd;
+    made.path_ = std::move(path);
     return made;
   }
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "store/file/below.hpp"
@@ -11,10 +12,23 @@
 namespace penstock {
 
 /// A temporary file, new, empty, and locked (flock) until its descriptor is closed: that says that its writer lives,
-/// also to processes of other containers.
-struct Temporary {
+/// also to processes of other containers.  It goes with this object, also where a failing allocation ends the write,
+/// unless it has got its name.  The Place outlives it.
+class Temporary {
+ public:
+  Temporary() = default;
+  Temporary(Temporary&& other) noexcept { *this = std::move(other); }
+  Temporary& operator=(Temporary&& other) noexcept;
+  ~Temporary();
+  /// 0: the file has the name of the place, and is no temporary one any more; else errno.
+  [[nodiscard]] int rename_to(const Place& place);
+
   FileDescriptor fd;  ///< invalid: errno says why
-  std::string name;   ///< of the file, to be put behind Place::parent
+
+ private:
+  friend Temporary open_temporary(const Place& place);
+  int directory_ = -1;
+  std::string path_;  // seen from directory_; "": nothing is to be removed
 };
 Temporary open_temporary(const Place& place);
 
