@@ -3,11 +3,14 @@
 //   SCARCE_THREAD=N      the N-th creation of a thread fails
 //   SCARCE_THREADS=N     so many threads may live beside the main one
 //   SCARCE_STACK=FILE    where the call stack of what failed is written; for SCARCE_EACH to FILE.N, and it stays only
-//                        where the child ended neither with success nor with exit code 71
+//                        where the child ended neither with success nor with exit code 71, or SCARCE_WHICH is given
 //   SCARCE_EACH=WHAT     runs main() in a child process for the first "allocation" or "thread" to fail, then for the
 //                        second, ... until there are no more
 //   SCARCE_STEP=N        SCARCE_EACH fails every N-th of them only
-//   SCARCE_RESULTS=FILE  where SCARCE_EACH writes a line for each: which, and the child's status as of waitpid
+//   SCARCE_RESULTS=FILE  where SCARCE_EACH writes a line for each: which, the child's status as of waitpid, and how
+//                        many there were until the child ended
+//   SCARCE_WHICH=FILE    a pipe from which SCARCE_EACH takes which is to fail, a line of a number each, until it
+//                        is closed: who writes there looks at what each child left before the next one begins
 // A program that wants this of a part of it calls scarce_each() itself (SCARCE_EACH=part).
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -35,11 +38,16 @@ namespace {
 constexpr unsigned kHangsAfterSeconds = 60;
 constexpr int kOutOfMemory = 71;  // exit code
 
-std::atomic<long> allocations{0}, threads_made{0}, threads{0};
+struct Counts {
+  std::atomic<long> allocations{0}, threads_made{0};
+  std::atomic<bool> reached{false};  // what was to fail did
+};
+Counts own_counts;
+Counts* counts = &own_counts;  // of SCARCE_EACH: seen by the parent
+std::atomic<long> threads{0};
 long failing_allocation = 0, failing_thread = 0, max_threads = -1;  // set before counting begins
 char stack_file[4096] = "";
 std::atomic<bool> counting{false};
-std::atomic<bool>* reached = nullptr;  // what was to fail did; seen by the parent
 int (*program)(int, char**, char**) = nullptr;
 
 long number(const char* name, long otherwise) {
@@ -62,8 +70,8 @@ void write_stack() {
 }
 
 bool allocation_fails() {
-  if (!counting || failing_allocation == 0 || ++allocations != failing_allocation) return false;
-  if (reached != nullptr) *reached = true;
+  if (!counting || failing_allocation == 0 || ++counts->allocations != failing_allocation) return false;
+  counts->reached = true;
   write_stack();
   errno = ENOMEM;
   return true;
@@ -71,8 +79,8 @@ bool allocation_fails() {
 
 bool thread_fails() {
   if (!counting) return false;
-  if (failing_thread != 0 && ++threads_made == failing_thread) {
-    if (reached != nullptr) *reached = true;
+  if (failing_thread != 0 && ++counts->threads_made == failing_thread) {
+    counts->reached = true;
     write_stack();
     return true;
   }
@@ -97,29 +105,50 @@ Function* next(const char* name) {
   return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
 }
 
+/// The status of a child that runs work(argument) with the n-th allocation or thread failing.
+int run_child(bool is_thread, long n, int (*work)(void*), void* argument) {
+  new (counts) Counts();
+  name_stack(n);
+  const pid_t child = ::fork();
+  if (child < 0) return -1;
+  if (child == 0) {
+    (is_thread ? failing_thread : failing_allocation) = n;
+    ::alarm(kHangsAfterSeconds);
+    counting = true;
+    std::exit(work(argument));
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return status;
+}
+
+/// The next number of the pipe, 0 where it was closed.
+long asked_for(int pipe) {
+  char text[32] = "";
+  for (std::size_t i = 0; i + 1 < sizeof text; ++i)
+    if (::read(pipe, text + i, 1) != 1 || text[i] == '\n') break;
+  return std::strtol(text, nullptr, 10);
+}
+
 /// Runs work(argument) in a child for each allocation or thread that it asks for, with that one failing.
 int each(const char* what, int (*work)(void*), void* argument) {
   void* const page = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   const int results = ::open(std::getenv("SCARCE_RESULTS"), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  if (page == MAP_FAILED || results < 0) return 2;
-  reached = new (page) std::atomic<bool>(false);
+  const char* const which = std::getenv("SCARCE_WHICH");
+  const int asking = which == nullptr ? -1 : ::open(which, O_RDONLY | O_CLOEXEC);
+  if (page == MAP_FAILED || results < 0 || (which != nullptr && asking < 0)) return 2;
+  counts = static_cast<Counts*>(page);
+  const bool is_thread = std::strcmp(what, "thread") == 0;
   const long step = number("SCARCE_STEP", 1);
   for (long n = 1;; n += step) {
-    *reached = false;
-    name_stack(n);
-    const pid_t child = ::fork();
-    if (child < 0) return 2;
-    if (child == 0) {
-      (std::strcmp(what, "thread") == 0 ? failing_thread : failing_allocation) = n;
-      ::alarm(kHangsAfterSeconds);
-      counting = true;
-      std::exit(work(argument));
-    }
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    if (!*reached) return 0;
-    if (WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == kOutOfMemory)) ::unlink(stack_file);
-    ::dprintf(results, "%ld %d\n", n, status);
+    if (asking >= 0) n = asked_for(asking);
+    if (n == 0) return 0;
+    const int status = run_child(is_thread, n, work, argument);
+    if (status < 0) return 2;
+    if (asking < 0 && !counts->reached) return 0;
+    const bool ended_well = WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == kOutOfMemory);
+    if (asking < 0 && ended_well) ::unlink(stack_file);
+    ::dprintf(results, "%ld %d %ld\n", n, status, (is_thread ? counts->threads_made : counts->allocations).load());
   }
 }
 

@@ -12,8 +12,10 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Iterable
 
 OUT_OF_MEMORY = 71
+NEVER = 1 << 40
 SOURCE = pathlib.Path(__file__).parents[1] / "golden/stores/v3.zarr/u16"
 FORTRAN = pathlib.Path(__file__).parents[1] / "golden/stores/v2.zarr/fortran"
 PHANTOM = pathlib.Path(__file__).parents[1] / "cli/phantom.py"
@@ -53,7 +55,9 @@ def library_of(stack: pathlib.Path) -> str:
 
 
 def names(stack: pathlib.Path) -> str:
-    """The functions of a call stack, inlined ones too."""
+    """The functions of a call stack, inlined ones too; "" where nothing failed."""
+    if not stack.exists():
+        return ""
     frames = re.findall(r"^([^(\n]+)\(([^)]*)\)", stack.read_text(), re.M)
     out = []
     for module, place in frames:
@@ -63,6 +67,11 @@ def names(stack: pathlib.Path) -> str:
         else:
             out.append(subprocess.run(["c++filt", place.split("+")[0]], capture_output=True, text=True).stdout)
     return "\n".join(out)
+
+
+def ours(functions: str) -> str:
+    """The innermost functions of penstock, a line each."""
+    return "".join(["\n    " + line for line in functions.splitlines() if "penstock::" in line][:6])
 
 
 def environment(library: str, **scarce: object) -> dict[str, str]:
@@ -76,6 +85,37 @@ def ending(status: int) -> str:
         return f"exit code {os.WEXITSTATUS(status)}"
     number = os.WTERMSIG(status)
     return "it hangs" if number == signal.SIGALRM else signal.Signals(number).name
+
+
+class Asked:
+    """A program that runs once for each allocation that it is told to let fail."""
+
+    def __init__(self, words: list[str], library: str, stack: pathlib.Path, errors: pathlib.Path) -> None:
+        results, which = os.pipe(), os.pipe()
+        settings = environment(library, each="allocation", stack=stack,
+                               results=f"/proc/self/fd/{results[1]}", which=f"/proc/self/fd/{which[0]}")  # fmt: skip
+        self.errors = errors
+        with open(errors, "ab") as file:
+            self.child = subprocess.Popen(words, env=settings, stdout=subprocess.DEVNULL, stderr=file,
+                                          pass_fds=(results[1], which[0]))  # fmt: skip
+        os.close(results[1])
+        os.close(which[0])
+        self.results, self.which = os.fdopen(results[0]), os.fdopen(which[1], "w", buffering=1)
+
+    def __enter__(self) -> "Asked":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.which.close()
+        self.child.wait()
+        self.results.close()
+
+    def fail(self, n: int) -> tuple[int, int]:
+        """The status with which it ended when the n-th allocation failed, and how many there were."""
+        os.truncate(self.errors, 0)
+        print(n, file=self.which)
+        _, status, count = map(int, self.results.readline().split())
+        return status, count
 
 
 class Each:
@@ -95,13 +135,12 @@ class Each:
         if os.WIFSIGNALED(status) and stack.exists() and library_of(stack) == "libtbb":
             self.in_libraries["TBB"] += 1
             return
-        functions = names(stack) if stack.exists() else ""
+        functions = names(stack)
         for function, owner in ENDS_IN_A_LIBRARY.items():
             if os.WIFSIGNALED(status) and function in functions:
                 self.in_libraries[owner] += 1
                 return
-        ours = [line for line in functions.splitlines() if "penstock::" in line][:6]
-        self.bad.append("\n    ".join([f"{what}, number {n}: {ending(status)}", *ours]))
+        self.bad.append(f"{what}, number {n}: {ending(status)}" + ours(functions))
 
     def run(self, words: list[str], each: str, what: str) -> int:
         """`each`: what main() is run for; "part": the program does so itself.  How many there were."""
@@ -112,12 +151,35 @@ class Each:
         if done.returncode != 0:
             self.bad.append(f"{what}: nothing could be tried: {(self.scratch / 'errors').read_text()[-300:]}")
         tried = [tuple(map(int, line.split())) for line in results.read_text().splitlines()]
-        for n, status in tried:
-            file = pathlib.Path(f"{stack}.{n}")
-            self.judge(what, n, status, file)
-            file.unlink(missing_ok=True)
+        for n, status, _ in tried:
+            self.judge_with_stack(what, n, status)
         print(f"{what}: {len(tried)}", flush=True)
         return len(tried)
+
+    def judge_with_stack(self, what: str, n: int, status: int) -> None:
+        stack = self.scratch / f"stack.{n}"
+        self.judge(what, n, status, stack)
+        stack.unlink(missing_ok=True)
+
+    def run_some(
+        self, words: list[str], what: str, which: Callable[[int], Iterable[int]], left: Callable[[int, str], str]
+    ) -> int:
+        """Fails those allocations that `which` picks of so many, and asks `left` (exit code, what was printed as errors) for
+        what is wrong with what each failure left.  How many there were in all."""
+        errors = self.scratch / "errors"
+        with Asked(words, self.library, self.scratch / "stack", errors) as asked:
+            status, count = asked.fail(NEVER)
+            if problem := left(status, errors.read_text()) or ("" if status == 0 else ending(status)):
+                self.bad.append(f"{what}, where nothing fails: {problem}")
+            numbers = list(which(count))
+            for n in numbers:
+                status, _ = asked.fail(n)
+                code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else -os.WTERMSIG(status)
+                if problem := left(code, errors.read_text()):
+                    self.bad.append(f"{what}, number {n}: {problem}" + ours(names(self.scratch / f"stack.{n}")))
+                self.judge_with_stack(what, n, status)
+        print(f"{what}: {len(numbers)} of {count}", flush=True)
+        return count
 
     def tell(self, what: str) -> int:
         print("\n".join(self.bad))

@@ -1,10 +1,12 @@
-"""Runs the steps of the OCT reconstruction where memory runs out: an error that says so, and nothing that opens.
+"""Runs the steps of the OCT reconstruction where memory runs out: an error that says so, and nothing that opens and is not whole.
 
-scarce_oct.py PENSTOCK LIBRARY [EVERY [STEP]]: LIBRARY is built from scarce.cpp.  Every allocation of each step fails in turn,
-or every EVERY-th; with STEP only those of that step: the command ends with success or as out of memory.  What does not
-is told after each step: an hour may lie before the end.
+scarce_oct.py PENSTOCK LIBRARY [FIRST [MOST [STEP]]]: LIBRARY is built from scarce.cpp.  Of each step the FIRST allocations
+fail in turn, and MOST more, evenly over the rest; with STEP only those of that step.  The command ends with success or as
+out of memory, and says what could not be done; images and files that are there then have the bytes of a run that nothing
+befell, and nothing else is left.  What does not is told after each step: an hour may lie before the end.
 """
 
+import json
 import pathlib
 import shutil
 import subprocess
@@ -12,6 +14,10 @@ import sys
 import tempfile
 
 import scarce
+from killed_oct_steps import opens_wrongly, results
+
+MARKS = ("metrics.json", ".unfinished")
+"""How files end that a run may leave that ended early: each names what it is of."""
 
 
 def oct_step(penstock: str, *words: object) -> None:
@@ -20,14 +26,23 @@ def oct_step(penstock: str, *words: object) -> None:
         raise SystemExit(f"{words}: {done.stderr}")
 
 
+def reconstruct(subject: pathlib.Path, out: pathlib.Path) -> list[object]:
+    shifts = subject / "raw/shifts_xy.csv"
+    return ["reconstruct", subject / "raw", out, "--shifts", shifts, "--slicing-interval-mm", 0.24, "--depth-um", 300,
+            "--axial-resolution-um", 10]  # fmt: skip
+
+
 def make_small(penstock: str, folder: pathlib.Path) -> None:
-    """One raw tile; a mosaic of 3 x 3 tiles of 9 x 9 pixels, and what steps make of it."""
-    oct_step(penstock, "simulate", folder / "subject", "--seed", "3")
-    tile = next((folder / "subject/raw").rglob("tile_x00_y00_z00"))
+    """One raw tile; a mosaic of 3 x 3 tiles of 9 x 9 pixels, and what steps make of it; a subject and what was made of it,
+    and one of little."""
+    subject = folder / "subject"
+    oct_step(penstock, "simulate", subject, "--seed", "3")
+    oct_step(penstock, *reconstruct(subject, folder / "whole"))
+    oct_step(penstock, "simulate", folder / "little", "--seed", "3", "--traps", "one-row,zoom-edge")
+    tile = next((subject / "raw").rglob("tile_x00_y00_z00"))
     shutil.copytree(tile, folder / "raw" / tile.name)
     mosaic = folder / "mosaic_z00.ome.zarr"
-    oct_step(penstock, "resample-mosaic", folder / "subject/truth/mosaic_grid_z00.ome.zarr", mosaic,
-             "--resolution-um", 70)  # fmt: skip
+    oct_step(penstock, "resample-mosaic", subject / "truth/mosaic_grid_z00.ome.zarr", mosaic, "--resolution-um", 70)
     oct_step(penstock, "aip", mosaic, folder / "aip.ome.zarr", "--n-levels", 1)
     oct_step(penstock, "estimate-transform", folder / "aip.ome.zarr", folder / "transform.npy")
     for k in range(2):
@@ -37,7 +52,6 @@ def make_small(penstock: str, folder: pathlib.Path) -> None:
         "fixed_id,moving_id,x_shift,y_shift,x_shift_mm,y_shift_mm,reliable\n0,1,1,1,0.1,0.1,1\n"
     )
     oct_step(penstock, "common-space", folder / "slices", folder / "moved", "--shifts", folder / "shifts.csv")
-    shutil.rmtree(folder / "subject")
 
 
 def steps(folder: pathlib.Path, out: pathlib.Path) -> list[list[str]]:
@@ -68,28 +82,86 @@ def steps(folder: pathlib.Path, out: pathlib.Path) -> list[list[str]]:
         ["stack", folder / "moved", out / "volume.ome.zarr", "--slicing-interval-mm", 0.28],
         ["pyramid", piece, out / "levels.ome.zarr", "--n-levels", 2],
         ["run", folder / "steps.toml"],
+        ["explain", folder / "steps.toml"],
+        ["report", folder / "whole", "--output", out / "report.html"],
+        ["score", folder / "whole", "--truth", folder / "subject/truth.json"],
+        ["simulate", out / "subject", "--seed", 3, "--traps", "one-row,zoom-edge"],
+        [*reconstruct(folder / "little", out / "all"), "--report"],
     ]  # fmt: skip
     return [[str(word) for word in words] for words in made]
 
 
-def main(penstock: str, library: str, every: str = "1", only: str = "") -> int:
+class Left:
+    """What a run of one step leaves; the first one is that which nothing befalls."""
+
+    def __init__(self, step: str, out: pathlib.Path) -> None:
+        self.step, self.out = step, out
+        self.expected: dict[str, bytes] | None = None
+
+    def problem(self, code: int, errors: str) -> str:
+        """Of a run that has ended: empty where all is well.  The folder is empty afterwards."""
+        if self.expected is None:
+            self.expected = results(self.out)
+        problem = self.look(code, errors)
+        shutil.rmtree(self.out, ignore_errors=True)
+        self.out.mkdir()
+        return problem
+
+    def look(self, code: int, errors: str) -> str:
+        there = results(self.out)
+        if code == 0:
+            return "" if there == self.expected else "success, but other bytes"
+        wrong = opens_wrongly(self.out, self.expected)
+        # Metrics are not compared, they hold the time: they are whole or not there.
+        wrong += [name for name in self.files("*.json") if not is_json(self.out / name)]
+        if code > 0:  # who was killed cannot clear up
+            wrong += [f"{name}, which a whole run does not leave" for name in self.files("*") if self.is_litter(name)]
+        if wrong:
+            return f"exit code {code} leaves {', '.join(wrong[:5])}: {errors.strip()}"
+        said = errors.startswith("penstock") and any(word in errors for word in ("memory", "cannot allocate"))
+        if code == scarce.OUT_OF_MEMORY and not said:
+            return f"it does not say that memory ran out: {errors.strip()!r}"
+        return ""
+
+    def files(self, pattern: str) -> list[str]:
+        return [str(path.relative_to(self.out)) for path in self.out.rglob(pattern) if path.is_file()]
+
+    def is_litter(self, name: str) -> bool:
+        return name not in self.expected and not name.endswith(MARKS)
+
+
+def is_json(path: pathlib.Path) -> bool:
+    try:
+        json.loads(path.read_text())
+    except ValueError:
+        return False
+    return True
+
+
+def picked(first: int, most: int, count: int) -> list[int]:
+    """The first allocations, and others evenly over the rest."""
+    begin = [*range(1, min(first, count) + 1)]
+    rest = count - len(begin)
+    return begin + [len(begin) + 1 + k * rest // most for k in range(most)] if rest > most else [*range(1, count + 1)]
+
+
+def main(penstock: str, library: str, first: str = "300", most: str = "700", only: str = "") -> int:
     with tempfile.TemporaryDirectory() as name:
         scratch = pathlib.Path(name)
         folder, out = scratch / "in", scratch / "out"
         folder.mkdir()
+        out.mkdir()
         make_small(penstock, folder)
-        each = scarce.Each(library, scratch, step=int(every))
+        each = scarce.Each(library, scratch)
         for words in steps(folder, out):
             if only not in ("", words[0]):
                 continue
             told = len(each.bad)
-            # Each failure leaves what the next one finds: a step that has succeeded is told to replace its output.
-            command = [penstock, "oct", *words, "--threads", "2", "--force"]
-            tried = each.run(command, "allocation", "oct " + words[0])
-            if tried * int(every) < 1000:
-                each.bad.append(f"oct {words[0]}: only {tried} allocations: this test shows nothing")
+            count = each.run_some([penstock, "oct", *words, "--threads", "2", "--force"], "oct " + words[0],
+                                  lambda count: picked(int(first), int(most), count), Left(words[0], out).problem)  # fmt: skip
+            if count < 1000:
+                each.bad.append(f"oct {words[0]}: only {count} allocations: this test shows nothing")
             print("\n".join(each.bad[told:]), flush=True)
-            shutil.rmtree(out, ignore_errors=True)
     return each.tell("allocations")
 
 
