@@ -27,7 +27,7 @@ def _kind(value: Any) -> str:
 
 
 def is_complex(name: str, x: Any, output: Any, arguments: dict[str, Any]) -> bool:
-    if name not in LINEAR or not hasattr(x, "real"):
+    if name not in LINEAR or not hasattr(type(x), "real"):  # asked of an array it would make one
         return False
     if output is not None and not _held.is_memory(output) and np.dtype(_held.numpy_dtype(output)).kind == "c":
         return True
