@@ -144,7 +144,7 @@ class CuFile:
     def _begin(self, reading: bool, buf: Any, size: int | None, file_offset: int, task_size: int | None) -> IOFuture:
         """What thousands of small requests take: everything unusual is left to ``_start``."""
         if task_size is None:
-            threads, piece = defaults._asked or defaults._for_requests()
+            threads, piece = defaults._for_requests()
             if buf is None:
                 raise TypeError("buf is None: memory to read into or to write is needed")
             core = self._plain(reading, buf, size, file_offset, threads, piece)

@@ -10,7 +10,7 @@ import enum
 import os
 import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 
@@ -120,12 +120,31 @@ _ROWS: dict[str, _Row] = {
     "auto_direct_io_read": _Row(("KVIKIO_AUTO_DIRECT_IO_READ",), _switch, _bool, lambda: True),
     "auto_direct_io_write": _Row(("KVIKIO_AUTO_DIRECT_IO_WRITE",), _switch, _bool, lambda: True),
 }
+
+
+class _State(NamedTuple):
+    """Never changed, only replaced as a whole: who looks without the lock sees one moment, never two."""
+
+    values: Mapping[str, Any]
+    decided: Mapping[str, Any]
+    """What somebody decided, by the environment or by `set`: the rest is chosen for each request."""
+    requests: tuple[int, int]
+    """num_threads and task_size as somebody decided them; 0: nobody did."""
+
+    def changed(self, values: Mapping[str, Any], decided: Mapping[str, Any]) -> _State:
+        """`decided`: those of `values` that somebody decided; nobody did the others of them."""
+        kept = {name: value for name, value in self.decided.items() if name not in values}
+        return _state_of({**self.values, **values}, {**kept, **decided})
+
+
+def _state_of(values: Mapping[str, Any], decided: Mapping[str, Any]) -> _State:
+    return _State(values, decided, (decided.get("num_threads", 0), decided.get("task_size", 0)))
+
+
 _lock = threading.Lock()
-_values: dict[str, Any] = {}
-_set: dict[str, Any] = {}
-"""What somebody decided, by the environment or by `set`: the rest is chosen for each request."""
-_asked: tuple[int, int] | None = None
-"""Of `_for_requests`, until somebody decides again."""
+"""Of who replaces `_state`."""
+_state: _State | None = None
+"""None: the environment has not been read."""
 
 
 def _from_environment(name: str, row: _Row) -> Any:
@@ -146,22 +165,34 @@ def _from_environment(name: str, row: _Row) -> Any:
     return values[0] if values else None
 
 
-def _known() -> dict[str, Any]:
-    with _lock:
-        if not _values:
-            told = {name: _from_environment(name, row) for name, row in _ROWS.items()}
-            _set.update({name: value for name, value in told.items() if value is not None})
-            _values.update({name: _ROWS[name].built_in() if told[name] is None else told[name] for name in _ROWS})
-        return _values
+def _first_state() -> _State:
+    told = {name: _from_environment(name, row) for name, row in _ROWS.items()}
+    decided = {name: value for name, value in told.items() if value is not None}
+    return _state_of({name: row.built_in() for name, row in _ROWS.items() if name not in decided} | decided, decided)
+
+
+def _known() -> _State:
+    global _state
+    if _state is None:
+        with _lock:
+            if _state is None:
+                _state = _first_state()
+    return _state
 
 
 def _for_requests() -> tuple[int, int]:
-    """num_threads and task_size as somebody decided them; 0: nobody did."""
-    global _asked
-    if _asked is None:
-        _known()
-        _asked = _set.get("num_threads", 0), _set.get("task_size", 0)
-    return _asked
+    return (_state or _known()).requests
+
+
+def _replace(values: Mapping[str, Any], decided: Mapping[str, Any]) -> _State:
+    """Returns the state before."""
+    global _state
+    _known()
+    with _lock:
+        before = _state
+        assert before is not None  # once known, always known
+        _state = before.changed(values, decided)
+    return before
 
 
 def _row(name: str) -> _Row:
@@ -173,27 +204,21 @@ def _row(name: str) -> _Row:
 class _Restore:
     """Puts back what stood before, at the end of a ``with``."""
 
-    def __init__(self, before: dict[str, Any], asked: dict[str, Any]) -> None:
-        self._before = before
-        self._asked = asked
+    def __init__(self, names: Iterable[str], before: _State) -> None:
+        self._values = {name: before.values[name] for name in names}
+        self._decided = {name: before.decided[name] for name in names if name in before.decided}
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, *error: object) -> None:
-        global _asked
-        for name, value in self._before.items():
-            _values[name] = value
-            if name in self._asked:
-                _set[name] = self._asked[name]
-            else:
-                _set.pop(name, None)
-        _asked = None
+        _replace(self._values, self._decided)
 
 
 def set(*config: Any) -> _Restore:
     """``set({"num_threads": 4, ...})`` or ``set("num_threads", 4)``, for the whole process from now on; as a context
-    manager until its end.  All are looked at before one is changed.
+    manager until its end.  All are looked at before one is changed, and change together: a request that begins after it
+    has all of them.
 
     errors: KeyError (no such name), TypeError, ValueError, OverflowError (negative).
     """
@@ -203,20 +228,14 @@ def set(*config: Any) -> _Restore:
         given = {config[0]: config[1]}
     else:
         raise TypeError("set takes a dict, or a name and a value")
-    values = _known()
     checked = {name: _row(name).check(value) for name, value in given.items()}
-    restore = _Restore({name: values[name] for name in checked}, {name: _set[name] for name in checked if name in _set})
-    global _asked
-    values.update(checked)
-    _set.update(checked)
-    _asked = None
-    return restore
+    return _Restore(checked, _replace(checked, checked))
 
 
 def get(name: str) -> Any:
     """The present value.  errors: KeyError."""
     _row(name)
-    value = _known()[name]
+    value = _known().values[name]
     return list(value) if isinstance(value, list) else value
 
 

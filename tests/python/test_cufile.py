@@ -5,13 +5,17 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import gc
+import importlib.util
 import io
 import multiprocessing
 import os
 import pathlib
 import subprocess
 import sys
+import threading
 import weakref
+from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -282,6 +286,75 @@ def test_page_cache_and_engines(path: pathlib.Path) -> None:
         assert f.is_direct_io_supported() == f.engines()["direct"][0]
         with defaults.set({"auto_direct_io_read": False, "auto_direct_io_write": False}):
             assert not f.is_direct_io_supported()
+
+
+def fresh_defaults() -> Any:
+    """The module as it is before the first request of a process."""
+    spec = importlib.util.find_spec("penstock.defaults")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def meanwhile(module: Any, step: int | None, call: Callable[[], Any], other: Callable[[], Any]) -> bool:
+    """Runs `call`, and after `step` (None: each) of its bytecodes in `module` lets another thread run `other`.
+
+    Not where `call` holds the lock of those who change.  returns: whether `other` has run.
+    """
+    count, has_run = 0, False
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        nonlocal count, has_run
+        if frame.f_code.co_filename != module.__file__:
+            return None
+        frame.f_trace_opcodes = True
+        if event == "opcode" and not module._lock.locked():
+            if step in (None, count):
+                thread = threading.Thread(target=other)
+                thread.start()
+                thread.join()
+                has_run = True
+            count += 1
+        return trace
+
+    sys.settrace(trace)
+    try:
+        call()
+    finally:
+        sys.settrace(None)
+    return has_run
+
+
+def test_defaults_hold_beside_the_first_request_of_another_thread() -> None:
+    """Wherever the request stands when they are set, it must not bring the old ones back."""
+    step, found = 0, True
+    while found:
+        module, seen = fresh_defaults(), []
+        found = meanwhile(
+            module,
+            step,
+            lambda: seen.append(module._for_requests()),  # noqa: B023
+            lambda: module.set({"num_threads": 7, "task_size": 5}),  # noqa: B023
+        )
+        if found:
+            assert module._for_requests() == (7, 5), step
+            assert seen[0] in {(0, 0), (7, 5)}
+        step += 1
+    assert step > 5
+
+
+def test_defaults_change_together() -> None:
+    """Who looks sees all that one call set, or nothing of it; and so when they are put back."""
+    module, seen = fresh_defaults(), set()
+    module._for_requests()
+
+    def change() -> None:
+        with module.set({"num_threads": 7, "task_size": 5}):
+            pass
+
+    assert meanwhile(module, None, change, lambda: seen.add(module._for_requests()))
+    assert seen == {(0, 0), (7, 5)}
 
 
 def test_defaults_are_put_back_and_checked() -> None:
