@@ -8,6 +8,11 @@
 #include <numeric>
 
 namespace penstock::cli {
+namespace {
+
+constexpr std::size_t kPageWidth = 100;
+
+}  // namespace
 
 std::size_t text_width(std::string_view text) {
   std::size_t width = 0;
@@ -91,7 +96,12 @@ std::size_t terminal_width() {
   return known ? size.ws_col : SIZE_MAX;
 }
 
-std::size_t page_width() { return std::clamp<std::size_t>(terminal_width(), 40, 100); }
+std::size_t table_width() {
+  const std::size_t width = terminal_width();
+  return width == SIZE_MAX ? kPageWidth : width;
+}
+
+std::size_t page_width() { return std::clamp<std::size_t>(terminal_width(), 40, kPageWidth); }
 
 std::string two_columns(const std::vector<std::pair<std::string, std::string>>& rows, std::size_t left) {
   if (left == 0) {

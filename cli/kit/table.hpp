@@ -33,6 +33,9 @@ class Table {
 /// Columns of the terminal that standard output goes to; SIZE_MAX when it goes elsewhere.
 std::size_t terminal_width();
 
+/// Columns for a table that may be wide: those of the terminal, however many; 100 elsewhere.
+std::size_t table_width();
+
 /// Columns of a page of text: those of the terminal, at most 100, as everywhere else; at least 40.
 std::size_t page_width();
 

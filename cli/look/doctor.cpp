@@ -78,7 +78,7 @@ class Doctor : public Command {
       table.row({f.name, f.detail, f.verdict == "ok" ? colored("ok", "32", session.color) : f.verdict});
       for (const auto& [name, detail] : f.below) table.row({"  " + name, detail, ""});
     }
-    session.out.print(table.text(" ", terminal_width()));
+    session.out.print(table.text(" ", table_width()));
     return 0;
   }
 
