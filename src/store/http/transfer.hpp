@@ -46,8 +46,7 @@ class Transfer {
   void set_up();
   Status add_field(const std::string& line);
   [[nodiscard]] Status transport_error(CURLcode code, long proxy_status) const;
-  [[nodiscard]] Error given_up(Error error, Clock::time_point now,
-                               std::optional<milliseconds> retry_after) const;
+  [[nodiscard]] Error given_up(Error error, Clock::time_point now, std::optional<milliseconds> retry_after) const;
 
   struct FreeList {
     void operator()(curl_slist* list) const { curl_slist_free_all(list); }
