@@ -58,7 +58,10 @@ class CogCreate : public Command {
         .option("--mask", "ARRAY", mask_,
                 "(y, x) of uint8 or bool, 0 where there is nothing to see; default as FROM says")
         .kind = ValueKind::path;
-    usage.option("--crs", "EPSG", crs_, "an EPSG code, as EPSG:32633; default as FROM says");
+    usage.option(
+        "--crs", "CRS", crs_,
+        "an EPSG code, as EPSG:32633, or by libproj well-known text, PROJJSON, '+proj=...' or ESRI:54009; default as "
+        "FROM says");
     usage.option("--transform", "T", transform_, "a,b,c,d,e,f in the order of rasterio; default as FROM says");
     usage.flag("--bigtiff", big_, "a BigTIFF, also where the file is small enough for a classic one");
     usage.flag("--force", force_, "replace TO");
@@ -83,7 +86,7 @@ class CogCreate : public Command {
       PENSTOCK_ASSIGN(input.mask, open_array(*mask_, reading));
     }
     PENSTOCK_ASSIGN(const CogOptions cog, cog_options());
-    if (input.info.crs && !input.info.crs->epsg && !input.info.crs->keys)
+    if (input.info.crs && !input.info.crs->epsg && !input.info.crs->keys && input.crs_problem.empty())
       fmt::print(
           stderr,
           "penstock cog create: {}: its CRS has no EPSG code: the COG has no more than its name; --crs says one\n",
@@ -131,9 +134,7 @@ class CogCreate : public Command {
       PENSTOCK_ASSIGN_IN(input.nodata, fill_from_json(dataset.dtype, json), "--nodata");
     }
     if (crs_) {
-      const std::string code = crs_->starts_with("EPSG:") ? crs_->substr(5) : *crs_;
-      PENSTOCK_ASSIGN_IN(const std::uint64_t number, parse_count(code), "--crs");
-      input.info.crs = Crs{static_cast<std::uint32_t>(std::min<std::uint64_t>(number, UINT32_MAX)), std::nullopt, ""};
+      PENSTOCK_ASSIGN_IN(input.info.crs, parse_crs(*crs_), "--crs");
     }
     if (!transform_) return {};
     GeoTransform t{};

@@ -24,11 +24,15 @@ struct CogInput {
   std::optional<std::vector<std::byte>> nodata = {};  ///< one element in native order
   /// Which part of image and mask is written, (band, y, x), steps of 1; `info` is of the part.  Empty: all.
   Region region = {};
+  /// Why the CRS of the image cannot be written, so that `info.crs` has no more than its name: `write_cog` refuses it,
+  /// unless another one is put there.
+  std::string crs_problem = {};
 };
 /// An array with what is known of it: of a raster file all of RasterInfo, nodata and the mask; else its nodata and the
 /// attributes of GeoZarr (`proj:code`, `spatial:transform`), of CF (`scale_factor`, `add_offset`, `units`) and of a
-/// copied raster (`raster`), or scale and offset of the last two dimensions. `region` (of as many dimensions as the
-/// array): the part that is written.  Errors: invalid_argument (steps), those of opening a raster.
+/// copied raster (`raster`), place and CRS of what `grid_mapping` names, or scale and offset of the last two
+/// dimensions. `region` (of as many dimensions as the array): the part that is written.  Errors: invalid_argument
+/// (steps), those of opening a raster.
 PENSTOCK_API Result<CogInput> cog_input(const Array& from, const Region& region = {});
 /// Whether a file of this name is written as a COG: it ends in .tif or .tiff.
 PENSTOCK_API bool names_raster(std::string_view url);

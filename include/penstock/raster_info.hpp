@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -50,6 +51,11 @@ struct Crs {
 /// more than a name, a projection or unit that PROJ does not know), invalid_metadata (parameters that are missing or no
 /// numbers), not_found (PROJ does not know a code).  They name the key.
 PENSTOCK_API Result<std::string> crs_wkt(const Crs& crs);
+/// The CRS that a text says: an EPSG code ("EPSG:32633", "32633"), or by PROJ well-known text (WKT 1 or 2, or ESRI's),
+/// PROJJSON, a string of PROJ ("+proj=laea +lat_0=52"), a code of another authority ("ESRI:54009").  A text with a code
+/// of EPSG is that code; else keys of GeoTIFF define the same system.  Errors: invalid_argument (no such text, or PROJ
+/// does not take it), unsupported (no PROJ; a system that a GeoTIFF cannot say, and why).
+PENSTOCK_API Result<Crs> parse_crs(std::string_view text);
 
 /// Names and texts, in the order of the file.
 using Tags = std::vector<std::pair<std::string, std::string>>;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import warnings
 from collections.abc import Mapping, Sequence
@@ -57,7 +58,8 @@ def write_cog(
     crs, transform, nodata, mask, scales, offsets, units, descriptions, colorinterp, colormap, tags: as a Raster has them;
         what is not given is taken from the source, as far as it says: all of a Raster; of another Array nodata (``_FillValue``), ``proj:code`` and ``spatial:transform``
         (GeoZarr), ``scale_factor``, ``add_offset``, ``units`` (CF), and all that a copied raster had.
-        crs: the ``crs`` of a Raster, an EPSG code, "EPSG:32633", or what has ``to_epsg()`` (rasterio, pyproj).  transform: six numbers, as ``affine.Affine`` begins.
+        crs: the ``crs`` of a Raster, of rasterio or pyproj; an EPSG code or "EPSG:32633"; by libproj also well-known text,
+            PROJJSON (text or dict), "+proj=laea ...", "ESRI:54009".  What a GeoTIFF cannot say is refused.  transform: six numbers, as ``affine.Affine`` begins.
         mask: (y, x) or (1, y, x), uint8 or bool; 0 where there is nothing to see.
         colorinterp: of each band; where nothing is said, three and more bands of uint8 are red, green, blue, others gray.
         colormap: red, green and blue (0 to 255) of values of an array of uint8 or uint16; band 0 is a "palette" then.
@@ -112,7 +114,7 @@ def _write_cog(
     into = _core.CogInput(held._core, region)
     dtype = held._dataset.dtype if isinstance(held, Array) else held._core.dtype
     if said.get("crs") is not None:
-        into.set_crs(said["crs"]._core if isinstance(said["crs"], CRS) else _epsg(said["crs"]))
+        into.set_crs(_crs(said["crs"]))
     if said.get("transform") is not None:
         numbers = [float(v) for v in said["transform"]]
         if len(numbers) not in (6, 9):  # 9: all of an Affine
@@ -168,14 +170,22 @@ def _set_bands(into: _core.CogInput, said: Mapping[str, Any], bands: int, dtype:
         into.set_colorinterp(["palette"] + ["undefined"] * (bands - 1))
 
 
-def _epsg(crs: Any) -> int:
-    code = crs.to_epsg() if hasattr(crs, "to_epsg") else crs
-    if isinstance(code, str):
-        code = code.upper().removeprefix("EPSG:")
-    try:
-        return int(code)
-    except (TypeError, ValueError):
-        raise ValueError(f"crs: an EPSG code is wanted, as 'EPSG:32633'; {crs!r} has none") from None
+def _crs(crs: Any) -> _core.Crs:
+    """A system by what people have: a Raster's, a code, a text, a dict of PROJJSON, an object of rasterio or pyproj."""
+    if isinstance(crs, CRS):
+        return crs._core
+    if isinstance(crs, Mapping):
+        return _core.parse_crs(json.dumps(crs))
+    if hasattr(crs, "to_epsg"):
+        code = crs.to_epsg()  # may be that of a system which is only much like it
+        of_code = getattr(type(crs), "from_epsg", None)
+        exact = code is not None and (of_code is None or of_code(code) == crs)
+        if not exact and not hasattr(crs, "to_wkt"):
+            raise ValueError(f"crs: {crs!r} has neither an EPSG code nor well-known text")
+        return _core.parse_crs(str(code) if exact else crs.to_wkt())
+    if not isinstance(crs, str | int | np.integer):
+        raise TypeError(f"crs: an EPSG code or a text is wanted, not {type(crs).__name__}")
+    return _core.parse_crs(str(crs))
 
 
 def _element(value: Any, dtype: np.dtype[Any]) -> bytes:

@@ -62,9 +62,9 @@ void bind_cog(nb::module_& m) {
       .def_prop_ro("crs_of_name_only",
                    [](const CogInput& in) -> std::optional<std::string> {
                      const auto& crs = in.info.crs;
-                     return crs && !crs->epsg && !crs->keys ? std::optional(crs->name) : std::nullopt;
+                     const bool has_no_more = crs && !crs->epsg && !crs->keys && in.crs_problem.empty();
+                     return has_no_more ? std::optional(crs->name) : std::nullopt;
                    })
-      .def("set_crs", [](CogInput& in, std::uint32_t epsg) { in.info.crs = Crs{epsg, std::nullopt, ""}; })
       .def("set_crs", [](CogInput& in, const Crs& crs) { in.info.crs = crs; })
       .def("set_transform", [](CogInput& in, const GeoTransform& t) { in.info.transform = t; })
       .def("set_nodata",

@@ -108,6 +108,12 @@ void bind_raster(nb::module_& m) {
             return out;
           },
           nb::arg("left"), nb::arg("bottom"), nb::arg("right"), nb::arg("top"), nb::arg("level"));
+  m.def(
+      "parse_crs",
+      [](const std::string& text) {
+        return unwrap(without_gil(Threads::none, [&] { return parse_crs(text); }), "crs");
+      },
+      nb::arg("text"));
   m.def("is_raster", [](const Array& array) { return is_raster(array.dataset()); }, nb::arg("array"));
 }
 

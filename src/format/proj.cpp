@@ -32,10 +32,11 @@ struct Library {
               const char** category) = nullptr;
   const char* (*as_wkt)(void* context, const void* object, int type, Strings options) = nullptr;
   const char* (*as_json)(void* context, const void* object, Strings options) = nullptr;
+  int (*is_equivalent)(const void* object, const void* other, int criterion) = nullptr;
   void* (*destroy)(void* object) = nullptr;
   void (*string_list_destroy)(char** list) = nullptr;
 };
-constexpr int kWkt2_2019 = 2, kLogErrors = 1;  // PJ_WKT2_2019, PJ_LOG_ERROR
+constexpr int kLogErrors = 1;  // PJ_LOG_ERROR
 
 bool find_all(void* handle, Library& proj) {
   const auto find = [handle](const char* function, auto& into) {
@@ -47,7 +48,8 @@ bool find_all(void* handle, Library& proj) {
          find("proj_create", proj.create) && find("proj_create_from_database", proj.create_from_database) &&
          find("proj_create_from_wkt", proj.create_from_wkt) && find("proj_uom_get_info_from_database", proj.unit) &&
          find("proj_as_wkt", proj.as_wkt) && find("proj_as_projjson", proj.as_json) &&
-         find("proj_destroy", proj.destroy) && find("proj_string_list_destroy", proj.string_list_destroy);
+         find("proj_is_equivalent_to", proj.is_equivalent) && find("proj_destroy", proj.destroy) &&
+         find("proj_string_list_destroy", proj.string_list_destroy);
 }
 
 Result<Library> load() {
@@ -163,15 +165,31 @@ Result<Json> Register::of_wkt(const std::string& text) const {
   return json_of(made.get());
 }
 
-Result<std::string> Register::wkt(const Json& system) const {
-  const Object made(loaded().create(context_.get(), dump_json(system).c_str()), loaded().destroy);
+Result<Json> Register::of_definition(const std::string& text) const {
+  PENSTOCK_ASSIGN(const Object made, object_of(text));
+  return json_of(made.get());
+}
+
+Result<Object> Register::object_of(const std::string& definition) const {
+  Object made(loaded().create(context_.get(), definition.c_str()), loaded().destroy);
   if (made == nullptr)
     return Error(ErrorCode::invalid_metadata, fmt::format("PROJ does not take the system: {}", reason()));
+  return made;
+}
+
+Result<std::string> Register::wkt(const Json& system, Text text) const {
+  PENSTOCK_ASSIGN(const Object made, object_of(dump_json(system)));
   const char* const options[] = {"MULTILINE=NO", nullptr};
-  const char* const text = loaded().as_wkt(context_.get(), made.get(), kWkt2_2019, options);
-  if (text == nullptr)
+  const char* const found = loaded().as_wkt(context_.get(), made.get(), static_cast<int>(text), options);
+  if (found == nullptr)
     return Error(ErrorCode::unsupported, fmt::format("PROJ has no well-known text of the system: {}", reason()));
-  return std::string(text);
+  return std::string(found);
+}
+
+bool Register::same(const Json& one, const Json& other) const {
+  constexpr int kButForAxisOrder = 2;  // PJ_COMP_EQUIVALENT_EXCEPT_AXIS_ORDER_GEOGCRS
+  const Result<Object> a = object_of(dump_json(one)), b = object_of(dump_json(other));
+  return a && b && loaded().is_equivalent(a->get(), b->get(), kButForAxisOrder) != 0;
 }
 
 }  // namespace penstock::proj

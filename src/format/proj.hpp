@@ -12,6 +12,9 @@ namespace penstock::proj {
 /// What EPSG's codes are of: they are numbered by kind.  Values as PROJ's PJ_CATEGORY.
 enum class Kind : std::uint8_t { ellipsoid, prime_meridian, datum, crs, operation };
 
+/// Which well-known text: WKT2:2019, that of GDAL (WKT 1) or of ESRI.  Values as PROJ's PJ_WKT_TYPE.
+enum class Text : std::uint8_t { wkt2 = 2, gdal = 4, esri = 5 };
+
 /// An open database.  Not for two threads at once.
 class Register {
  public:
@@ -26,12 +29,17 @@ class Register {
   [[nodiscard]] Result<Json> unit(std::uint32_t code, const char* category) const;
   /// Well-known text of any kind as PROJJSON.  Errors: invalid_metadata, with PROJ's reason.
   [[nodiscard]] Result<Json> of_wkt(const std::string& text) const;
-  /// Well-known text (WKT2:2019) of PROJJSON.  Errors: invalid_metadata, with PROJ's reason.
-  [[nodiscard]] Result<std::string> wkt(const Json& system) const;
+  /// PROJJSON, a string of PROJ or the code of an authority as PROJJSON.  Errors: invalid_metadata, with PROJ's reason.
+  [[nodiscard]] Result<Json> of_definition(const std::string& text) const;
+  /// Well-known text of PROJJSON.  Errors: invalid_metadata and unsupported, with PROJ's reason.
+  [[nodiscard]] Result<std::string> wkt(const Json& system, Text text = Text::wkt2) const;
+  /// Whether two systems in PROJJSON are the same but for their names, and for the order of latitude and longitude.
+  [[nodiscard]] bool same(const Json& one, const Json& other) const;
 
  private:
   explicit Register(void* context);
   [[nodiscard]] Result<Json> json_of(void* object) const;
+  [[nodiscard]] Result<std::unique_ptr<void, void* (*)(void*)>> object_of(const std::string& definition) const;
   [[nodiscard]] std::string reason() const;
   std::unique_ptr<void, void (*)(void*)> context_;
   std::unique_ptr<std::string> said_;  // what PROJ would have written to standard error, the last of it

@@ -189,6 +189,84 @@ TEST(TiffCrs, TextsOfTheFileAreNamesOnly) {
   EXPECT_TRUE(has(esri(std::string(30000, '[')), "well-known text that PROJ does not take"));
 }
 
+std::string there_and_back(const std::string& text) {
+  const auto crs = parse_crs(text);
+  return crs ? crs_wkt(*crs).value() : crs.error().message();
+}
+
+TEST(TiffCrs, ATextBecomesKeysThatSayTheSame) {
+  const MadeKeys feet =
+      projected(8).number(ProjStdParallel1, 30).number(ProjStdParallel2, 60.5).code(ProjLinearUnits, 9003);
+  EXPECT_EQ(there_and_back(feet.wkt()), feet.wkt());
+  const auto high = parse_crs(projected(10).code(Vertical, 5773).wkt());
+  ASSERT_TRUE(high) << high.error().message();
+  EXPECT_EQ(high->vertical_epsg, 5773U);
+  const auto crs = parse_crs(projected(10).text(GTCitation, "a\"|\nb \u00e9").wkt());
+  ASSERT_TRUE(crs) << crs.error().message();
+  EXPECT_EQ(crs->name, "a\"|?b ??") << "keys are of ASCII";
+  const auto& rows = crs->keys->directory;
+  for (std::size_t at = 8; at < rows.size(); at += 4) EXPECT_LT(rows[at - 4], rows[at]) << "keys in order";
+}
+
+TEST(TiffCrs, ASystemIsSaidInManyWays) {
+  const std::string wkt = there_and_back("+proj=laea +lat_0=12.5 +lon_0=7.25 +datum=WGS84");
+  EXPECT_TRUE(has(wkt, "\"Latitude of natural origin\",12.5")) << wkt;
+}
+
+TEST(TiffCrs, ATextWithACodeIsThatCodeAndNeedsNoProj) {
+  for (const char* const text : {"EPSG:32633", "epsg:32633", "32633", "PROJCS[\"x\",AUTHORITY[\"EPSG\",\"32633\"]]"})
+    EXPECT_EQ(parse_crs(text)->epsg, 32633U) << text;
+}
+
+// A datum that ESRI's text calls otherwise, a parallel that only the text has words for.
+TEST(TiffCrs, WhatKeysHaveNoWordsForIsATextOfEsri) {
+  for (const char* const text : {"+proj=eck4 +lon_0=10 +ellps=bessel", "+proj=moll +lon_0=10 +datum=WGS84"}) {
+    const auto crs = parse_crs(text);
+    ASSERT_TRUE(crs) << crs.error().message();
+    EXPECT_TRUE(has(crs->keys->texts, "ESRI PE String = PROJCS[")) << crs->keys->texts;
+    EXPECT_TRUE(has(crs_wkt(*crs).value(), "\"Longitude of natural origin\",10"));
+  }
+}
+
+TEST(TiffCrs, WhatAFileCannotSayIsRefusedByReason) {
+  EXPECT_TRUE(has(there_and_back("+proj=krovak +ellps=bessel"), "X_Scale")) << there_and_back("+proj=krovak");
+  EXPECT_TRUE(has(there_and_back("+proj=longlat +datum=WGS84 +geoidgrids=egm96_15.gtx +vunits=m"), "heights"));
+  const std::string heights = R"(VERT_CS["x",VERT_DATUM["y",2005],UNIT["metre",1],AXIS["Up",UP]])";
+  EXPECT_TRUE(has(there_and_back(heights), "a system of type VerticalCRS")) << there_and_back(heights);
+  EXPECT_TRUE(has(there_and_back("+proj=longlat +ellps=bessel +nadgrids=x.gsb"), "its way to WGS 84"));
+}
+
+TEST(TiffCrs, HostileTextsAreRefused) {
+  for (const std::string& no : {std::string(), std::string("no text"), std::string("/etc/passwd"), std::string(":"),
+                                std::string("EPSG:"), std::string("EPSG:99999999999"), std::string("WGS 84:x")})
+    EXPECT_EQ(parse_crs(no).error().code(), ErrorCode::invalid_argument) << no;
+  EXPECT_TRUE(has(there_and_back("GEOGCS[\"x\",EXTENSION[\"PROJ4\",\"+init=/etc/passwd:root\"]]"), "names a file"));
+  EXPECT_TRUE(has(there_and_back("+proj=longlat +init=/etc/passwd:root"), "names a file"));
+  EXPECT_TRUE(has(there_and_back(R"({"type": "GeographicCRS", "name": "+\u0069nit=/etc/passwd"})"), "names a file"));
+  EXPECT_TRUE(has(there_and_back(std::string("EPSG:32633\0", 11)), "a byte of 0"));
+  EXPECT_TRUE(has(there_and_back(std::string(100'000, 'x')), "100000 bytes: at most"));
+  std::string deep, brackets, json;
+  for (int i = 0; i < 6'000; ++i) deep += "GEOGCS[\"x\",", brackets += "a[", json += "{\"a\":";
+  for (const std::string& text :
+       {deep, brackets, json, "PROJCS[\"" + std::string(60'000, 'x') + "\"]",
+        std::string("GEOGCS[\"\xff\xfe\",DATUM[\"x\",SPHEROID[\"x\",6e6,300]],PRIMEM[\"x\",0],"
+                    "UNIT[\"degree\",0.0174532925199433]]")})
+    EXPECT_FALSE(parse_crs(text)) << text.substr(0, 40);
+}
+
+// Numbers that no ellipsoid has, and names that are longer than a file holds.
+TEST(TiffCrs, WellKnownTextOfNoSystemIsRefused) {
+  const auto geographic = [](const std::string& name, const std::string& axis) {
+    return "GEOGCS[\"" + name + "\",DATUM[\"" + name + "\",SPHEROID[\"x\"," + axis +
+           "]],PRIMEM[\"x\",0],UNIT[\"degree\",0.0174532925199433]]";
+  };
+  EXPECT_TRUE(parse_crs(geographic("x", "6370000,300")));
+  for (const char* const axis : {"0,0", "-1,300", "1e999,300", "nan,300", "6370000,-300", "x,y"})
+    EXPECT_FALSE(parse_crs(geographic("x", axis))) << axis;
+  const auto crs = parse_crs(geographic(std::string(32'000, 'x'), "6370000,300"));
+  EXPECT_TRUE(!crs || crs_wkt(*crs)) << "what is written is read";
+}
+
 TEST(TiffCrs, AShiftIsOfThreeOrSevenNumbers) {
   MadeKeys keys = projected(10);
   keys.number(EllipsoidSemiMajorAxis, 1).row({2062, 34736, 1, 0});

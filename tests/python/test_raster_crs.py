@@ -9,6 +9,7 @@ import sys
 from typing import Any
 
 import numpy as np
+import pyproj
 import pytest
 import rasterio
 import rioxarray  # noqa: F401  (the accessor .rio)
@@ -117,6 +118,138 @@ def test_it_is_the_system_that_rasterio_reads(name: str, tmp_path: pathlib.Path)
     assert penstock.open(tmp_path / "cog.tif").crs == ours
     with rasterio.open(tmp_path / "cog.tif") as file:
         assert file.crs == want
+
+
+# What a GeoTIFF has no words for, and the reason that is given.
+CANNOT_SAY = {"Krovak, a text": "GDAL leaves out X_Scale", "heights of no code": "heights without an EPSG code"}
+# Of longitude before latitude; a GeoTIFF does not say the order of axes, and GDAL reads the other one.
+OTHER_ORDER = ("geographic", "geographic, sphere", "geographic, Paris", "shifted")
+PLACE = {"transform": (2, 0, 7, 0, -3, 9)}
+
+
+def data() -> np.ndarray[Any, Any]:
+    return np.arange(20, dtype="u1").reshape(4, 5)
+
+
+def crs_read_by_rasterio(path: pathlib.Path) -> CRS | None:
+    with rasterio.open(path) as file:
+        return file.crs
+
+
+@pytest.mark.parametrize("form", ["object", "WKT 1", "WKT 2", "pyproj"])
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_a_new_file_says_the_system_that_is_given(name: str, form: str, tmp_path: pathlib.Path) -> None:
+    want = CRS.from_string(SYSTEMS[name])
+    given: Any = {
+        "object": lambda: want,
+        "WKT 1": lambda: want.to_wkt(),
+        "WKT 2": lambda: want.to_wkt(version="WKT2_2019"),
+        "pyproj": lambda: pyproj.CRS.from_wkt(want.to_wkt(version="WKT2_2019")),
+    }[form]()
+    if name in CANNOT_SAY:
+        with pytest.raises(penstock.UnsupportedError, match=CANNOT_SAY[name]):
+            penstock.write_cog(data(), tmp_path / "y.tif", crs=given, **PLACE)
+        assert not any(tmp_path.iterdir())
+        return
+    made = penstock.write_cog(data(), tmp_path / "y.tif", crs=given, **PLACE)
+    theirs = write(tmp_path / "x.tif", SYSTEMS[name])  # by GDAL
+    got = crs_read_by_rasterio(tmp_path / "y.tif")
+    assert got is not None and got == theirs, f"{got and got.to_wkt()}\n{theirs.to_wkt()}"
+    assert (got == want) == (name not in OTHER_ORDER)
+    assert CRS.from_wkt(made.crs.wkt).to_dict() == theirs.to_dict()
+
+
+def test_a_system_is_given_in_many_ways(tmp_path: pathlib.Path) -> None:
+    laea = SYSTEMS["azimuthal of equal area"]
+    write(tmp_path / "x.tif", laea)
+    for want, ways in (
+        ("EPSG:32633", [32633, np.int64(32633), "EPSG:32633", "epsg:32633", "32633", CRS.from_epsg(32633)]),
+        ("EPSG:32633", [pyproj.CRS("EPSG:32633"), pyproj.CRS("EPSG:32633").to_json(), pyproj.CRS(32633).to_wkt()]),
+        (laea, [laea, pyproj.CRS(laea).to_json(), pyproj.CRS(laea).to_json_dict(), penstock.open(tmp_path / "x.tif").crs]),
+        ("ESRI:54009", ["ESRI:54009", CRS.from_string("ESRI:54009"), pyproj.CRS("ESRI:54009")]),
+        ("EPSG:32633+5773", ["EPSG:32633+5773"]),
+    ):  # fmt: skip
+        for way in ways:
+            penstock.write_cog(data(), tmp_path / "y.tif", crs=way, overwrite=True, **PLACE)
+            assert crs_read_by_rasterio(tmp_path / "y.tif") == CRS.from_string(want), way
+
+
+def test_a_code_is_that_of_an_object_only_where_it_is_the_same_system(tmp_path: pathlib.Path) -> None:
+    much_like = CRS.from_string(SYSTEMS["New Zealand"])  # no datum; 27200 has one
+    assert much_like.to_epsg() == 27200
+    assert penstock.write_cog(data(), tmp_path / "x.tif", crs=much_like, **PLACE).crs.epsg is None
+    of_esri = CRS.from_wkt(CRS.from_epsg(32633).to_wkt(morph_to_esri_dialect=True))
+    assert penstock.write_cog(data(), tmp_path / "y.tif", crs=of_esri, **PLACE).crs.epsg == 32633
+
+
+def test_what_is_no_system_is_refused_before_anything_is_written(tmp_path: pathlib.Path) -> None:
+    for bad in ("no system", "", "EPSG:", "EPSG:x", 'PROJCS["x"', '{"type": "GeographicCRS"', "+proj=nothing",
+                "ESRI:1", {"init": "epsg:4326"}, "EPSG:32633\0", "PROJCS[" * 1000, "x" * 10_000_000, "\ud800[", 1.5,
+                object(), -1, True):  # fmt: skip
+        with pytest.raises((ValueError, TypeError, penstock.UnsupportedError)) as error:
+            penstock.write_cog(data(), tmp_path / "y.tif", crs=bad, **PLACE)
+        assert len(str(error.value)) < 1000
+    assert not any(tmp_path.iterdir())
+
+
+def xarray_zarr(path: pathlib.Path, attributes: dict[str, Any]) -> penstock.Array:
+    """As xarray writes it, of version 2, which has no attributes of its own elsewhere."""
+    where = xr.DataArray(0, attrs=attributes)
+    array = xr.DataArray(data(), dims=("y", "x"), attrs={"grid_mapping": "spatial_ref"})
+    xr.Dataset({"band_data": array, "spatial_ref": where}).to_zarr(path, mode="w", consolidated=False)
+    return penstock.open(path)["band_data"]
+
+
+@pytest.mark.parametrize(
+    "name", ["azimuthal of equal area", "sinusoidal", "Mollweide, a text", "geographic", "heights"]
+)
+def test_what_xarray_writes_keeps_its_system(name: str, tmp_path: pathlib.Path) -> None:
+    """It stands as text in the array that grid_mapping names."""
+    want = write(tmp_path / "x.tif", SYSTEMS[name])
+    with xr.open_dataset(tmp_path / "x.tif", engine="rasterio") as dataset:
+        dataset.to_zarr(tmp_path / "x.zarr")
+    penstock.write_cog(penstock.open(tmp_path / "x.zarr")["band_data"], tmp_path / "y.tif")
+    penstock.copy(penstock.open(tmp_path / "x.zarr")["band_data"], tmp_path / "z.tif")
+    for attribute in ("crs_wkt", "spatial_ref"):
+        array = xarray_zarr(tmp_path / "one.zarr", {attribute: want.to_wkt()})
+        penstock.write_cog(array, tmp_path / f"{attribute}.tif")
+    for made in ("y.tif", "z.tif", "crs_wkt.tif", "spatial_ref.tif"):
+        assert crs_read_by_rasterio(tmp_path / made) == want, made
+
+
+def test_what_a_copy_cannot_say_is_refused_before_anything_is_written(tmp_path: pathlib.Path) -> None:
+    for attribute, reason in (
+        (CRS.from_string(SYSTEMS["heights of no code"]).to_wkt(), "heights without an EPSG code"),
+        ("GEOGCS[" * 1000, "PROJ does not take"),
+        ('GEOGCS["x",EXTENSION["PROJ4","+init=/etc/passwd:root"]]', "names a file"),
+        ("\x1b]0;title\x07 \u00e9", r"'\?]0;title\? \?\?' is no CRS"),
+    ):
+        array = xarray_zarr(tmp_path / "x.zarr", {"crs_wkt": attribute})
+        with pytest.raises(penstock.UnsupportedError, match=f"its CRS cannot be written: .*spatial_ref: .*{reason}"):
+            penstock.write_cog(array, tmp_path / "y.tif")
+        with pytest.raises(penstock.UnsupportedError, match=reason):
+            penstock.copy(array, tmp_path / "y.tif")
+        assert not list(tmp_path.glob("*.tif*"))
+    penstock.write_cog(array, tmp_path / "y.tif", crs=3035)
+    assert crs_read_by_rasterio(tmp_path / "y.tif") == CRS.from_epsg(3035)
+
+
+def test_the_command_takes_a_text(tmp_path: pathlib.Path) -> None:
+    penstock.create(tmp_path / "x.zarr", shape=(4, 5), dtype="u1", chunks=(4, 5))
+    create = [sys.executable, "-m", "penstock", "cog", "create", str(tmp_path / "x.zarr"), str(tmp_path / "y.tif")]
+    want = CRS.from_string(SYSTEMS["azimuthal of equal area"])
+    for text in (want.to_wkt(), SYSTEMS["azimuthal of equal area"]):
+        subprocess.run([*create, "--crs", text, "--force"], check=True)
+        assert crs_read_by_rasterio(tmp_path / "y.tif") == want
+    (tmp_path / "y.tif").unlink()
+    for more, reason in (
+        (["--crs", SYSTEMS["Krovak, a text"]], "--crs: the CRS"),
+        (["--crs", "no system"], "--crs: 'no system' is no CRS"),
+        (["--crs", b"\xff["], "--crs: "),
+    ):
+        done = subprocess.run([*create, *more], capture_output=True, check=False)
+        assert done.returncode != 0 and reason in done.stderr.decode(), done.stderr
+    assert not list(tmp_path.glob("*.tif*"))
 
 
 def test_the_system_of_another_raster_can_be_given(tmp_path: pathlib.Path) -> None:

@@ -37,7 +37,7 @@ Result<CogInput> cog_input(const Array& from, const Region& region) {
     const bool by_xarray =
         zarr_format(dataset.format) == 2 && attributes.is_object() && attributes.contains("grid_mapping");
     if (by_xarray && !input.nodata && dataset.fill.size() == dataset.dtype.size_bytes) input.nodata = dataset.fill;
-    PENSTOCK_TRY(take_grid_mapping(from, attributes, input.info));
+    PENSTOCK_ASSIGN(input.crs_problem, take_grid_mapping(from, attributes, input.info));
     if (!input.info.transform && input.info.gcps.empty()) input.info.transform = transform_of(dataset.dims);
   }
   if (region.empty() || region == whole(dataset.shape)) return input;

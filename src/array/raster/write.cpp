@@ -498,6 +498,14 @@ std::string left_behind(const RasterInfo& info) {
   return fmt::format("{}", fmt::join(left, ", "));
 }
 
+/// Of the image, or what was put in its place.
+Status check_crs(const CogInput& from) {
+  const auto& crs = from.info.crs;
+  if (from.crs_problem.empty() || !crs || crs->epsg || crs->keys) return {};
+  return Error(ErrorCode::unsupported, fmt::format("its CRS cannot be written: {}", from.crs_problem))
+      .set_hint("say another one: crs= of penstock.write_cog, --crs of penstock cog create.");
+}
+
 }  // namespace
 
 Result<Report> write_cog(const CogInput& from, std::shared_ptr<Store> to_store, std::string_view path,
@@ -507,6 +515,7 @@ Result<Report> write_cog(const CogInput& from, std::shared_ptr<Store> to_store, 
     const FormatEntry* const format = raster_format_of(path);
     if (format == nullptr)
       return Error(ErrorCode::invalid_argument, fmt::format("{}: the name of a COG ends in .tif or .tiff", path));
+    PENSTOCK_TRY(check_crs(from));
     PENSTOCK_ASSIGN(const bool stands, to_store->exists(path));
     if (stands && if_exists == Array::IfExists::fail)
       return Error(ErrorCode::already_exists, fmt::format("{}/{} is there already", to_store->url(), path))

@@ -14,7 +14,6 @@ namespace {
 
 using proj::Kind;
 
-constexpr std::string_view kEsriText = "ESRI PE String = ";
 constexpr std::uint16_t kProjectedModel = 1, kGeographicModel = 2, kGeocentricModel = 3;
 
 bool is_projected(const KeyReader& keys) {
@@ -164,14 +163,6 @@ Result<Json> geodetic_of(const KeyReader& keys, const Json& angular, const proj:
   return system;
 }
 
-/// Of a geodetic system, as PROJ or `ellipsoid_of` writes it.
-bool is_spherical(const Json& geodetic) {
-  const Json datum = geodetic.value(geodetic.contains("datum") ? "datum" : "datum_ensemble", Json::object());
-  const Json ellipsoid = datum.value("ellipsoid", Json::object());
-  return ellipsoid.contains("radius") || (ellipsoid.contains("semi_minor_axis") &&
-                                          ellipsoid["semi_minor_axis"] == ellipsoid.value("semi_major_axis", Json()));
-}
-
 Result<Projection> projection_of(const KeyReader& keys, const Units& units, bool on_a_sphere,
                                  const proj::Register& known) {
   const auto epsg = epsg_code(keys.value(Key::Projection));
@@ -292,6 +283,20 @@ Result<Json> vertical_of(const KeyReader& keys, const proj::Register& known) {
 }
 
 }  // namespace
+
+bool is_spherical(const Json& geodetic) {
+  const Json datum = geodetic.value(geodetic.contains("datum") ? "datum" : "datum_ensemble", Json::object());
+  const Json ellipsoid = datum.value("ellipsoid", Json::object());
+  return ellipsoid.contains("radius") || (ellipsoid.contains("semi_minor_axis") &&
+                                          ellipsoid["semi_minor_axis"] == ellipsoid.value("semi_major_axis", Json()));
+}
+
+std::optional<std::uint32_t> epsg_of(const Json& part) {
+  const Json id = part.is_object() ? part.value("id", Json()) : Json();
+  if (!id.is_object() || !is_text(id.value("authority", Json()), "EPSG")) return std::nullopt;
+  const Json code = id.value("code", Json());
+  return code.is_number_unsigned() ? epsg_code(code.get<std::uint64_t>()) : std::nullopt;
+}
 
 GeoKeys without_raster_type(GeoKeys keys) {
   std::vector<std::uint16_t>& all = keys.directory;

@@ -156,6 +156,35 @@ std::string KeyReader::part_of_citation(Key key, std::string_view name) const {
   return "";
 }
 
+std::string in_ascii(std::string_view text) {
+  std::string out(text);
+  for (char& c : out)
+    if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7F) c = '?';
+  return out;
+}
+
+void KeyMaker::numbers(Key key, const std::vector<double>& values) {
+  rows_.push_back({number_of(key), static_cast<std::uint16_t>(Tag::GeoDoubleParams),
+                   static_cast<std::uint16_t>(values.size()), static_cast<std::uint16_t>(keys_.numbers.size())});
+  keys_.numbers.insert(keys_.numbers.end(), values.begin(), values.end());
+}
+
+void KeyMaker::text(Key key, std::string_view value) {
+  rows_.push_back({number_of(key), static_cast<std::uint16_t>(Tag::GeoAsciiParams),
+                   static_cast<std::uint16_t>(value.size() + 1), static_cast<std::uint16_t>(keys_.texts.size())});
+  keys_.texts += in_ascii(value) + '|';
+}
+
+Result<GeoKeys> KeyMaker::make() && {
+  if (keys_.texts.size() >= kMaxGeoText)  // places in it have 16 bits
+    return Error(ErrorCode::unsupported,
+                 fmt::format("keys of GeoTIFF hold {} bytes of text, not {}", kMaxGeoText - 1, keys_.texts.size()));
+  std::ranges::stable_sort(rows_, {}, [](const auto& row) { return row[0]; });
+  keys_.directory = {1, 1, 0, static_cast<std::uint16_t>(rows_.size())};
+  for (const auto& row : rows_) keys_.directory.insert(keys_.directory.end(), row.begin(), row.end());
+  return std::move(keys_);
+}
+
 bool KeyReader::define_a_system() const {
   for (std::size_t at = 4; at + 4 <= keys_.directory.size(); at += 4)
     if (keys_.directory[at] == static_cast<std::uint16_t>(Key::GTCitation) ||

@@ -1,5 +1,6 @@
 // The keys of a GeoTIFF, looked up by number.  OGC GeoTIFF 1.1, 7 and Annex D.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -96,6 +97,27 @@ class KeyReader {
  private:
   [[nodiscard]] const std::uint16_t* find(Key key) const;
   const GeoKeys& keys_;
+};
+
+/// As keys hold a text: characters that are not of ASCII, or none that can be seen, become '?'.
+std::string in_ascii(std::string_view text);
+
+/// Keys that are written.
+class KeyMaker {
+ public:
+  void code(Key key, std::uint32_t value) {
+    rows_.push_back({number_of(key), 0, 1, static_cast<std::uint16_t>(value)});
+  }
+  void numbers(Key key, const std::vector<double>& values);
+  /// In ASCII.
+  void text(Key key, std::string_view value);
+  /// In the order of keys, as the specification asks.  Errors: unsupported (texts that are too long).
+  [[nodiscard]] Result<GeoKeys> make() &&;
+
+ private:
+  static std::uint16_t number_of(Key key) { return static_cast<std::uint16_t>(key); }
+  std::vector<std::array<std::uint16_t, 4>> rows_;
+  GeoKeys keys_;
 };
 
 }  // namespace penstock::tiff

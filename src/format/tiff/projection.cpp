@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <ranges>
 #include <span>
 
 #include "core/json.hpp"
@@ -190,7 +192,88 @@ std::string name_of(const Json& unit) {
   return '"' + name + '"';
 }
 
+/// Name and parameters of a projection in WKT 1 whose other names hold no quotation marks.
+struct Words {
+  std::string method;
+  std::vector<std::pair<std::string, double>> parameters;
+};
+
+Words words_of(std::string_view wkt) {
+  const auto quoted = [&](std::size_t at) { return wkt.substr(at, wkt.find('"', at) - at); };
+  constexpr std::string_view kMethod = "PROJECTION[\"", kParameter = "PARAMETER[\"";
+  Words words;
+  if (const std::size_t at = wkt.find(kMethod); at != std::string_view::npos)
+    words.method = quoted(at + kMethod.size());
+  for (std::size_t at = wkt.find(kParameter); at != std::string_view::npos; at = wkt.find(kParameter, at + 1)) {
+    const std::string_view name = quoted(at + kParameter.size());
+    const char* const digits = name.data() + name.size() + 2;  // behind the quotation mark and the comma
+    double value = 0;
+    if (std::from_chars(digits, wkt.data() + wkt.size(), value).ec == std::errc())
+      words.parameters.emplace_back(name, value);
+  }
+  return words;
+}
+
+/// A method may stand in the specification twice: in general, which comes first (GDAL reads the Swiss one otherwise),
+/// and with parameters that are fixed.
+std::vector<const Method*> methods_of(std::string_view wkt) {
+  std::vector<const Method*> found;
+  for (const Method& method : std::views::reverse(kMethods))
+    if (method.wkt == wkt) found.push_back(&method);
+  if (wkt == kMercatorOfTrueScale.wkt) found.push_back(&kMercatorOfTrueScale);
+  return found;
+}
+
+/// What the keys of a method hold.  Errors: unsupported (a parameter that it does not have, or has fixed).
+Result<std::vector<std::pair<Key, double>>> numbers_of(const Method& method, const Words& words) {
+  std::vector<std::pair<Key, double>> numbers;
+  for (const auto& [name, value] : words.parameters) {
+    const auto found = std::ranges::find(method.parameters, name, &Parameter::name);
+    const bool is_said = found != method.parameters.end();
+    if (is_said && found->from.keys.front() != Key{})
+      numbers.emplace_back(found->from.keys.front(), value);
+    else if (value != (is_said ? found->from.absent.value_or(0) : 0))
+      return Error(ErrorCode::unsupported,
+                   fmt::format("keys of GeoTIFF have no {} of {} for {}", name, value, method.name));
+  }
+  return numbers;
+}
+
 }  // namespace
+
+Status put_method(const Json& system, bool on_a_sphere, const proj::Register& known, KeyMaker& keys) {
+  Json plain = {{"type", "ProjectedCRS"}, {"name", "x"}};
+  Json ellipsoid = {{"name", "x"}};
+  if (on_a_sphere)
+    ellipsoid["radius"] = 6378137;
+  else
+    ellipsoid["semi_major_axis"] = 6378137, ellipsoid["inverse_flattening"] = 298.257223563;
+  const auto axis = [](const char* name, const char* letter, const char* direction) {
+    return Json{{"name", name}, {"abbreviation", letter}, {"direction", direction}, {"unit", "degree"}};
+  };
+  const Json axes = {axis("Latitude", "lat", "north"), axis("Longitude", "lon", "east")};
+  plain["base_crs"] = {{"type", "GeographicCRS"},
+                       {"name", "x"},
+                       {"datum", {{"type", "GeodeticReferenceFrame"}, {"name", "x"}, {"ellipsoid", ellipsoid}}},
+                       {"coordinate_system", {{"subtype", "ellipsoidal"}, {"axis", axes}}}};
+  plain["conversion"] = system.value("conversion", Json::object());
+  plain["conversion"]["name"] = "x";
+  plain["coordinate_system"] = system.value("coordinate_system", Json::object());
+  PENSTOCK_ASSIGN(const std::string wkt, known.wkt(plain, proj::Text::gdal));
+  const Words words = words_of(wkt);
+  Error error(ErrorCode::unsupported, fmt::format("keys of GeoTIFF have no method {}", words.method));
+  for (const Method* const method : methods_of(words.method)) {
+    const auto numbers = numbers_of(*method, words);
+    if (!numbers) {
+      error = numbers.error();
+      continue;
+    }
+    keys.code(Key::ProjMethod, method->code);
+    for (const auto& [key, number] : *numbers) keys.numbers(key, {number});
+    return {};
+  }
+  return error;
+}
 
 Result<Projection> projection_by_method(const KeyReader& keys, const Units& units, bool on_a_sphere,
                                         const proj::Register& known) {

@@ -24,4 +24,8 @@ struct Projection {
 Result<Projection> projection_by_method(const KeyReader& keys, const Units& units, bool on_a_sphere,
                                         const proj::Register& known);
 
+/// The same back: ProjMethod and its parameters of a projected system in PROJJSON, of angles in degrees.  Errors:
+/// unsupported (a method or parameter that keys have no words for).
+Status put_method(const Json& system, bool on_a_sphere, const proj::Register& known, KeyMaker& keys);
+
 }  // namespace penstock::tiff
