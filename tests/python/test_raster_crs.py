@@ -235,8 +235,8 @@ def test_what_a_copy_cannot_say_is_refused_before_anything_is_written(tmp_path: 
 
 
 def test_the_command_takes_a_text(tmp_path: pathlib.Path) -> None:
-    penstock.create(tmp_path / "x.zarr", shape=(4, 5), dtype="u1", chunks=(4, 5))
-    create = [sys.executable, "-m", "penstock", "cog", "create", str(tmp_path / "x.zarr"), str(tmp_path / "y.tif")]
+    array = xarray_zarr(tmp_path / "x.zarr", {"crs_wkt": "GEOGCS["})
+    create = [sys.executable, "-m", "penstock", "cog", "create", array.url, str(tmp_path / "y.tif")]
     want = CRS.from_string(SYSTEMS["azimuthal of equal area"])
     for text in (want.to_wkt(), SYSTEMS["azimuthal of equal area"]):
         subprocess.run([*create, "--crs", text, "--force"], check=True)
@@ -246,6 +246,7 @@ def test_the_command_takes_a_text(tmp_path: pathlib.Path) -> None:
         (["--crs", SYSTEMS["Krovak, a text"]], "--crs: the CRS"),
         (["--crs", "no system"], "--crs: 'no system' is no CRS"),
         (["--crs", b"\xff["], "--crs: "),
+        ([], "say another one: crs= of penstock.write_cog, --crs"),
     ):
         done = subprocess.run([*create, *more], capture_output=True, check=False)
         assert done.returncode != 0 and reason in done.stderr.decode(), done.stderr

@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -32,14 +33,26 @@ std::optional<GeoTransform> geo_transform(std::string_view words) {
   return words.find_first_not_of(' ') == std::string_view::npos ? std::optional(t) : std::nullopt;
 }
 
+/// In the same group.  An array that was opened by its own path is a store of its own: its group lies around it.
+Result<Array> array_beside(const Array& from, const std::string& name) {
+  const std::string path(from.path());
+  const std::size_t end = path.rfind('/');
+  if (end != std::string::npos) return Array::open(from.store_ptr(), path.substr(0, end + 1) + name);
+  if (!path.empty()) return Array::open(from.store_ptr(), name);
+  std::error_code error;
+  const std::filesystem::path own = std::filesystem::absolute(from.store_ptr()->url(), error).lexically_normal();
+  if (error || !std::filesystem::is_directory(own, error))
+    return Error(ErrorCode::not_found, "nothing lies beside a store that is no directory");
+  PENSTOCK_ASSIGN(std::shared_ptr<Store> around, open_store(own.parent_path().string(), StoreMode::read, {}));
+  return Array::open(std::move(around), name);
+}
+
 }  // namespace
 
 Result<std::string> take_grid_mapping(const Array& from, const Json& attributes, RasterInfo& info) {
   const std::string name = attributes.is_object() ? text(attributes, "grid_mapping") : std::string();
   if (name.empty() || name.find_first_of("/: ") != std::string::npos) return std::string();
-  const std::string path(from.path());
-  const std::size_t end = path.rfind('/');
-  const auto beside = Array::open(from.store_ptr(), end == std::string::npos ? name : path.substr(0, end + 1) + name);
+  const auto beside = array_beside(from, name);
   if (!beside && beside.error().code() == ErrorCode::not_found) return std::string();
   if (!beside) return beside.error();
   PENSTOCK_ASSIGN(const Json said, parse_json(beside->dataset().attributes));
