@@ -9,6 +9,7 @@
 #include "core/json.hpp"
 #include "format/proj.hpp"
 #include "format/tiff/crs.hpp"
+#include "format/tiff/write/cog.hpp"
 #include "format/wkt.hpp"
 #include "penstock/raster_info.hpp"
 
@@ -72,6 +73,24 @@ Result<std::string> definition_of(std::string_view text) {
   return definition;
 }
 
+Result<Crs> crs_by_keys(const Json& system, const proj::Register& known) {
+  PENSTOCK_ASSIGN(const GeoKeys keys, tiff::keys_of(system, known));
+  if (std::optional<Crs> crs = tiff::crs_of(keys)) return *std::move(crs);
+  return Error(ErrorCode::internal, "keys of a CRS that define none");
+}
+
+/// A compound of EPSG's is taken apart: a file has a code for where, and one for how high.
+Result<Crs> crs_of_code(std::uint32_t code, std::string name) {
+  constexpr std::uint32_t kFirst = 1024;  // smaller and larger ones are refused where they are written
+  if (code < kFirst || code >= tiff::kUserDefined || tiff::model_type_of_epsg(code))
+    return Crs{code, std::nullopt, std::move(name)};
+  PENSTOCK_ASSIGN_IN(const proj::Register known, proj::Register::open(),
+                     fmt::format("EPSG:{} is neither projected nor geographic", code));
+  PENSTOCK_ASSIGN(const Json system, known.entry(proj::Kind::crs, code));
+  PENSTOCK_ASSIGN_IN(Crs crs, crs_by_keys(system, known), fmt::format("EPSG:{}", code));
+  return crs;
+}
+
 }  // namespace
 
 Result<std::string> crs_wkt(const Crs& crs) {
@@ -93,20 +112,18 @@ Result<Crs> parse_crs(std::string_view text) {
                    fmt::format("a CRS by a text of {} bytes: at most {} are read", text.size(), kMaxText));
     if (text.find('\0') != std::string_view::npos)
       return Error(ErrorCode::invalid_argument, "a CRS by a text with a byte of 0 in it");
-    if (const auto code = code_of(text)) return Crs{code, std::nullopt, ""};
+    if (const auto code = code_of(text)) return crs_of_code(*code, "");
     if (is_wkt(text))
-      if (const auto code = epsg_of_wkt(text)) return Crs{code, std::nullopt, name_of_wkt(text)};
+      if (const auto code = epsg_of_wkt(text)) return crs_of_code(*code, name_of_wkt(text));
     PENSTOCK_ASSIGN(const std::string definition, definition_of(text));
     PENSTOCK_ASSIGN(const proj::Register known, proj::Register::open());
     const Result<Json> taken = is_wkt(text) ? known.of_wkt(definition) : known.of_definition(definition);
     if (!taken) return Error(ErrorCode::invalid_argument, for_message(taken.error().message()));
     const Json& system = *taken;
     const std::string name = system.value("name", std::string());
-    if (const auto code = tiff::epsg_of(system)) return Crs{code, std::nullopt, name};
-    PENSTOCK_ASSIGN_IN(const GeoKeys keys, tiff::keys_of(system, known),
-                       fmt::format("the CRS \"{}\"", for_message(name)));
-    if (std::optional<Crs> crs = tiff::crs_of(keys)) return *std::move(crs);
-    return Error(ErrorCode::internal, "keys of a CRS that define none");
+    if (const auto code = tiff::epsg_of(system)) return crs_of_code(*code, name);
+    PENSTOCK_ASSIGN_IN(Crs crs, crs_by_keys(system, known), fmt::format("the CRS \"{}\"", for_message(name)));
+    return crs;
   });
 }
 

@@ -32,6 +32,7 @@ struct Library {
               const char** category) = nullptr;
   const char* (*as_wkt)(void* context, const void* object, int type, Strings options) = nullptr;
   const char* (*as_json)(void* context, const void* object, Strings options) = nullptr;
+  void* (*sub_crs)(void* context, const void* object, int index) = nullptr;
   int (*is_equivalent)(const void* object, const void* other, int criterion) = nullptr;
   void* (*destroy)(void* object) = nullptr;
   void (*string_list_destroy)(char** list) = nullptr;
@@ -48,8 +49,8 @@ bool find_all(void* handle, Library& proj) {
          find("proj_create", proj.create) && find("proj_create_from_database", proj.create_from_database) &&
          find("proj_create_from_wkt", proj.create_from_wkt) && find("proj_uom_get_info_from_database", proj.unit) &&
          find("proj_as_wkt", proj.as_wkt) && find("proj_as_projjson", proj.as_json) &&
-         find("proj_is_equivalent_to", proj.is_equivalent) && find("proj_destroy", proj.destroy) &&
-         find("proj_string_list_destroy", proj.string_list_destroy);
+         find("proj_crs_get_sub_crs", proj.sub_crs) && find("proj_is_equivalent_to", proj.is_equivalent) &&
+         find("proj_destroy", proj.destroy) && find("proj_string_list_destroy", proj.string_list_destroy);
 }
 
 Result<Library> load() {
@@ -123,6 +124,13 @@ Result<Json> Register::json_of(void* object) const {
     return Error(ErrorCode::unsupported, fmt::format("PROJ cannot write it as PROJJSON: {}", reason()));
   PENSTOCK_ASSIGN_IN(Json json, parse_json(text), "PROJJSON of PROJ");
   json.erase("$schema");  // parts are put together
+  // Where the whole has a code, its text has none of its parts.
+  if (const auto parts = json.find("components"); parts != json.end() && parts->is_array())
+    for (std::size_t i = 0; i < parts->size(); ++i) {
+      const Object part(loaded().sub_crs(context_.get(), object, static_cast<int>(i)), loaded().destroy);
+      if (part == nullptr) continue;
+      PENSTOCK_ASSIGN((*parts)[i], json_of(part.get()));
+    }
   return json;
 }
 

@@ -218,6 +218,17 @@ TEST(TiffCrs, ATextWithACodeIsThatCodeAndNeedsNoProj) {
     EXPECT_EQ(parse_crs(text)->epsg, 32633U) << text;
 }
 
+TEST(TiffCrs, ACodeOfACompoundIsTakenApart) {
+  for (const char* const text : {"EPSG:9518", "EPSG:4326+3855"}) {  // a compound of EPSG's own, and one of two codes
+    const auto crs = parse_crs(text);
+    ASSERT_TRUE(crs) << crs.error().message();
+    EXPECT_EQ(crs->epsg, 4326U) << text;
+    EXPECT_EQ(crs->vertical_epsg, 3855U) << text;
+  }
+  EXPECT_EQ(parse_crs("EPSG:5555")->epsg, 25832U);
+  EXPECT_TRUE(has(there_and_back("EPSG:5773"), "EPSG:5773: keys of GeoTIFF have no words for a system of type"));
+}
+
 // A datum that ESRI's text calls otherwise, a parallel that only the text has words for.
 TEST(TiffCrs, WhatKeysHaveNoWordsForIsATextOfEsri) {
   for (const char* const text : {"+proj=eck4 +lon_0=10 +ellps=bessel", "+proj=moll +lon_0=10 +datum=WGS84"}) {

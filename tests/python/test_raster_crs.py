@@ -168,6 +168,7 @@ def test_a_system_is_given_in_many_ways(tmp_path: pathlib.Path) -> None:
         (laea, [laea, pyproj.CRS(laea).to_json(), pyproj.CRS(laea).to_json_dict(), penstock.open(tmp_path / "x.tif").crs]),
         ("ESRI:54009", ["ESRI:54009", CRS.from_string("ESRI:54009"), pyproj.CRS("ESRI:54009")]),
         ("EPSG:32633+5773", ["EPSG:32633+5773"]),
+        ("EPSG:5555", [5555, "EPSG:5555", pyproj.CRS(5555), CRS.from_epsg(5555), pyproj.CRS(5555).to_wkt()]),
     ):  # fmt: skip
         for way in ways:
             penstock.write_cog(data(), tmp_path / "y.tif", crs=way, overwrite=True, **PLACE)
@@ -184,12 +185,22 @@ def test_a_code_is_that_of_an_object_only_where_it_is_the_same_system(tmp_path: 
 
 def test_what_is_no_system_is_refused_before_anything_is_written(tmp_path: pathlib.Path) -> None:
     for bad in ("no system", "", "EPSG:", "EPSG:x", 'PROJCS["x"', '{"type": "GeographicCRS"', "+proj=nothing",
-                "ESRI:1", {"init": "epsg:4326"}, "EPSG:32633\0", "PROJCS[" * 1000, "x" * 10_000_000, "\ud800[", 1.5,
+                "ESRI:1", "EPSG:5773", 5773, {"init": "epsg:4326"}, "EPSG:32633\0", "PROJCS[" * 1000, "x" * 10_000_000, "\ud800[", 1.5,
                 object(), -1, True):  # fmt: skip
         with pytest.raises((ValueError, TypeError, penstock.UnsupportedError)) as error:
             penstock.write_cog(data(), tmp_path / "y.tif", crs=bad, **PLACE)
         assert len(str(error.value)) < 1000
     assert not any(tmp_path.iterdir())
+
+
+def test_a_code_of_a_compound_in_geozarr_is_taken_apart(tmp_path: pathlib.Path) -> None:
+    penstock.create(tmp_path / "x.zarr", shape=(4, 5), dtype="u1", chunks=(4, 5), attributes={"proj:code": "EPSG:5555"})
+    penstock.write_cog(penstock.open(tmp_path / "x.zarr"), tmp_path / "y.tif")
+    assert crs_read_by_rasterio(tmp_path / "y.tif") == CRS.from_epsg(5555)
+    penstock.open(tmp_path / "x.zarr", mode="r+").set_attributes({"proj:code": "EPSG:5773"})
+    with pytest.raises(penstock.UnsupportedError, match="EPSG:5773 cannot be written: it is neither projected nor"):
+        penstock.write_cog(penstock.open(tmp_path / "x.zarr"), tmp_path / "z.tif")
+    assert not (tmp_path / "z.tif").exists()
 
 
 def xarray_zarr(path: pathlib.Path, attributes: dict[str, Any]) -> penstock.Array:

@@ -18,6 +18,14 @@ std::optional<GeoTransform> transform_of(const std::vector<Dimension>& dims) {
   return GeoTransform{*x.scale, 0, *x.offset - *x.scale / 2, 0, *y.scale, *y.offset - *y.scale / 2};
 }
 
+/// `proj:code` may be that of a compound with heights.
+void take_apart(CogInput& input) {
+  std::optional<Crs>& crs = input.info.crs;
+  if (!crs || !crs->epsg || crs->vertical_epsg || crs->keys) return;
+  const auto parts = parse_crs(std::to_string(*crs->epsg));
+  if (parts && parts->epsg != crs->epsg) crs = *parts;  // what cannot be is refused where it is written
+}
+
 }  // namespace
 
 bool names_raster(std::string_view url) { return raster_format_of(url) != nullptr; }
@@ -37,6 +45,7 @@ Result<CogInput> cog_input(const Array& from, const Region& region) {
     const bool by_xarray =
         zarr_format(dataset.format) == 2 && attributes.is_object() && attributes.contains("grid_mapping");
     if (by_xarray && !input.nodata && dataset.fill.size() == dataset.dtype.size_bytes) input.nodata = dataset.fill;
+    take_apart(input);
     PENSTOCK_ASSIGN(input.crs_problem, take_grid_mapping(from, attributes, input.info));
     if (!input.info.transform && input.info.gcps.empty()) input.info.transform = transform_of(dataset.dims);
   }

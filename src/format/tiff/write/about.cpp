@@ -76,7 +76,9 @@ Result<GeoKeys> make_geo_keys(const RasterInfo& info) {
   if (info.crs && info.crs->epsg) {
     model = model_type_of_epsg(*info.crs->epsg);
     if (!model)
-      return Error(ErrorCode::unsupported, fmt::format("a CRS of EPSG:{} cannot be written", *info.crs->epsg));
+      return Error(
+          ErrorCode::unsupported,
+          fmt::format("a CRS of EPSG:{} cannot be written: it is neither projected nor geographic", *info.crs->epsg));
     keys.push_back({1024, 0, 1, *model});
   }
   keys.push_back({1025, 0, 1, static_cast<std::uint16_t>(info.pixel_is_point ? 2 : 1)});

@@ -50,7 +50,7 @@ bool has_palette(const RasterInfo& info, const Dataset& image);
 /// The value that was not measured, as GDAL reads it; empty: none.
 Result<std::string> make_nodata_text(const Dataset& dataset);
 
-/// What 2-byte code an EPSG code's kind has in GTModelType: 1 projected, 2 geographic; nullopt: not known.
+/// What 2-byte code an EPSG code's kind has in GTModelType: 1 projected, 2 geographic; nullopt: it is neither.
 std::optional<std::uint16_t> model_type_of_epsg(std::uint32_t code);
 
 }  // namespace penstock::tiff

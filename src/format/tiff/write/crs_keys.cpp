@@ -37,12 +37,12 @@ Error no_words(const std::string& what) {
 Json datum_of(const Json& geodetic) { return part(geodetic, geodetic.contains("datum") ? "datum" : "datum_ensemble"); }
 
 Status put_geodetic(const Json& system, KeyMaker& keys) {
+  const std::string type = text(system, "type");  // PROJ leaves it out where it can be nothing else
+  if (!type.empty() && type != "GeographicCRS" && type != kGeocentric) return no_words("a system of type " + type);
   if (const auto epsg = epsg_of(system)) {
     keys.code(Key::GeodeticCRS, *epsg);
     return {};
   }
-  const std::string type = text(system, "type");  // PROJ leaves it out where it can be nothing else
-  if (!type.empty() && type != "GeographicCRS" && type != kGeocentric) return no_words("a system of type " + type);
   const Json datum = datum_of(system), ellipsoid = part(datum, "ellipsoid"), meridian = part(datum, "prime_meridian");
   const bool is_radius = ellipsoid.contains("radius");
   const auto major = number(ellipsoid, is_radius ? "radius" : "semi_major_axis");
