@@ -4,6 +4,7 @@
 
 #include "core/guard.hpp"
 #include "core/suggest.hpp"
+#include "oct/file/apart.hpp"
 #include "oct/file/names.hpp"
 #include "oct/file/small_file.hpp"
 #include "oct/list.hpp"
@@ -23,10 +24,24 @@ Result<StepDone> do_step(const Step& step, const StepCall& call) try {
                fmt::format("oct {} needs the option '{}', which it has no value for", step.what.name, missing.name));
 }
 
+/// No image that is written takes away what is read.
+Status check_paths(const Step& step, const StepCall& call) {
+  const std::vector<OctArgument>& arguments = step.what.arguments;
+  for (std::size_t to = 0; to < arguments.size(); ++to) {
+    if (!arguments[to].output || !call.path(to).ends_with(".zarr")) continue;
+    for (std::size_t from = 0; from < arguments.size(); ++from) {
+      if (arguments[from].output || (step.in_place && is_same_place(call.path(to), call.path(from)))) continue;
+      PENSTOCK_TRY(check_apart(call.path(to), call.path(from)));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<StepRun> run_step(const Step& step, const OctCall& call, const Options& options) {
   PENSTOCK_ASSIGN(StepCall read, StepCall::make(step.what, call, options));
+  PENSTOCK_TRY(check_paths(step, read));
   PENSTOCK_ASSIGN(read.options, StepMemory::options(call.device, options));
   PENSTOCK_ASSIGN(StepDone done, do_step(step, read));
   done.metrics.note("peak_memory_bytes", read.options.memory->peak_bytes(),

@@ -62,6 +62,7 @@ struct Step {
   /// The work on one tile of a mosaic grid after the other, which runs as one with that of its neighbours; it gives
   /// nullptr where the options ask for something else, which `run` does.  nullptr: the step does not work so.
   Result<std::unique_ptr<TileStep>> (*tiles)(const StepCall& call) = nullptr;
+  bool in_place = false;  ///< its output may be its input, of which it keeps what it reads
 };
 
 /// Makers of options, for the declarations of steps.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "oct/file/apart.hpp"
 #include "oct/file/names.hpp"
 #include "oct/file/shifts.hpp"
 #include "oct/file/small_file.hpp"
@@ -119,7 +120,10 @@ Result<StepDone> run(const StepCall& call) {
   PENSTOCK_ASSIGN(const Placed p, place(call));
   PENSTOCK_ASSIGN(const Unfinished mark, Unfinished::open(call.path(1)));
   const bool replace = call.force || mark.found();
-  for (std::size_t k = 0; k < p.ids.size(); ++k) PENSTOCK_TRY(NewVolume::check(moved_path(call, p, k), replace));
+  for (std::size_t k = 0; k < p.ids.size(); ++k) {
+    PENSTOCK_TRY(check_apart(moved_path(call, p, k), p.paths[k]));
+    PENSTOCK_TRY(NewVolume::check(moved_path(call, p, k), replace));
+  }
   PENSTOCK_TRY(mark.put());
   Json rows = Json::object(), cols = Json::object();
   for (std::size_t k = 0; k < p.ids.size(); ++k) {

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "core/units.hpp"
+#include "oct/file/apart.hpp"
 #include "oct/file/names.hpp"
 #include "oct/file/small_file.hpp"
 #include "oct/plan/steps_file.hpp"
@@ -53,6 +54,23 @@ Result<std::vector<Group>> group(const std::vector<FileStep>& steps, const Optio
           .set_hint("Say where what it reads, and what it makes, is written: output = \"NAME.ome.zarr\".");
     }
   return groups;
+}
+
+/// No image is written twice, nor over one that the steps read: they would not find it another time.
+Status check_outputs(std::span<const Group> groups) {
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const Group& g = groups[i];
+    const FileStep& last = g.steps.back();
+    if (!g.out().ends_with(".zarr") || (last.step->in_place && is_same_place(g.out(), g.in()))) continue;
+    for (const Group& before : groups.first(i + 1)) {
+      PENSTOCK_TRY_IN(check_apart(g.out(), before.in()), last.place);
+      if (&before != &g && is_same_place(g.out(), before.out()))
+        return Error(ErrorCode::invalid_argument,
+                     fmt::format("{}: {}: {} writes it already", last.place, g.out(), before.steps.back().place))
+            .set_hint("Write to another path.");
+    }
+  }
+  return {};
 }
 
 /// What a group will read and write.
@@ -193,6 +211,7 @@ Result<StepDone> read_and(const StepCall& call, Result<StepDone> (*what)(const s
   PENSTOCK_ASSIGN(const Bytes bytes, read_small(call.path(0)));
   PENSTOCK_ASSIGN(const std::vector<FileStep> steps, parse_steps(as_text(bytes), call.path(0)));
   PENSTOCK_ASSIGN(const std::vector<Group> groups, group(steps, call.options));
+  PENSTOCK_TRY(check_outputs(groups));
   return what(groups, call);
 }
 

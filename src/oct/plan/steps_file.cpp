@@ -15,6 +15,8 @@
 namespace penstock::oct {
 namespace {
 
+constexpr std::size_t kMostSteps = 200;  // each is compared with those before it
+
 /// Reads one file.
 class Reader {
  public:
@@ -33,6 +35,8 @@ class Reader {
     const toml::node* const list = file.get("step");
     if (list == nullptr) return wrong(1, "there is no [[step]]");
     if (!list->is_array_of_tables()) return wrong(line_of(*list), "steps are written as [[step]]");
+    if (list->as_array()->size() > kMostSteps)
+      return wrong(line_of(*list), fmt::format("{} steps, at most {}", list->as_array()->size(), kMostSteps));
     std::vector<FileStep> steps;
     for (const toml::node& node : *list->as_array()) {
       PENSTOCK_ASSIGN(FileStep step, read_step(*node.as_table()));

@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "format/format.hpp"
+#include "oct/file/apart.hpp"
 #include "oct/file/volume.hpp"
 #include "penstock/ngff.hpp"
 #include "penstock/ops.hpp"
@@ -186,7 +187,7 @@ Result<Volume> open_image(const std::string& path) {
 Result<StepDone> run(const StepCall& call) {
   StepDone done;
   const std::string& out = call.path(1);
-  const bool in_place = call.path(0) == out, given = call.given("resolutions_um");
+  const bool in_place = is_same_place(call.path(0), out), given = call.given("resolutions_um");
   if (!out.ends_with(".zarr"))
     return Error(ErrorCode::invalid_argument, fmt::format("{}: the name must end in .ome.zarr", out));
   if (in_place && given)
@@ -237,6 +238,7 @@ Step pyramid_step() {
   };
   step.what.example = "3d_volume.ome.zarr 3d_volume_um.ome.zarr --resolutions-um 10,25,50,100";
   step.run = run;
+  step.in_place = true;
   return step;
 }
 

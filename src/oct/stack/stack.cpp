@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "oct/file/apart.hpp"
 #include "oct/file/names.hpp"
 #include "oct/stack/falloff.hpp"
 #include "oct/walk/walk.hpp"
@@ -137,6 +138,7 @@ Status stack_all(const StepCall& call, const Stack& s, const Source& source, con
 Result<StepDone> run(const StepCall& call) {
   StepDone done;
   PENSTOCK_ASSIGN(const Stack s, arrange(call));
+  for (const std::string& path : s.paths) PENSTOCK_TRY(check_apart(call.path(1), path));
   const Volume& one = s.slices[0];
   VolumeSpec spec;
   spec.shape = {s.planes, one.shape[1], one.shape[2]};

@@ -9,6 +9,7 @@
 
 #include "core/checked.hpp"
 #include "exec/budget.hpp"
+#include "oct/file/apart.hpp"
 
 namespace penstock::oct {
 namespace {
@@ -58,7 +59,7 @@ class TileRun {
       : in_(in), out_(out), stages_(stages), device_(device), options_(options) {}
 
   Result<TileTraffic> run(bool force) {
-    if (in_ == out_) return Error(ErrorCode::invalid_argument, out_ + ": it is the input too");
+    PENSTOCK_TRY(check_apart(out_, in_));
     PENSTOCK_TRY(NewVolume::check(out_, force));
     PENSTOCK_ASSIGN(const Volume mosaic, open_volume(in_, 3));
     mosaic_ = &mosaic;
