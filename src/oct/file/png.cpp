@@ -37,7 +37,7 @@ Result<std::string> png_text(std::uint32_t width, std::uint32_t height, std::spa
   std::vector<Bytef> packed(compressBound(rows.size()));
   uLongf size = packed.size();
   if (compress2(packed.data(), &size, reinterpret_cast<const Bytef*>(rows.data()), rows.size(), 6) != Z_OK)
-    return Error(ErrorCode::out_of_memory, "a picture could not be compressed");
+    return Error(ErrorCode::out_of_memory, "out of memory for a picture");
   if (size > 0x7FFFFFFF) return Error(ErrorCode::unsupported, "the picture is too large for one PNG chunk");
   std::string head;
   put32(head, width);
