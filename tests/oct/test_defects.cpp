@@ -134,6 +134,19 @@ TEST(Defects, OfShiftsAreSaidBeforeTheWork) {
   }
 }
 
+TEST(Defects, AnImageOfZarr2IsToldFromNone) {
+  const Folder folder;
+  std::filesystem::create_directories(folder / "old.ome.zarr");
+  EXPECT_EQ(run("aip", {folder / "old.ome.zarr", folder / "p.ome.zarr"}).error().code(), ErrorCode::not_found);
+  folder.write("old.ome.zarr/.zgroup", "{\"zarr_format\": 2}");
+  const auto refused = run("aip", {folder / "old.ome.zarr", folder / "p.ome.zarr"});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::unsupported);
+  EXPECT_NE(refused.error().message().find("old.ome.zarr: it is of zarr v2"), std::string::npos)
+      << refused.error().message();
+  EXPECT_NE(refused.error().hint().find("--zarr-format 3"), std::string::npos) << refused.error().hint();
+}
+
 TEST(Defects, OfVolumesAreNamed) {
   const Folder folder;
   write_volume(folder / "plane.ome.zarr", {20, 20}, {20, 20}, 1);

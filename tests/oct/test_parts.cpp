@@ -53,6 +53,11 @@ TEST(Info, ReadsWhatIsNeededAndNamesWhatIsNot) {
     EXPECT_EQ(bad.error().code(), ErrorCode::corrupt_data);
     EXPECT_NE(bad.error().message().find(key), std::string::npos) << bad.error().message();
   }
+  EXPECT_EQ(parse_info("\xEF\xBB\xBF" + good)->nx, 64u);  // as editors of Windows write it
+  EXPECT_EQ(parse_info(good + "\nny: 32\nnote: a\nnote: b")->ny, 32u);
+  const auto twice = parse_info(good + "\nny: 33");
+  ASSERT_FALSE(twice);
+  EXPECT_NE(twice.error().message().find("'ny' is there twice"), std::string::npos) << twice.error().message();
   for (const char* value : {"-1", "1e99", "abc", "", "2.5", "nan"}) {
     std::string text = good;
     text.replace(text.find("nx: 64"), 6, std::string("nx: ") + value);
@@ -65,6 +70,9 @@ TEST(Tables, AreReadAsSpreadsheetsWriteThem) {
   ASSERT_TRUE(marked) << marked.error().message();
   ASSERT_EQ(marked->size(), 1U);
   EXPECT_EQ((*marked)[0].y_mm, 3);
+  const auto twice = parse_shifts("fixed_id,moving_id,x_shift_mm,y_shift_mm,x_shift_mm\n0,1,2,3,4\n");
+  ASSERT_FALSE(twice);
+  EXPECT_NE(twice.error().message().find("x_shift_mm is there twice"), std::string::npos) << twice.error().message();
   const auto semicolons = parse_shifts("fixed_id;moving_id;x_shift_mm;y_shift_mm\n0;1;2;3\n");
   ASSERT_FALSE(semicolons);
   EXPECT_NE(semicolons.error().hint().find("commas"), std::string::npos) << semicolons.error().hint();

@@ -36,6 +36,8 @@ Result<std::vector<std::size_t>> find_columns(std::span<const std::string_view> 
         error.set_hint("Columns are told apart by commas, not by semicolons.");
       return error;
     }
+    if (std::ranges::count(names, column) > 1)
+      return Error(ErrorCode::corrupt_data, fmt::format("line {}: column {} is there twice", line, column));
     places.push_back(static_cast<std::size_t>(at - names.begin()));
   }
   return places;

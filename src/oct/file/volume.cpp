@@ -36,7 +36,12 @@ Result<double> in_mm(double length, const std::string& unit) {
 
 Result<Volume> open_level(const std::shared_ptr<Store>& store, std::size_t rank) {
   PENSTOCK_ASSIGN(const bool there, store->exists("zarr.json"));
-  if (!there) return Error(ErrorCode::not_found, "no OME-NGFF image is there");
+  if (!there) {
+    PENSTOCK_ASSIGN(const bool is_v2, store->exists(".zgroup"));
+    if (!is_v2) return Error(ErrorCode::not_found, "no OME-NGFF image is there");
+    return Error(ErrorCode::unsupported, "it is of zarr v2; OME-NGFF 0.5 is of zarr v3")
+        .set_hint("`penstock copy OLD NEW --zarr-format 3` makes it so.");
+  }
   PENSTOCK_ASSIGN(Array array, Array::open(store, "0"));
   const Dataset dataset = array.dataset();
   if (dataset.rank() != rank)

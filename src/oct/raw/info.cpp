@@ -10,13 +10,20 @@ namespace penstock::oct {
 namespace {
 
 constexpr double kMaxExtent = 1 << 20;
-using Entries = std::map<std::string_view, std::string_view>;
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // which editors of Windows put in front
+
+struct Entry {
+  std::string_view text;
+  bool twice = false;  // with different texts
+};
+using Entries = std::map<std::string_view, Entry>;
 
 Result<double> number_of(const Entries& entries, std::string_view key, double least, double most) {
   const auto at = entries.find(key);
   if (at == entries.end()) return Error(ErrorCode::corrupt_data, fmt::format("no '{}'", key));
+  if (at->second.twice) return Error(ErrorCode::corrupt_data, fmt::format("'{}' is there twice and differs", key));
   double value = 0;
-  const std::string_view text = at->second;
+  const std::string_view text = at->second.text;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (code != std::errc() || end != text.data() + text.size() || !(value >= least) || !(value <= most))
     return Error(ErrorCode::corrupt_data, fmt::format("{}: '{}' is no number from {} to {}", key, text, least, most));
@@ -40,12 +47,16 @@ std::string_view trimmed(std::string_view text) {
 
 Result<TileInfo> parse_info(std::string_view text) {
   Entries entries;
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     const std::size_t colon = line.find(':');
-    if (colon != std::string_view::npos) entries[trimmed(line.substr(0, colon))] = trimmed(line.substr(colon + 1));
+    if (colon == std::string_view::npos) continue;
+    const std::string_view value = trimmed(line.substr(colon + 1));
+    const auto [entry, is_new] = entries.try_emplace(trimmed(line.substr(0, colon)), Entry{value});
+    entry->second.twice |= !is_new && entry->second.text != value;
   }
   TileInfo info;
   PENSTOCK_ASSIGN(info.nx, count_of(entries, "nx", 1, kMaxExtent));
