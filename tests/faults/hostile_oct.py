@@ -44,6 +44,8 @@ STEPS: dict[str, list[str]] = {
     "stack": ["IN/moved", "OUT/a.ome.zarr", "--slicing-interval-mm", "0.28"],
     "pyramid": ["IN/slices/slice_z00_crop.ome.zarr", "OUT/a.ome.zarr", "--n-levels", "2"],
     "report": ["IN/run", "--output", "OUT/a.html", "--slicing-interval-mm", "0.28"],
+    "run": ["IN/steps.toml"],
+    "explain": ["IN/steps.toml"],
 }
 
 
@@ -65,6 +67,7 @@ def make_input(penstock: str, folder: pathlib.Path) -> None:
     for k in range(2):
         run(penstock, "stitch", mosaic, folder / f"slices/slice_z0{k}_crop.ome.zarr", "--transform",
             folder / "transform.npy")  # fmt: skip
+    SOUND_STEPS(folder / "steps.toml")
     (folder / "shifts.csv").write_text("fixed_id,moving_id,x_shift_mm,y_shift_mm\n0,1,0.1,0.1\n")
     run(penstock, "common-space", folder / "slices", folder / "moved", "--shifts", folder / "shifts.csv")
     at = folder / "run"
@@ -238,6 +241,9 @@ INFO: dict[str, Change] = {
     **{f"{key} {value}": info(**{key: value}) for key in KEYS
        for value in ("nan", "1000000000000", "-1", "0", "inf", "1e-300", "x", "")},
     **{f"no {key}": info(**{key: None}) for key in KEYS},
+    **{f"nx {value}": info(nx=value) for value in ("0x40", "64.5", "1e308", "\u0666\u0664", "64 64", "6" * 5000)},
+    "nx twice": lambda path: path.write_text(path.read_text() + "nx: 8\n") and None,
+    "marked, of Windows": lambda path: path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n")) and None,
     "as much of all as may be": info(nx="1048576", ny="1048576", n_extra="0", top_z="0", bottom_z="1048575"),
     "all lines are the way back": info(nx="1", n_extra="71"),
     "empty": content(b""),
@@ -245,7 +251,19 @@ INFO: dict[str, Change] = {
     "one line of 10 MB": content(b"nx" * 5_000_000),
 }  # fmt: skip
 BIN: dict[str, Change] = {"cut off": cut, **{k: CHUNK[k] for k in ("empty", "binary", "missing", "a folder")}}
+HEAD = "fixed_id,moving_id,x_shift_mm,y_shift_mm"
 SHIFTS: dict[str, Change] = {
+    "marked, of Windows": content(f"\ufeff{HEAD}\r\n0,1,0.1,0.1\r\n".encode()),
+    "semicolons": content(f"{HEAD}\n0,1,0.1,0.1\n".replace(",", ";").encode()),
+    "commas in numbers": content(f"{HEAD}\n0,1,0,1,0,1\n".encode()),
+    "UTF-16": content(f"{HEAD}\n0,1,0.1,0.1\n".encode("utf-16")),
+    "a shift twice": content(f"{HEAD}\n0,1,0.1,0.1\n0,1,0.1,0.1\n".encode()),
+    "a column twice": content(f"{HEAD},x_shift_mm\n0,1,0.1,0.1,7\n".encode()),
+    "no shift to slice 1": content(f"{HEAD}\n".encode()),
+    "text": content(f"{HEAD}\nfirst,second,left,right\n".encode()),
+    "a row that ends early": content(f"{HEAD}\n0,1,0.1\n".encode()),
+    "zero bytes": content(f"{HEAD}\n0,1,0.1,0.1\n".encode() + bytes(1000)),
+    "a million rows": content(f"{HEAD}\n".encode() + b"".join(b"%d,%d,0,0\n" % (k, k + 1) for k in range(1_000_000))),
     "empty": content(b""),
     "binary": content(bytes(range(256))),
     "one line of 10 MB": content(b"," * 10_000_000),
@@ -269,6 +287,50 @@ SETTINGS = {**METRICS, "interval 0": content(b'{"slicing_interval_mm": 0}'),
             "interval of text": content(b'{"slicing_interval_mm": "x"}')}  # fmt: skip
 
 
+def steps_file(*lines: str, output: str = "OUT/a.ome.zarr") -> Change:
+    """A file of steps; IN and OUT are the folders of input and output."""
+
+    def change(path: pathlib.Path) -> None:
+        text = "\n".join(['input = "IN/mosaic.ome.zarr"', f'output = "{output}"', *lines])
+        path.write_text(text.replace("IN/", f"{path.parent}/").replace("OUT/", f"{path.parent.parent}/out/"))
+
+    return change
+
+
+def a_step(name: str, *lines: str) -> str:
+    return "\n".join(["[[step]]", f'name = "{name}"', *lines])
+
+
+SOUND_STEPS = steps_file(a_step("fix-illumination"), a_step("fix-focal-curvature"))
+TO_B = 'output = "OUT/b.ome.zarr"'
+STEPS_FILE: dict[str, Change] = {
+    "empty": content(b""),
+    "binary": content(bytes(range(256))),
+    "UTF-16": content('input = "a"'.encode("utf-16")),
+    "an array 10^5 deep": steps_file("x = " + "[" * 100_000 + "]" * 100_000),
+    "a table 10^5 deep": steps_file("x = " + "{a = " * 100_000 + "1" + "}" * 100_000),
+    "a key 10^5 deep": steps_file(".".join("a" * 100_000) + " = 1"),
+    "a head 10^5 deep": steps_file("[" + ".".join("a" * 100_000) + "]"),
+    "a head of steps 10^5 deep": steps_file("[[" + ".".join("a" * 100_000) + "]]"),
+    "an option 10^5 deep": steps_file(a_step("aip", ".".join("a" * 100_000) + " = 1")),
+    "an unknown key": steps_file("outptu = 1", a_step("aip")),
+    "an unknown option": steps_file(a_step("aip", "levels = 1")),
+    "a step of numbers": steps_file("step = [1, 2]"),
+    "200,000 steps": steps_file(*[a_step("fix-illumination")] * 200_000),
+    "the input as output": steps_file(a_step("aip"), output="IN/mosaic.ome.zarr"),
+    "the input as output, in other words": steps_file(a_step("aip"), output="IN/./mosaic.ome.zarr/"),
+    "within the input": steps_file(a_step("aip"), output="IN/mosaic.ome.zarr/0.zarr"),
+    "to and fro": steps_file(a_step("fix-illumination", TO_B), a_step("aip"), output="IN/mosaic.ome.zarr"),
+    "the same output twice": steps_file(a_step("fix-illumination", TO_B), a_step("aip"), output="OUT/b.ome.zarr"),
+    "the first takes what the last makes": steps_file(
+        a_step("fix-illumination", 'input = "OUT/a.ome.zarr"', TO_B), a_step("fix-focal-curvature")),
+    "a step that runs files of steps": steps_file(a_step("run")),
+    **{f"resolution {value}": steps_file(a_step("resample-mosaic", f"resolution_um = {value}"))
+       for value in ("nan", "inf", "-inf", "-1", "0", "1e-300", "1e300", "9223372036854775807", "2026-01-01", "true")},
+    **{f"{value} levels": steps_file(a_step("aip", f"n_levels = {value}")) for value in ("-1", "1.5", '"x"', "[[[]]]")},
+}  # fmt: skip
+
+
 def first(folder: pathlib.Path, pattern: str) -> pathlib.Path:
     return sorted(p for p in folder.rglob(pattern) if p.is_file())[0]
 
@@ -277,6 +339,8 @@ def images(step: str) -> list[str]:
     """Images that a step reads, within IN."""
     return {
         "mosaic": [],
+        "run": ["mosaic.ome.zarr"],
+        "explain": ["mosaic.ome.zarr"],
         "estimate-transform": ["aip.ome.zarr"],
         "common-space": ["slices/slice_z01_crop.ome.zarr"],
         "find-z-overlap": ["moved/slice_z01_common.ome.zarr"],
@@ -313,6 +377,9 @@ def cases(step: str) -> Iterator[tuple[str, str, Change]]:
     if step == "common-space":
         for name, change in SHIFTS.items():
             yield "shifts.csv", name, change
+    if step in ("run", "explain"):
+        for name, change in STEPS_FILE.items():
+            yield "steps.toml", name, change
     if step == "report":
         for file in ("slice_z00_crop_crop_below_interface_metrics.json", "common_space_metrics.json"):
             for name, change in METRICS.items():
@@ -325,6 +392,12 @@ def touched(at: pathlib.Path, file: str) -> list[pathlib.Path]:
     if file.endswith("/c"):
         return [first(at / file, "*")]
     return sorted(at.glob(file))
+
+
+def stamps(folder: pathlib.Path) -> dict[str, tuple[int, int]]:
+    """Size and time of each file."""
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path): (path.stat().st_size, path.stat().st_mtime_ns) for path in files}
 
 
 class Hostile:
@@ -381,9 +454,13 @@ class Hostile:
             if (out / single).exists():
                 self.wrong.append(f"{where}: {single} is there after: {errors.strip()}")
 
+    def copy_good(self, at: pathlib.Path) -> None:
+        shutil.copytree(self.good, at)
+        SOUND_STEPS(at / "steps.toml")  # which names where it lies
+
     def step(self, step: str) -> None:
         at, out = self.scratch / "at", self.scratch / "out"
-        shutil.copytree(self.good, at)
+        self.copy_good(at)
         for file, name, change in cases(step):
             saved = {}
             for path in touched(at, file):
@@ -391,12 +468,15 @@ class Hostile:
                 change(path)
             assert saved, f"{step}: no {file}"
             out.mkdir()
+            before = stamps(at)
             self.judge(step, file, name, out, self.attempt(step, at, out))
+            if stamps(at) != before:
+                self.wrong.append(f"oct {step}, {file}: {name}: the input is not what it was")
             shutil.rmtree(out)
             for path, data in saved.items():
                 if data is None or path.is_dir():
                     shutil.rmtree(at)
-                    shutil.copytree(self.good, at)
+                    self.copy_good(at)
                     break
                 path.write_bytes(data)
         shutil.rmtree(at)
@@ -411,7 +491,7 @@ def main(penstock: str, only: str = "") -> int:
             if only not in ("", step):
                 continue
             before = hostile.refused
-            out = scratch / "sound"
+            out = scratch / "out"
             out.mkdir()
             code, errors, _, _ = hostile.attempt(step, scratch / "good", out)
             assert code == 0, f"{step} of sound input: {errors}"
