@@ -1,5 +1,9 @@
 // The threads that all requests for memory of the host share.  They never wait for a device.
+//
+// A thread that has nothing to do looks for more for a while before it falls asleep: to wake one costs who submits more
+// than a small request does.  Who takes a piece while there are more wakes the next one, so that it is not who submits.
 #pragma once
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -11,8 +15,6 @@
 
 namespace penstock::io {
 
-/// A request that one core is done with in the time that it takes to wake another.
-inline constexpr std::uint64_t kSmallBytes = std::uint64_t{1} << 18;
 /// Most threads of a pool.
 inline constexpr std::uint64_t kMaxThreads = 256;
 
@@ -29,13 +31,17 @@ class Pool {
   bool start_thread();
   void work(Worker& worker);
   Piece take(std::unique_lock<std::mutex>& lock, Worker& worker);
+  /// Looks for more for a while, without the lock.
+  void spin(std::unique_lock<std::mutex>& lock);
+  void sleep(std::unique_lock<std::mutex>& lock, Worker& worker);
   /// The end of a piece; true: and of its request.
   bool end(const std::shared_ptr<Request>& request, Status status, double seconds);
 
   std::mutex mutex_;
   std::condition_variable changed_, idle_;
   std::deque<std::shared_ptr<Request>> queue_;  ///< those that have room
-  std::uint64_t threads_ = 0, waiting_ = 0, requests_ = 0;
+  std::atomic<std::uint64_t> queued_{0};        ///< how often something was put there; changed with the mutex
+  std::uint64_t threads_ = 0, waiting_ = 0, spinning_ = 0, requests_ = 0;
 };
 
 }  // namespace penstock::io

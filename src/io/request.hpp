@@ -16,6 +16,9 @@
 
 namespace penstock::io {
 
+/// A request that one core is done with in the time that it takes to wake another.
+inline constexpr std::uint64_t kSmallBytes = std::uint64_t{1} << 18;
+
 /// A part of a request that one thread moves.
 struct Piece {
   std::shared_ptr<Request> request;
@@ -91,6 +94,8 @@ class Request {
  private:
   friend class Door;
   [[nodiscard]] Report report() const;
+  /// Looks for the end of a small request for a while, awake.
+  [[nodiscard]] bool ends_soon(std::optional<std::chrono::nanoseconds> time) const;
 
   Order order_;
   std::shared_ptr<Request> link_;  // at a door: itself; fetched from there: the one behind it

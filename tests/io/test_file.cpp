@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
+#include <random>
 #include <thread>
 
 #include "io/files.hpp"
@@ -14,6 +16,7 @@
 
 using namespace penstock;
 using namespace penstock::test;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -222,6 +225,31 @@ TEST(File, ThousandsUnderWayAndCallbacks) {
   }
   wait_for_io();
   EXPECT_EQ(called, kReads);
+}
+
+// They come while threads look for them, while these fall asleep, and while they sleep: none is overlooked.
+TEST(File, SmallRequestsEndWheneverTheyCome) {
+  const ScratchFolder scratch;
+  const Block all = pattern(1 << 16);
+  put_file(scratch / "a", all);
+  const File file = File::open(scratch / "a").value();
+  const auto submit = [&](std::uint64_t seed) {
+    std::minstd_rand random(static_cast<unsigned>(seed));
+    Block into(3 * 1000);
+    for (int round = 0; round < 2000; ++round) {
+      std::vector<IoFuture> futures;
+      for (std::uint64_t k = 0; k < 1 + random() % 3; ++k)
+        futures.push_back(file.start_read(into.data() + k * 1000, 1000, k * 5000 + seed));
+      for (std::uint64_t k = 0; k < futures.size(); ++k) {
+        ASSERT_TRUE(futures[k].wait_for(20s)) << "round " << round;
+        ASSERT_TRUE(futures[k].get());
+        ASSERT_EQ(part(into, k * 1000, 1000), part(all, k * 5000 + seed, 1000));
+      }
+      if (round % 3 != 0) std::this_thread::sleep_for(std::chrono::microseconds(random() % 120));
+    }
+  };
+  const std::jthread one([&] { submit(1); }), two([&] { submit(2); });
+  submit(3);
 }
 
 TEST(File, KeepsTheMemoryUntilTheRequestHasEnded) {
