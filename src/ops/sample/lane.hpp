@@ -52,18 +52,17 @@ PENSTOCK_HD void weights_at(C t, C (&weight)[kTaps]) {
   }
 }
 
-/// Element: NearestElement or SplineElement.  kList: the outputs are a list, of which `fast` holds.
-template <class Element, bool kList = false>
+/// Element: NearestElement or SplineElement.
+template <class Element>
 struct SampleLane {
   static constexpr int kRank = Element::kRank, kTaps = Element::kTaps;  ///< 0: any number
+  static constexpr bool kOneEach = false;                               ///< whether a thread is one lane only
   static constexpr bool kTogether = kRank > 0 && (kTaps == 1 || kTaps == 2);
   /// Outputs whose elements are under way at once; outputs of a lane, at most; lanes with neighbouring outputs.
-  static constexpr std::uint32_t kAtOnce = kList ? 2 : 4, kMost = kTogether ? 16 : 4, kBeside = 32;
+  static constexpr std::uint32_t kAtOnce = 4, kMost = kTogether ? 16 : 4, kBeside = 32;
   /// Blocks of 256 lanes that a multiprocessor must have room for: with fewer registers a lane more loads are under
-  /// way. On an H100 3 in place of 2 took affine maps of order 1 from 0.69 to 0.58 ms, lists (4, two at once) from 0.61
-  /// to 0.52 ms.
-  static constexpr int kBlocks =
-      kTogether && kTaps == 2 && sizeof(decltype(Element::job.constant)) == 4 ? (kList ? 4 : 3) : 1;
+  /// way. On an H100 3 in place of 2 took affine maps of order 1 from 0.69 to 0.58 ms.
+  static constexpr int kBlocks = kTogether && kTaps == 2 && sizeof(decltype(Element::job.constant)) == 4 ? 3 : 1;
   Element element;
   /// Coordinates in [low, high) of every axis have all their neighbours.
   double low = 0;
@@ -97,10 +96,7 @@ struct SampleLane {
       if (fast) {
         const Run run{begin, static_cast<std::uint32_t>(lane), static_cast<std::uint32_t>(count),
                       static_cast<std::uint32_t>(apart)};
-        if constexpr (kList)
-          make_together(start, run);
-        else
-          straight ? make_straight(start, run) : make_together(start, run);
+        straight ? make_straight(start, run) : make_together(start, run);
         return;
       }
     }
@@ -109,7 +105,7 @@ struct SampleLane {
       element.job.out[begin + x] = value(coordinates(start, x, begin + x));
   }
 
- private:
+ protected:
   using Job = std::remove_cvref_t<decltype(element.job)>;
   using T = std::remove_pointer_t<decltype(Job::out)>;
   using C = decltype(Job::constant);
@@ -361,6 +357,37 @@ struct SampleLane {
   }
 };
 
+/// One output of a list of which `fast` holds, by a lane that needs nothing after the call that the few with neighbours
+/// missing take: what it kept would lie in memory, and on an H100 was most of what these lanes wrote.
+template <class Element>
+struct ListLane : SampleLane<Element> {
+  using Base = SampleLane<Element>;
+  using Base::element, Base::kRank;
+  static constexpr bool kOneEach = true;
+  /// On an H100 6 took lists of float32 from 0.52 (4, two outputs at once) to 0.42 ms; 8 gained nothing more.
+  static constexpr int kBlocks = sizeof(decltype(Element::job.constant)) == 4 ? 6 : 4;
+  using Base::Base;
+
+  [[nodiscard]] std::uint64_t lanes() const { return element.job.outputs; }
+
+  PENSTOCK_HD void operator()(std::uint64_t number) const {
+    const auto& job = element.job;
+    Point<kRank> point;
+    PENSTOCK_UNROLL
+    for (int d = 0; d < kRank; ++d) point.at[d] = load_unchanging(job.coordinates + d * job.outputs + number);
+    PENSTOCK_UNROLL
+    for (int d = 0; d < kRank; ++d) point.at[d] += job.offset[d];
+    const typename Base::Place place = this->place_of(point);
+    if (place.within)
+      job.out[number] = this->weighed(place.from, place.weight);
+    else
+      any(element, number);
+  }
+
+ private:
+  PENSTOCK_HD_CALLED static void any(const Element& element, std::uint64_t number) { element(number); }
+};
+
 /// Calls f with the lanes of a job.  Those of the plane and of space are compiled for themselves, at the orders 0, 1
 /// and 3; the rest takes any.  False: nothing takes such elements (sampled_type).
 template <class T, class C, class F>
@@ -369,7 +396,7 @@ bool with_lanes(const SampleJob<T, C>& job, const F& f) {
   const auto as = [&]<class Element>(const Element& element) {
     const SampleLane<Element> lanes(element);
     if constexpr (Element::kTaps == 2 && Element::kRank > 1)
-      if (lanes.fast && job.from == From::list) return f(SampleLane<Element, true>(element)), true;
+      if (lanes.fast && job.from == From::list) return f(ListLane<Element>(element)), true;
     return f(lanes), true;
   };
   if constexpr (std::is_same_v<T, C> && std::is_integral_v<T>) {
