@@ -1,9 +1,7 @@
 // What a copy will write, before anything is written.
 #include <fmt/format.h>
 
-#include <filesystem>
-#include <system_error>
-
+#include "array/places.hpp"
 #include "array/raster/attributes.hpp"
 #include "copy/pyramid.hpp"
 #include "copy/tree.hpp"
@@ -139,12 +137,6 @@ std::string named(const std::string& path, const std::string& difference) {
 std::string joined(std::string_view a, std::string_view b) {
   if (a.empty() || b.empty()) return std::string(a.empty() ? b : a);
   return fmt::format("{}/{}", a, b);
-}
-
-std::string place_of(const Store& store, std::string_view path) {
-  std::error_code error;
-  const auto file = std::filesystem::canonical(store.url(), error);
-  return joined(error ? store.url() : file.string(), path);
 }
 
 Result<TreePlan> plan_tree(const Node& from, const CopyOptions& how) {

@@ -12,6 +12,7 @@
 #include "array/copy/elements.hpp"
 #include "array/parents.hpp"
 #include "array/place_claim.hpp"
+#include "array/places.hpp"
 #include "copy/pyramid.hpp"
 #include "copy/raster.hpp"
 #include "core/guard.hpp"
@@ -29,24 +30,15 @@ namespace {
 
 using metadata::kCopyMarker;
 
-bool overlap(const std::string& a, const std::string& b) {
-  const std::string& outer = a.size() < b.size() ? a : b;
-  const std::string& inner = a.size() < b.size() ? b : a;
-  return inner == outer || (inner.starts_with(outer) && (outer.ends_with('/') || inner[outer.size()] == '/'));
-}
-
 /// Errors: invalid_argument when a copy would read what it writes.
 Status check_places(const Node& from, const Store& store, const std::string& path) {
   const auto [source, source_path] =
       std::visit([](const auto& node) { return std::pair(node.store_ptr(), std::string(node.path())); }, from);
-  std::error_code error;
-  const bool on_disk = std::filesystem::exists(store.url(), error) && std::filesystem::exists(source->url(), error);
-  if (!on_disk && source->identity() != store.identity()) return {};
-  const std::string a = on_disk ? place_of(*source, source_path) : joined("/", source_path);
-  const std::string b = on_disk ? place_of(store, path) : joined("/", path);
-  if (!overlap(a, b)) return {};
-  return Error(ErrorCode::invalid_argument, a == b ? "a node cannot be copied onto itself"
-                                                   : "a node cannot be copied to a place inside or around itself");
+  const Places places = compare_places(*source, source_path, store, path);
+  if (places == Places::apart) return {};
+  return Error(ErrorCode::invalid_argument, places == Places::same
+                                                ? "a node cannot be copied onto itself"
+                                                : "a node cannot be copied to a place inside or around itself");
 }
 
 /// What stands where a copy goes.

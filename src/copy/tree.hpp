@@ -41,8 +41,6 @@ Result<std::string> node_difference(const NodeInfo& asked, const NodeInfo& there
 
 /// "a/b"; either may be empty.
 std::string joined(std::string_view a, std::string_view b);
-/// Where a node is, the same however its store was opened: two places overlap when one is the other or inside it.
-std::string place_of(const Store& store, std::string_view path);
 
 /// Copies an array as it is, and leaves the groups above it as they are.
 Result<Report> copy_alone(const Array& from, const std::shared_ptr<Store>& to_store, const std::string& to_path,

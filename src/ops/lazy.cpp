@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "array/place_claim.hpp"
+#include "array/places.hpp"
 #include "array/raster/attributes.hpp"
 #include "array/tiles/walk.hpp"
 #include "core/guard.hpp"
@@ -173,6 +174,16 @@ Result<Report> write_chain(const Array& from, const Chain& chain, std::string_vi
   return walk_tiles(work, plan, steps, device, options);
 }
 
+namespace {
+
+/// Errors: invalid_argument where what is written would take away what it is made of.
+Status check_apart(const Array& from, const Store& store, std::string_view path) {
+  if (compare_places(*from.store_ptr(), from.path(), store, path) == Places::apart) return {};
+  return Error(ErrorCode::invalid_argument, "the result would replace the array that it is made of");
+}
+
+}  // namespace
+
 Result<Report> LazyArray::write(Array& to, Device device, const Options& options) const {
   return guarded([&]() -> Result<Report> {
     const auto& [from, chain, calls] = *state_;
@@ -181,6 +192,7 @@ Result<Report> LazyArray::write(Array& to, Device device, const Options& options
       return Error(ErrorCode::invalid_argument,
                    fmt::format("the array to write has shape {} of {}, the result {} of {}", to_string(target.shape),
                                target.dtype.name(), to_string(shape()), dtype().name()));
+    PENSTOCK_TRY(check_apart(from, *to.store_ptr(), to.path()));
     PENSTOCK_ASSIGN(Report report, write_chain(from, chain, name_of(calls), to, device, options));
     report.stages.push_back({"work", device.name(), "operators where the boxes were read to", report.decoded_bytes, 0});
     return report;
@@ -191,8 +203,7 @@ Result<Report> LazyArray::write(const std::shared_ptr<Store>& to_store, std::str
                                 const CopyChanges& changes, Array::IfExists if_exists, Device device,
                                 const Options& options) const {
   return guarded([&]() -> Result<Report> {
-    if (to_store->url() == state_->from.store_ptr()->url() && path == state_->from.path())
-      return Error(ErrorCode::invalid_argument, "the result would replace the array that it is made of");
+    PENSTOCK_TRY(check_apart(state_->from, *to_store, path));
     PENSTOCK_ASSIGN(const Dataset target, dataset(changes));
     std::optional<Array> to;
     if (if_exists == Array::IfExists::overwrite) {  // what stands goes first, and with it anybody's claim

@@ -145,6 +145,7 @@ TEST(Lazy, AnswersABudgetThatIsTooSmallAndAnArrayThatIsThere) {
   EXPECT_FALSE(Array::open(to, "to")) << "nothing that opens is left";
   EXPECT_EQ(lazy.write(s.store, "from", {}, Array::IfExists::overwrite, {}, {}).error().code(),
             ErrorCode::invalid_argument);
+  EXPECT_EQ(lazy.write(s.array, {}, {}).error().code(), ErrorCode::invalid_argument);
   ASSERT_TRUE(lazy.write(to, "to", {}, Array::IfExists::fail, {}, {}));
   EXPECT_EQ(lazy.write(to, "to", {}, Array::IfExists::fail, {}, {}).error().code(), ErrorCode::already_exists);
 }

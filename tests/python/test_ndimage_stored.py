@@ -95,6 +95,23 @@ except OSError as error:
     expect_same(made[...], nd.gaussian_filter(x, 1))
 
 
+def test_a_result_is_not_written_over_its_array(tmp_path: pathlib.Path) -> None:
+    """However the place is spelled: it would read what is not there any more."""
+    group = ps.create_group(tmp_path / "a.zarr")
+    x = np.random.default_rng(3).integers(0, 99, (40, 40), "u2")
+    group.create_array("0", shape=x.shape, dtype=x.dtype, chunks=(16, 16))[...] = x
+    (tmp_path / "link").symlink_to(tmp_path / "a.zarr")
+    for source in (ps.open(tmp_path / "a.zarr/0"), ps.open(tmp_path / "a.zarr")["0"]):
+        made = nd.gaussian_filter(source, 2)
+        for to in ("a.zarr/0", "a.zarr/./0", "link/0", "../" + tmp_path.name + "/a.zarr//0", "a.zarr", "a.zarr/0/inner"):
+            with pytest.raises(ValueError, match="would replace the array"):
+                made.write(f"{tmp_path}/{to}", overwrite=True)
+        with pytest.raises(ValueError, match="would replace the array"):
+            made.write(f"file://{tmp_path}/a.zarr/0", overwrite=True)
+        np.testing.assert_array_equal(source[...], x)
+        made.write(tmp_path / "a.zarr/1", overwrite=True)  # beside it is well
+
+
 def test_two_writes_to_one_place_do_not_mix(tmp_path: pathlib.Path) -> None:
     x = image((192, 64, 64), "f4")
     a = ps.create(tmp_path / "a.zarr", shape=x.shape, dtype=x.dtype, chunks=(8, 64, 64))
