@@ -475,3 +475,33 @@ def test_the_validator_finds_what_is_wrong(tmp_path: pathlib.Path) -> None:
     assert done.returncode == 65 and "lie behind" in done.stdout
     shutil.copy(good, plain)
     assert command("cog", "validate", plain, "--json").stdout.replace(" ", "").find('"valid":true') > 0
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_of_writers_of_one_file_each_wins_whole(overwrite: bool, tmp_path: pathlib.Path) -> None:
+    """In processes: what stands is the file of one of them; without overwrite of the only one that ended well."""
+    images, wholes = [values(2, 200, 300, "u2"), values(2, 200, 300, "u2") + 1], []
+    for k, image in enumerate(images):
+        penstock.write_cog(image, tmp_path / f"{k}.tif", block=64)
+        penstock.copy(penstock.open(tmp_path / f"{k}.tif"), tmp_path / f"{k}.zarr")
+        penstock.write_cog(penstock.open(tmp_path / f"{k}.zarr"), tmp_path / f"{k}.tif", block=64, overwrite=True)
+        wholes.append((tmp_path / f"{k}.tif").read_bytes())
+    assert wholes[0] != wholes[1]
+    (tmp_path / "out").mkdir()
+    out = tmp_path / "out/x.tif"
+    words = [sys.executable, "-m", "penstock", "cog", "create", "--block", "64", *(["--force"] if overwrite else [])]
+    for _ in range(3):
+        writers = [
+            subprocess.Popen(
+                [*words, tmp_path / f"{k % 2}.zarr", out], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+            )
+            for k in range(3)
+        ]
+        said = [writer.communicate()[1].decode() for writer in writers]
+        codes = [writer.returncode for writer in writers]
+        won = [k for k, code in enumerate(codes) if code == 0]
+        assert len(won) == (3 if overwrite else 1), said
+        assert {code for code in codes if code} <= {73}, said  # it exists
+        assert out.read_bytes() in (wholes if overwrite else [wholes[won[0] % 2]])
+        assert [path.name for path in out.parent.iterdir()] == ["x.tif"]
+        out.unlink()

@@ -498,6 +498,12 @@ std::string left_behind(const RasterInfo& info) {
   return fmt::format("{}", fmt::join(left, ", "));
 }
 
+/// Before anything was written, or since another writer was sooner.
+Error there_already(const Store& store, std::string_view path) {
+  return Error(ErrorCode::already_exists, fmt::format("{}/{} is there already", store.url(), path))
+      .set_hint("Choose another place, or allow overwriting.");
+}
+
 /// Of the image, or what was put in its place.
 Status check_crs(const CogInput& from) {
   const auto& crs = from.info.crs;
@@ -517,16 +523,16 @@ Result<Report> write_cog(const CogInput& from, std::shared_ptr<Store> to_store, 
       return Error(ErrorCode::invalid_argument, fmt::format("{}: the name of a COG ends in .tif or .tiff", path));
     PENSTOCK_TRY(check_crs(from));
     PENSTOCK_ASSIGN(const bool stands, to_store->exists(path));
-    if (stands && if_exists == Array::IfExists::fail)
-      return Error(ErrorCode::already_exists, fmt::format("{}/{} is there already", to_store->url(), path))
-          .set_hint("Choose another place, or allow overwriting.");
+    if (stands && if_exists == Array::IfExists::fail) return there_already(*to_store, path);
     PENSTOCK_ASSIGN(const Sources sources, Sources::make(from));
     PENSTOCK_ASSIGN(const Dataset image, image_of(from, sources));
     PENSTOCK_ASSIGN(const RasterPlan plan, format->plan_raster(image, from.info, sources.mask.has_value(), cog));
     PENSTOCK_ASSIGN(const std::unique_ptr<RasterWriter> out, format->create_raster(*to_store, path, plan));
     PENSTOCK_ASSIGN(Report report, CogWrite(sources, plan, *out, *to_store, options).run());
     const bool replaces = if_exists == Array::IfExists::overwrite;
-    PENSTOCK_TRY(out->commit(replaces ? WriteCondition::any() : WriteCondition::absent(), options.stop()));
+    const Status done = out->commit(replaces ? WriteCondition::any() : WriteCondition::absent(), options.stop());
+    if (!done && !replaces && done.error().code() == ErrorCode::changed) return there_already(*to_store, path);
+    PENSTOCK_TRY(done);
     PENSTOCK_TRY(to_store->sync());
     if (const std::string left = left_behind(from.info); !left.empty())
       report.stages.push_back({"describe", "fields of TIFF", "not kept: " + left});
