@@ -118,6 +118,7 @@ Result<Crs> parse_crs(std::string_view text) {
     PENSTOCK_ASSIGN(const std::string definition, definition_of(text));
     PENSTOCK_ASSIGN(const proj::Register known, proj::Register::open());
     const Result<Json> taken = is_wkt(text) ? known.of_wkt(definition) : known.of_definition(definition);
+    if (!taken && taken.error().code() == ErrorCode::out_of_memory) return taken.error();
     if (!taken) return Error(ErrorCode::invalid_argument, for_message(taken.error().message()));
     const Json& system = *taken;
     const std::string name = system.value("name", std::string());

@@ -94,17 +94,13 @@ std::string_view name_of(Kind kind) {
 
 using Object = std::unique_ptr<void, void* (*)(void*)>;
 
-void keep(void* said, int /*level*/, const char* text) noexcept {
-  try {
-    *static_cast<std::string*>(said) = text;
-  } catch (const std::exception&) {  // PROJ is C: nothing may pass through it
-  }
-}
+/// As the C++ and the SQLite that PROJ is made with say it; before it may stand a part of a text that is not ours.
+bool tells_of_memory(std::string_view text) { return text.ends_with("bad_alloc") || text.ends_with("out of memory"); }
 
 }  // namespace
 
 Register::Register(void* context)
-    : context_(context, [](void* of) { (void)loaded().context_destroy(of); }), said_(std::make_unique<std::string>()) {
+    : context_(context, [](void* of) { (void)loaded().context_destroy(of); }), said_(std::make_unique<Said>()) {
   (void)loaded().log_level(context, kLogErrors);
   loaded().log_func(context, said_.get(), keep);
 }
@@ -116,12 +112,27 @@ Result<Register> Register::open() {
   return Register(context);
 }
 
-std::string Register::reason() const { return said_->empty() ? "PROJ does not say why" : *said_; }
+void Register::keep(void* into, int /*level*/, const char* text) noexcept {
+  Said& said = *static_cast<Said*>(into);
+  said.ran_out |= tells_of_memory(text);
+  try {
+    said.last = text;
+  } catch (const std::exception&) {  // PROJ is C: nothing may pass through it
+    said.ran_out = true;
+  }
+}
+
+std::string Register::reason() const { return said_->last.empty() ? "PROJ does not say why" : said_->last; }
+
+Error Register::refused(ErrorCode code, std::string_view what, const std::string& why) const {
+  if (said_->ran_out || tells_of_memory(why)) return {ErrorCode::out_of_memory, "out of memory, in PROJ"};
+  return {code, fmt::format("{}: {}", what, why)};
+}
 
 Result<Json> Register::json_of(void* object) const {
   const char* const text = loaded().as_json(context_.get(), object, nullptr);
-  if (text == nullptr)
-    return Error(ErrorCode::unsupported, fmt::format("PROJ cannot write it as PROJJSON: {}", reason()));
+  if (text == nullptr || said_->ran_out)
+    return refused(ErrorCode::unsupported, "PROJ cannot write it as PROJJSON", reason());
   PENSTOCK_ASSIGN_IN(Json json, parse_json(text), "PROJJSON of PROJ");
   json.erase("$schema");  // parts are put together
   // Where the whole has a code, its text has none of its parts.
@@ -140,8 +151,9 @@ Result<Json> Register::entry(Kind kind, std::uint32_t code) const {
       loaded().create_from_database(context_.get(), "EPSG", digits.c_str(), static_cast<int>(kind), 0, nullptr),
       loaded().destroy);
   if (found != nullptr) return json_of(found.get());
-  return Error(ErrorCode::not_found,
-               fmt::format("PROJ's database has no {} EPSG:{}, or is not found", name_of(kind), digits))
+  const std::string what = fmt::format("PROJ's database has no {} EPSG:{}, or is not found", name_of(kind), digits);
+  if (said_->ran_out) return refused(ErrorCode::out_of_memory, "", "");
+  return Error(ErrorCode::not_found, what)
       .set_hint("the package proj-data, or PROJ_DATA in the environment, tells it where proj.db is.");
 }
 
@@ -168,8 +180,7 @@ Result<Json> Register::of_wkt(const std::string& text) const {
                     loaded().destroy);
   std::string why = errors != nullptr && *errors != nullptr ? *errors : reason();
   loaded().string_list_destroy(errors);
-  if (made == nullptr)
-    return Error(ErrorCode::invalid_metadata, fmt::format("well-known text that PROJ does not take: {}", why));
+  if (made == nullptr) return refused(ErrorCode::invalid_metadata, "well-known text that PROJ does not take", why);
   return json_of(made.get());
 }
 
@@ -180,8 +191,8 @@ Result<Json> Register::of_definition(const std::string& text) const {
 
 Result<Object> Register::object_of(const std::string& definition) const {
   Object made(loaded().create(context_.get(), definition.c_str()), loaded().destroy);
-  if (made == nullptr)
-    return Error(ErrorCode::invalid_metadata, fmt::format("PROJ does not take the system: {}", reason()));
+  if (made == nullptr || said_->ran_out)
+    return refused(ErrorCode::invalid_metadata, "PROJ does not take the system", reason());
   return made;
 }
 
@@ -189,15 +200,20 @@ Result<std::string> Register::wkt(const Json& system, Text text) const {
   PENSTOCK_ASSIGN(const Object made, object_of(dump_json(system)));
   const char* const options[] = {"MULTILINE=NO", nullptr};
   const char* const found = loaded().as_wkt(context_.get(), made.get(), static_cast<int>(text), options);
-  if (found == nullptr)
-    return Error(ErrorCode::unsupported, fmt::format("PROJ has no well-known text of the system: {}", reason()));
+  if (found == nullptr || said_->ran_out)
+    return refused(ErrorCode::unsupported, "PROJ has no well-known text of the system", reason());
   return std::string(found);
 }
 
-bool Register::same(const Json& one, const Json& other) const {
+Result<bool> Register::same(const Json& one, const Json& other) const {
   constexpr int kButForAxisOrder = 2;  // PJ_COMP_EQUIVALENT_EXCEPT_AXIS_ORDER_GEOGCRS
   const Result<Object> a = object_of(dump_json(one)), b = object_of(dump_json(other));
-  return a && b && loaded().is_equivalent(a->get(), b->get(), kButForAxisOrder) != 0;
+  for (const Result<Object>* const made : {&a, &b})
+    if (!*made && made->error().code() == ErrorCode::out_of_memory) return made->error();
+  if (!a || !b) return false;
+  const bool is_same = loaded().is_equivalent(a->get(), b->get(), kButForAxisOrder) != 0;
+  if (said_->ran_out) return refused(ErrorCode::out_of_memory, "", "");
+  return is_same;
 }
 
 }  // namespace penstock::proj

@@ -256,6 +256,7 @@ TEST(TiffCrs, HostileTextsAreRefused) {
   EXPECT_TRUE(has(there_and_back(R"({"type": "GeographicCRS", "name": "+\u0069nit=/etc/passwd"})"), "names a file"));
   EXPECT_TRUE(has(there_and_back(std::string("EPSG:32633\0", 11)), "a byte of 0"));
   EXPECT_TRUE(has(there_and_back(std::string(100'000, 'x')), "100000 bytes: at most"));
+  EXPECT_FALSE(has(there_and_back("GEOGCS[\"std::bad_alloc\",x"), "out of memory"));
   std::string deep, brackets, json;
   for (int i = 0; i < 6'000; ++i) deep += "GEOGCS[\"x\",", brackets += "a[", json += "{\"a\":";
   for (const std::string& text :

@@ -145,16 +145,20 @@ Result<GeoKeys> made_by(Put put, const Json& system, const proj::Register& known
   PENSTOCK_TRY(put(horizontal, known, keys));
   PENSTOCK_ASSIGN(GeoKeys made, std::move(keys).make());
   PENSTOCK_ASSIGN(const Json read, system_of(made, known));
-  if (!known.same(comparable(read), comparable(system))) return no_words("all of it: what they say is another system");
+  PENSTOCK_ASSIGN(const bool is_same, known.same(comparable(read), comparable(system)));
+  if (!is_same) return no_words("all of it: what they say is another system");
   return made;
 }
+
+/// Then another way would give other bytes than it gives where there is memory.
+bool ran_out(const Result<GeoKeys>& made) { return !made && made.error().code() == ErrorCode::out_of_memory; }
 
 /// By keys, or else by a text.
 Result<GeoKeys> made_of(const Json& system, const proj::Register& known) {
   Result<GeoKeys> keys = made_by(put_horizontal, system, known);
-  if (keys) return keys;
+  if (keys || ran_out(keys)) return keys;
   Result<GeoKeys> of_text = made_by(put_text, system, known);
-  if (of_text) return of_text;
+  if (of_text || ran_out(of_text)) return of_text;
   const std::string &of_keys = keys.error().message(), &more = of_text.error().message();
   if (of_keys == more) return keys;
   return Error(ErrorCode::unsupported, fmt::format("{}; nor can a text of ESRI say it: {}", of_keys, more));
@@ -165,9 +169,9 @@ Result<GeoKeys> made_of(const Json& system, const proj::Register& known) {
 Result<GeoKeys> keys_of(const Json& given, const proj::Register& known) {
   const Json system = with_known_parts(given, known);
   Result<GeoKeys> keys = made_of(system, known);
-  if (keys) return keys;
+  if (keys || ran_out(keys)) return keys;
   if (const auto older = in_older_words(system))
-    if (Result<GeoKeys> again = made_of(*older, known)) return again;
+    if (Result<GeoKeys> again = made_of(*older, known); again || ran_out(again)) return again;
   return keys;
 }
 
