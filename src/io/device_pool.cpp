@@ -15,9 +15,7 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-/// While nothing else is under way a load of so many bytes need not be full: the bus is to begin.  While something is,
-/// a smaller one waits for more pieces: to hand it over costs the driver as much as a large one, and it would begin no
-/// sooner.
+/// While nothing else is under way a load of so many bytes need not be full: the bus is to begin.
 constexpr std::uint64_t kEagerBytes = std::uint64_t{1} << 20;
 /// A thread looks so long for more to do before it falls asleep: waking up takes longer than the bus needs for a load.
 constexpr microseconds kSpin{100};
@@ -267,7 +265,7 @@ bool DevicePool::fill_pieces(Lock& lock, Lane& lane) {
   // Those in front have as many threads as they may.
   const auto which = std::ranges::find_if(lane.queue, [](const auto& one) { return one->has_room(); });
   const bool is_there = which != lane.queue.end();
-  if (lane.open != nullptr && (is_there ? !lane.open->takes(**which) : lane.queue.empty() && !lane.gathers())) {
+  if (lane.open != nullptr && (is_there ? !lane.open->takes(**which) : lane.queue.empty())) {
     Load& full = *std::exchange(lane.open, nullptr);
     full.closed = true;
     if (full.moving == 0) {
@@ -301,11 +299,9 @@ bool DevicePool::fill_pieces(Lock& lock, Lane& lane) {
     if (!part.status) request.fail(copied(part.status));
   }
   load.moving -= last - first;
-  if (load.moving == 0 && (load.closed || (lane.queue.empty() && !lane.gathers()))) send(lock, lane, load);
+  if (load.moving == 0 && (load.closed || lane.queue.empty())) send(lock, lane, load);
   return true;
 }
-
-bool DevicePool::Lane::gathers() const { return open != nullptr && used() > 1 && open->filled < kEagerBytes; }
 
 /// A piece, or several small ones, of which the other threads are to find some, too.
 void DevicePool::claim_some(Lane& lane, Load& load) {

@@ -3,8 +3,8 @@
 // A load is a slab with pieces in it.  Reading, all threads fill the pieces of a load together, and it goes over the
 // bus at once; writing, it comes over the bus at once, and all threads write its pieces.  So the bus is handed work
 // once for 8 MiB, while other loads are filled or emptied.  Small requests share loads.  While the bus has nothing to
-// do a load need not be full; while it has, small requests gather until it is done or they are worth a load.  Who
-// submits a request leaves it at the door: it calls no driver, and takes a lock only where all threads sleep.
+// do a load need not be full.  Who submits a request leaves it at the door: it calls no driver, and takes a lock only
+// where all threads sleep.
 #pragma once
 #include <array>
 #include <atomic>
@@ -50,8 +50,6 @@ class DevicePool {
     bool enough = false;        ///< there was no memory for more
     bool collecting = false;    ///< a thread looks after the bus
     [[nodiscard]] std::size_t used() const { return kLoads - bare.size() - free.size(); }
-    /// Whether the open load waits for more pieces while another one is on its way.
-    [[nodiscard]] bool gathers() const;
     [[nodiscard]] bool starves() const { return bare.size() == kLoads && !queue.empty(); }
   };
 

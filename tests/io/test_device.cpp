@@ -182,43 +182,6 @@ TEST_F(DeviceFile, ALargeRequestIsFewCopies) {
   }
 }
 
-// Each load that is handed to the bus costs the driver as much, and those behind the first one begin no sooner.
-TEST_F(DeviceFile, SmallRequestsGatherWhileTheBusIsAtWork) {
-  constexpr std::uint64_t kCount = 32, kEach = 4096;
-  DeviceMemory memory(kCount * kEach);
-  slow_copies(20ms);
-  const int before = marks();
-  std::vector<IoFuture> futures;
-  for (std::uint64_t i = 0; i < kCount; ++i) {
-    futures.push_back(file_->start_read(memory.data() + i * kEach, kEach, i * kEach));
-    while (marks() == before) std::this_thread::yield();  // the first one is on the bus
-    std::this_thread::sleep_for(100us);
-  }
-  for (const IoFuture& future : futures) ASSERT_TRUE(future.get()) << future.get().error().message();
-  EXPECT_EQ(memory.bytes(), first(kCount * kEach));
-  EXPECT_LE(marks() - before, 3) << "loads";
-}
-
-// Enough of them do not wait for the bus.
-TEST_F(DeviceFile, WhatIsWorthALoadIsHandedOverWhileTheBusIsAtWork) {
-  constexpr std::uint64_t kCount = 24, kEach = std::uint64_t{100} << 10;
-  put_file(scratch_ / "wide", pattern(kCount * kEach));
-  const File wide = by(IoEngine::buffered, "wide");
-  DeviceMemory memory(kCount * kEach);
-  slow_copies(1s);
-  const int before = marks();
-  const auto soon = std::chrono::steady_clock::now() + 800ms;
-  std::vector<IoFuture> futures;
-  for (std::uint64_t i = 0; i < kCount; ++i) {
-    futures.push_back(wide.start_read(memory.data() + i * kEach, kEach, i * kEach));
-    while (marks() == before) std::this_thread::yield();
-  }
-  while (marks() - before < 2 && std::chrono::steady_clock::now() < soon) std::this_thread::yield();
-  EXPECT_GE(marks() - before, 2) << "one, and more than 1 MiB behind it, before it has ended";
-  for (const IoFuture& future : futures) ASSERT_TRUE(future.get()) << future.get().error().message();
-  EXPECT_EQ(memory.bytes(), pattern(kCount * kEach));
-}
-
 TEST_F(DeviceFile, NoCopySpansTwoAllocations) {
   constexpr std::uint64_t kCount = 50, kEach = 4096;
   DeviceMemory memory(kCount * kEach, kCount);
