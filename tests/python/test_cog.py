@@ -505,3 +505,14 @@ def test_of_writers_of_one_file_each_wins_whole(overwrite: bool, tmp_path: pathl
         assert out.read_bytes() in (wholes if overwrite else [wholes[won[0] % 2]])
         assert [path.name for path in out.parent.iterdir()] == ["x.tif"]
         out.unlink()
+
+
+def test_a_folder_without_room_for_tiles_is_named(tmp_path: pathlib.Path) -> None:
+    """Where the file itself would have room."""
+    penstock.create(tmp_path / "x.zarr", shape=(4, 5), dtype="u1", chunks=(4, 5))
+    create = [sys.executable, "-m", "penstock", "cog", "create", str(tmp_path / "x.zarr"), str(tmp_path / "y.tif")]
+    for folder, reason in ((tmp_path / "none", "No such file"), (pathlib.Path("/proc"), "")):
+        done = subprocess.run(create, env=os.environ | {"TMPDIR": str(folder)}, capture_output=True, text=True)
+        assert done.returncode != 0 and reason.lower() in done.stderr.lower()
+        assert f"y.tif: its tiles wait in {folder} ($TMPDIR names another folder): " in done.stderr
+    assert not (tmp_path / "y.tif").exists()

@@ -21,8 +21,13 @@ constexpr std::uint64_t kCopyBytes = std::uint64_t{1} << 20;  // of a piece, and
 
 class CogWriter final : public RasterWriter {
  public:
-  CogWriter(std::unique_ptr<ObjectWriter> object, FileDescriptor spool, RasterPlan plan, std::string where)
-      : object_(std::move(object)), spool_(std::move(spool)), plan_(std::move(plan)), where_(std::move(where)) {
+  CogWriter(std::unique_ptr<ObjectWriter> object, FileDescriptor spool, RasterPlan plan, std::string where,
+            std::string in_spool)
+      : object_(std::move(object)),
+        spool_(std::move(spool)),
+        plan_(std::move(plan)),
+        where_(std::move(where)),
+        in_spool_(std::move(in_spool)) {
     for (std::size_t level = 0; level < plan_.levels.size(); ++level) {
       add_image(plan_.levels[level]);
       if (!plan_.masks.empty()) add_image(plan_.masks[level]);
@@ -35,7 +40,7 @@ class CogWriter final : public RasterWriter {
                    fmt::format("{}: a tile of {} bytes: a COG's are below 4 GiB", where_, encoded.size()));
     TileTable& table = waiting_[image(level, of_mask)];
     const std::uint64_t at = spooled_.fetch_add(encoded.size());
-    PENSTOCK_TRY(write_at(spool_.get(), at, {&encoded, 1}, where_));
+    PENSTOCK_TRY(write_at(spool_.get(), at, {&encoded, 1}, in_spool_));
     table.offsets[chunk] = at;
     table.sizes[chunk] = encoded.size();
     return {};
@@ -130,7 +135,7 @@ class CogWriter final : public RasterWriter {
       const auto [which, chunk] = tile(piece.level, i);
       const std::uint64_t size = waiting_[which].sizes[chunk];
       for (std::uint64_t b = 0; b < kLeader; ++b) *to++ = static_cast<std::byte>(size >> 8 * b);
-      PENSTOCK_TRY(read_at(spool_.get(), waiting_[which].offsets[chunk], {to, size}, where_));
+      PENSTOCK_TRY(read_at(spool_.get(), waiting_[which].offsets[chunk], {to, size}, in_spool_));
       to += size;
       const std::uint64_t repeated = std::min(size, kTrailer);
       std::memset(to, 0, kTrailer);
@@ -143,8 +148,8 @@ class CogWriter final : public RasterWriter {
   std::unique_ptr<ObjectWriter> object_;
   FileDescriptor spool_;
   const RasterPlan plan_;
-  const std::string where_;
-  std::vector<TileTable> waiting_;  // where tiles lie in the spool
+  const std::string where_, in_spool_;  // in front of errors
+  std::vector<TileTable> waiting_;      // where tiles lie in the spool
   std::atomic<std::uint64_t> spooled_{0};
   std::uint64_t object_bytes_ = 0;
 };
@@ -154,11 +159,13 @@ class CogWriter final : public RasterWriter {
 Result<std::unique_ptr<RasterWriter>> create_cog(Store& store, std::string_view path, const RasterPlan& plan) {
   PENSTOCK_TRY(check_key(path));
   PENSTOCK_ASSIGN(std::unique_ptr<ObjectWriter> object, store.writer(path));
-  const char* const directory = std::getenv("TMPDIR");
-  PENSTOCK_ASSIGN(FileDescriptor spool,
-                  make_nameless_file(directory != nullptr && *directory != '\0' ? directory : "/tmp"));
+  const char* const said = std::getenv("TMPDIR");
+  const std::string directory = said != nullptr && *said != '\0' ? said : "/tmp";
+  const std::string where = metadata::where(store, path);
+  const std::string in_spool = fmt::format("{}: its tiles wait in {} ($TMPDIR names another folder)", where, directory);
+  PENSTOCK_ASSIGN_IN(FileDescriptor spool, make_nameless_file(directory), in_spool);
   return std::unique_ptr<RasterWriter>(
-      std::make_unique<CogWriter>(std::move(object), std::move(spool), plan, metadata::where(store, path)));
+      std::make_unique<CogWriter>(std::move(object), std::move(spool), plan, where, in_spool));
 }
 
 }  // namespace penstock::tiff
