@@ -63,8 +63,10 @@ class Unsaid(str):
 
 
 def library_of(stack: pathlib.Path) -> str:
-    """Whose call of malloc or pthread_create it was."""
-    modules = [pathlib.Path(line.split("(")[0]).name for line in stack.read_text().splitlines()]
+    """Whose call of malloc or pthread_create it was: functions of C++ itself may stand in any module."""
+    of_cpp = ("(_ZNSt", "(_ZNKSt", "(_ZSt")
+    lines = [line for line in stack.read_text().splitlines() if not any(begin in line for begin in of_cpp)]
+    modules = [pathlib.Path(line.split("(")[0]).name for line in lines]
     passed = ("libscarce", "libc.so", "libstdc++")
     return next((m.split(".so")[0] for m in modules if not m.startswith(passed)), "")
 
