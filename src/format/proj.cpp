@@ -58,6 +58,9 @@ Result<Library> load() {
   for (const char* const name : {"libproj.so.25", "libproj.so.22", "libproj.so"}) {
     void* const handle = ::dlopen(name, RTLD_NOW | RTLD_LOCAL);
     tried += fmt::format("{}{}", tried.empty() ? "" : ", ", name);
+    const char* const why = handle == nullptr ? ::dlerror() : nullptr;
+    if (why != nullptr && std::string_view(why).find("memory") != std::string_view::npos)
+      return Error(ErrorCode::out_of_memory, "no memory to load PROJ");
     if (handle == nullptr) continue;
     Library proj;
     if (find_all(handle, proj)) return proj;

@@ -231,7 +231,8 @@ TEST(TiffCrs, ACodeOfACompoundIsTakenApart) {
 
 // A datum that ESRI's text calls otherwise, a parallel that only the text has words for.
 TEST(TiffCrs, WhatKeysHaveNoWordsForIsATextOfEsri) {
-  for (const char* const text : {"+proj=eck4 +lon_0=10 +ellps=bessel", "+proj=moll +lon_0=10 +datum=WGS84"}) {
+  for (const char* const text : {"+proj=eck4 +lon_0=10 +ellps=bessel", "+proj=moll +lon_0=10 +datum=WGS84",
+                                 "+proj=moll +lon_0=10 +a=6378249.2 +b=6356515"}) {
     const auto crs = parse_crs(text);
     ASSERT_TRUE(crs) << crs.error().message();
     EXPECT_TRUE(has(crs->keys->texts, "ESRI PE String = PROJCS[")) << crs->keys->texts;
@@ -242,6 +243,12 @@ TEST(TiffCrs, WhatKeysHaveNoWordsForIsATextOfEsri) {
 TEST(TiffCrs, WhatAFileCannotSayIsRefusedByReason) {
   EXPECT_TRUE(has(there_and_back("+proj=krovak +ellps=bessel"), "X_Scale")) << there_and_back("+proj=krovak");
   EXPECT_TRUE(has(there_and_back("+proj=longlat +datum=WGS84 +geoidgrids=egm96_15.gtx +vunits=m"), "heights"));
+  EXPECT_TRUE(has(there_and_back("+proj=moll +ellps=GRS80 +towgs84=1,2,3"), "a shift to WGS 84 beside a text"));
+  const std::string method =
+      R"x(PROJCRS["x",BASEGEOGCRS["x",DATUM["x",ELLIPSOID["x",6378388,297]]],CONVERSION["x",METHOD["A method (variant B)"],
+      PARAMETER["Scale factor at natural origin",1.05,SCALEUNIT["unity",1]]],CS[Cartesian,2],AXIS["(E)",east],
+      AXIS["(N)",north],LENGTHUNIT["metre",1]])x";
+  EXPECT_TRUE(has(there_and_back(method), "without a name of ESRI's")) << there_and_back(method);
   const std::string heights = R"(VERT_CS["x",VERT_DATUM["y",2005],UNIT["metre",1],AXIS["Up",UP]])";
   EXPECT_TRUE(has(there_and_back(heights), "a system of type VerticalCRS")) << there_and_back(heights);
   EXPECT_TRUE(has(there_and_back("+proj=longlat +ellps=bessel +nadgrids=x.gsb"), "its way to WGS 84"));

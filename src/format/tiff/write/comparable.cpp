@@ -1,6 +1,7 @@
 #include "format/tiff/write/comparable.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <string>
 #include <string_view>
@@ -44,8 +45,8 @@ bool is_like(const Json& known, const Json& part) {
 
 std::string plain_name(std::string_view text) {
   if (text.starts_with("D_")) text.remove_prefix(2);  // ESRI's
-  std::string name = in_ascii(text);
-  std::ranges::replace(name, '_', ' ');
+  std::string name(text);
+  std::erase_if(name, [](unsigned char c) { return std::isalnum(c) == 0; });  // ESRI's have '_' in place of all others
   return name;
 }
 

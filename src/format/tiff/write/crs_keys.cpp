@@ -101,12 +101,23 @@ Status put_horizontal(const Json& system, const proj::Register& known, KeyMaker&
   return put_method(system, is_spherical(base), known, keys);
 }
 
+/// What stands behind the word PROJECTION; empty: it does not project.
+std::string_view method_in(std::string_view esri) {
+  constexpr std::string_view kBegin = "PROJECTION[\"";
+  const std::size_t at = esri.find(kBegin);
+  if (at == std::string_view::npos) return {};
+  esri.remove_prefix(at + kBegin.size());
+  return esri.substr(0, esri.find('"'));
+}
+
 /// By a text of ESRI, as GDAL does where keys have no words.
 Status put_text(const Json& system, const proj::Register& known, KeyMaker& keys) {
   const std::string type = text(system, "type");
   if (type != "ProjectedCRS" && type != "GeographicCRS") return no_words("a system of type " + type);
   PENSTOCK_ASSIGN(const std::string esri, known.wkt(system, proj::Text::esri));
   if (esri.find("X_Scale") != std::string::npos) return no_words("axes that are turned (GDAL leaves out X_Scale)");
+  if (method_in(esri).find('(') != std::string_view::npos)  // EPSG's name, which PROJ writes where ESRI has none
+    return no_words("a method without a name of ESRI's");
   keys.code(Key::GTModelType, kUserDefined);
   keys.text(Key::GTCitation, text(system, "name"));
   keys.text(Key::ProjectedCitation, std::string(kEsriText) + esri);
@@ -139,6 +150,7 @@ Result<GeoKeys> made_by(Put put, const Json& system, const proj::Register& known
     horizontal = components[0];
   }
   if (text(horizontal, "type") == "BoundCRS") {
+    if (put == put_text) return no_words("a shift to WGS 84 beside a text (GDAL does not read it)");
     PENSTOCK_TRY(put_shift(part(horizontal, "transformation"), keys));
     horizontal = part(horizontal, "source_crs");
   }
