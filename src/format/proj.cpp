@@ -53,14 +53,18 @@ bool find_all(void* handle, Library& proj) {
          find("proj_destroy", proj.destroy) && find("proj_string_list_destroy", proj.string_list_destroy);
 }
 
+/// What the dynamic linker of glibc says where memory runs out.
+bool is_of_memory(std::string_view why) {
+  return why.find("memory") != std::string_view::npos || why.find("shared object descriptor") != std::string_view::npos;
+}
+
 Result<Library> load() {
   std::string tried;
   for (const char* const name : {"libproj.so.25", "libproj.so.22", "libproj.so"}) {
     void* const handle = ::dlopen(name, RTLD_NOW | RTLD_LOCAL);
     tried += fmt::format("{}{}", tried.empty() ? "" : ", ", name);
     const char* const why = handle == nullptr ? ::dlerror() : nullptr;
-    if (why != nullptr && std::string_view(why).find("memory") != std::string_view::npos)
-      return Error(ErrorCode::out_of_memory, "no memory to load PROJ");
+    if (why != nullptr && is_of_memory(why)) return Error(ErrorCode::out_of_memory, "no memory to load PROJ");
     if (handle == nullptr) continue;
     Library proj;
     if (find_all(handle, proj)) return proj;
