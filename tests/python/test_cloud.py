@@ -387,3 +387,13 @@ def test_xarray_opens_by_our_engine(faults: ObjectServer, tmp_path: pathlib.Path
     assert len([one for one in faults.log() if one["method"] == "GET"]) == 4, "and one GET for each of its chunks"
     tree = xr.open_datatree(url, engine="penstock", options=options)
     xr.testing.assert_identical(tree.to_dataset().load(), expected)
+
+
+def test_a_cog_of_an_array_in_a_bucket_has_the_crs_of_its_group(s3: str, tmp_path: pathlib.Path) -> None:
+    where = xr.DataArray(0, attrs={"crs_wkt": 'PROJCS["x",AUTHORITY["EPSG","32633"]]', "GeoTransform": "7 2 0 9 0 -3"})
+    image = xr.DataArray(VALUES, dims=("y", "x"), attrs={"grid_mapping": "spatial_ref"})
+    xr.Dataset({"image": image, "spatial_ref": where}).to_zarr(tmp_path / "x.zarr", consolidated=False)
+    url, options = "s3://penstock/with-crs.zarr", s3_options(s3)
+    penstock.copy(penstock.open(tmp_path / "x.zarr"), url, options=options)
+    made = penstock.write_cog(penstock.open(f"{url}/image", options=options), tmp_path / "y.tif")
+    assert made.crs.epsg == 32633 and tuple(made.transform)[:6] == (2, 0, 7, 0, -3, 9)

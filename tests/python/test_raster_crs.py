@@ -245,6 +245,17 @@ def test_what_a_copy_cannot_say_is_refused_before_anything_is_written(tmp_path: 
     assert crs_read_by_rasterio(tmp_path / "y.tif") == CRS.from_epsg(3035)
 
 
+def test_of_an_array_that_is_opened_by_its_own_path_the_group_around_is_asked(tmp_path: pathlib.Path) -> None:
+    laea = CRS.from_string(SYSTEMS["azimuthal of equal area"])
+    own = xarray_zarr(tmp_path / "x.zarr", {"crs_wkt": laea.to_wkt(), "GeoTransform": "7 2 0 9 0 -3"}).url
+    penstock.write_cog(penstock.open(own), tmp_path / "y.tif")
+    with rasterio.open(tmp_path / "y.tif") as file:
+        assert file.crs == laea and tuple(file.transform)[:6] == (2, 0, 7, 0, -3, 9)
+    (tmp_path / "x.zarr/zarr.json").unlink()  # now it lies in a folder of who knows what
+    penstock.write_cog(penstock.open(own), tmp_path / "z.tif")
+    assert penstock.open(tmp_path / "z.tif").crs is None and penstock.open(tmp_path / "z.tif").transform is None
+
+
 def test_the_command_takes_a_text(tmp_path: pathlib.Path) -> None:
     array = xarray_zarr(tmp_path / "x.zarr", {"crs_wkt": "GEOGCS["})
     create = [sys.executable, "-m", "penstock", "cog", "create", array.url, str(tmp_path / "y.tif")]

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -33,17 +34,30 @@ std::optional<GeoTransform> geo_transform(std::string_view words) {
   return words.find_first_not_of(' ') == std::string_view::npos ? std::optional(t) : std::nullopt;
 }
 
+/// Of a directory, also of a bucket or server; nullopt: there is none, or it cannot be told.
+std::optional<std::string> url_around(const std::string& url) {
+  const std::size_t scheme = url.find("://");
+  if (scheme == std::string::npos) {
+    std::error_code error;
+    const std::filesystem::path own = std::filesystem::absolute(url, error).lexically_normal();
+    const bool is_directory = !error && std::filesystem::is_directory(own, error) && own.has_filename();
+    return is_directory ? std::optional(own.parent_path().string()) : std::nullopt;
+  }
+  const std::size_t end = url.rfind('/');
+  const bool is_plain = url.find_first_of("?#") == std::string::npos && end > scheme + 3 && end + 1 < url.size();
+  return is_plain ? std::optional(url.substr(0, end)) : std::nullopt;
+}
+
 /// In the same group.  An array that was opened by its own path is a store of its own: its group lies around it.
 Result<Array> array_beside(const Array& from, const std::string& name) {
   const std::string path(from.path());
   const std::size_t end = path.rfind('/');
   if (end != std::string::npos) return Array::open(from.store_ptr(), path.substr(0, end + 1) + name);
   if (!path.empty()) return Array::open(from.store_ptr(), name);
-  std::error_code error;
-  const std::filesystem::path own = std::filesystem::absolute(from.store_ptr()->url(), error).lexically_normal();
-  if (error || !std::filesystem::is_directory(own, error))
-    return Error(ErrorCode::not_found, "nothing lies beside a store that is no directory");
-  PENSTOCK_ASSIGN(std::shared_ptr<Store> around, open_store(own.parent_path().string(), StoreMode::read, {}));
+  const auto url = url_around(from.store_ptr()->url());
+  if (!url) return Error(ErrorCode::not_found, "nothing lies around the store");
+  PENSTOCK_ASSIGN(std::shared_ptr<Store> around, open_store(*url, StoreMode::read, from.store_ptr()->options()));
+  PENSTOCK_ASSIGN(const Group group, Group::open(around, ""));  // else it is a folder of who knows what
   return Array::open(std::move(around), name);
 }
 
@@ -54,7 +68,10 @@ Result<std::string> take_grid_mapping(const Array& from, const Json& attributes,
   if (name.empty() || name.find_first_of("/: ") != std::string::npos) return std::string();
   const auto beside = array_beside(from, name);
   if (!beside && beside.error().code() == ErrorCode::not_found) return std::string();
-  if (!beside) return beside.error();
+  if (!beside) {
+    if (!info.crs) info.crs.emplace();
+    return beside.error().message();
+  }
   PENSTOCK_ASSIGN(const Json said, parse_json(beside->dataset().attributes));
   if (!said.is_object()) return std::string();
   if (!info.transform && info.gcps.empty()) info.transform = geo_transform(text(said, "GeoTransform"));
