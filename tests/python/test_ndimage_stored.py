@@ -103,7 +103,14 @@ def test_a_result_is_not_written_over_its_array(tmp_path: pathlib.Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "a.zarr")
     for source in (ps.open(tmp_path / "a.zarr/0"), ps.open(tmp_path / "a.zarr")["0"]):
         made = nd.gaussian_filter(source, 2)
-        for to in ("a.zarr/0", "a.zarr/./0", "link/0", "../" + tmp_path.name + "/a.zarr//0", "a.zarr", "a.zarr/0/inner"):
+        for to in (
+            "a.zarr/0",
+            "a.zarr/./0",
+            "link/0",
+            "../" + tmp_path.name + "/a.zarr//0",
+            "a.zarr",
+            "a.zarr/0/inner",
+        ):
             with pytest.raises(ValueError, match="would replace the array"):
                 made.write(f"{tmp_path}/{to}", overwrite=True)
         with pytest.raises(ValueError, match="would replace the array"):
