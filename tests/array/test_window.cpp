@@ -49,6 +49,20 @@ TEST(Window, AThousandChunksTakeAFewRoundTrips) {
   EXPECT_GT(s.store->most_under_way(), 100u);
 }
 
+// Who waits for more is told that there is none, and finds out by no look at the clock (50 ms).
+TEST(Window, ReadsEndWithTheirLastChunk) {
+  Slow s(dataset({17, 65536}, {1, 65536}), milliseconds(2), 4);
+  const Array array = s.open();
+  std::vector<double> took;
+  for (int i = 0; i < 21; ++i) {
+    const auto start = Clock::now();
+    EXPECT_EQ(test::read(array, whole(s.d.shape), test::threads(4)).value(), s.model.data);
+    took.push_back(seconds_since(start));
+  }
+  std::ranges::nth_element(took, took.begin() + 10);
+  EXPECT_LT(took[10], 0.045) << "five round trips of 2 ms";
+}
+
 TEST(Window, IndexesOfManyShardsAreReadTogether) {
   Slow s(dataset({800, 8}, {8, 8}, {test::sharding("[2,4]")}), milliseconds(50), 128);
   std::vector<std::vector<std::byte>> outs;

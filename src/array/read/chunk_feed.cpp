@@ -59,7 +59,7 @@ ChunkFeed::ChunkFeed(const ReadPlan& plan, Job& job) : plan_(plan), job_(job), w
 ChunkFeed::~ChunkFeed() {
   stop();
   Lock lock(mutex_);
-  changed_.wait(lock, [&] {
+  changed_->wait(lock, [&] {
     return std::ranges::all_of(batches_, [](const Batch& batch) { return batch.left == 0 && batch.returned; });
   });
 }
@@ -68,7 +68,7 @@ void ChunkFeed::stop() {
   const std::scoped_lock lock(mutex_);
   stopped_ = true;
   cancel_requests_.cancel();
-  changed_.notify_all();
+  changed_->notify_all();
 }
 
 /// How many objects to locate at once.  Shards that come whole with their index take room in the window then.
@@ -111,6 +111,7 @@ Result<bool> ChunkFeed::prepare_more(Lock& lock, Share& share) {
   }
   if (taken.empty()) return false;
   ++preparing_;
+  if (!arrived_.empty()) changed_->notify_one();  // for another worker, while this one is away
   lock.unlock();
   std::vector<ObjectChunks> objects;
   const Status done = guarded([&]() -> Status {
@@ -131,7 +132,7 @@ Result<bool> ChunkFeed::prepare_more(Lock& lock, Share& share) {
       const std::size_t runs = shared->runs().size();
       ready_.push_back({std::move(shared), 0, runs, share.stretch.get()});
     }
-  changed_.notify_all();
+  changed_->notify_all();
   if (!done) return done.error();
   return true;
 }
@@ -173,7 +174,7 @@ Result<bool> ChunkFeed::locate_again(const Load& load, const ObjectChunks::Chunk
   auto shared = std::make_shared<const ObjectChunks>(std::move(again.back()));
   const std::size_t runs = shared->runs().size();
   ready_.push_front({std::move(shared), 0, runs});
-  changed_.notify_all();
+  changed_->notify_all();
   return true;
 }
 
@@ -242,30 +243,36 @@ bool ChunkFeed::fetch_more(Lock& lock) {
   }
   if (batch == nullptr) return moved;
   batch->left = batch->loads.size();
+  if (!arrived_.empty()) changed_->notify_one();
   lock.unlock();
   batch->loads.front().region().state->store->fetch(batch->requests, *batch, {cancel_requests_});
   lock.lock();
   batch->returned = true;
   std::erase_if(batches_, [](const Batch& b) { return b.left == 0 && b.returned; });
-  changed_.notify_all();
+  if (!arrived_.empty()) changed_->notify_all();  // without a request
   return true;
 }
 
 void ChunkFeed::arrive(Batch& batch, std::size_t request, FetchAnswer answer) {
-  const std::scoped_lock lock(mutex_);  // held while notifying: the waiting thread destroys this
-  Load load = std::move(batch.loads[request]);
-  load.fetched = true;
-  load.answer = std::move(answer);
-  arrived_.push_back(std::move(load));
-  in_flight_ -= 1;
-  batch.left -= 1;
-  changed_.notify_all();
+  std::shared_ptr<std::condition_variable> changed;
+  {
+    const std::scoped_lock lock(mutex_);
+    Load load = std::move(batch.loads[request]);
+    load.fetched = true;
+    load.answer = std::move(answer);
+    arrived_.push_back(std::move(load));
+    in_flight_ -= 1;
+    batch.left -= 1;
+    changed = changed_;
+  }
+  // Without the lock, for which who is woken would have to wait; by now this feed may be gone.
+  changed->notify_one();  // a load for one worker, who also sees to what it makes room for
 }
 
 /// The store does not know the read's own token: the waiting thread checks it.
 Status ChunkFeed::wait(Lock& lock) {
   const StageClock clock(job_.worker(), Stage::fetch);
-  changed_.wait_for(lock, std::chrono::milliseconds(50));
+  changed_->wait_for(lock, std::chrono::milliseconds(50));
   return job_.check();
 }
 
@@ -276,11 +283,9 @@ Result<bool> ChunkFeed::next(Share& share, Load& load) {
   };
   if (share.next < share.last) return take();
   Lock lock(mutex_);
-  charged_bytes_ -= load.charged;
-  const bool frees = load.fetched;
+  charged_bytes_ -= load.charged;  // room that this worker sees to below
   share.object = nullptr;
   load = Load();
-  if (frees) changed_.notify_all();
   const std::uint64_t window = plan_.traits.requests_in_flight;
   for (;;) {
     if (stopped_) return false;
@@ -303,7 +308,10 @@ Result<bool> ChunkFeed::next(Share& share, Load& load) {
       }
       return true;
     }
-    if (prepares && preparing_ == 0 && in_flight_ == 0) return false;
+    if (prepares && preparing_ == 0 && in_flight_ == 0) {
+      changed_->notify_all();  // so it is for all of them
+      return false;
+    }
     PENSTOCK_TRY(wait(lock));
   }
 }

@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <deque>
 #include <list>
+#include <memory>
 #include <mutex>
 
 #include "array/plan/plan.hpp"
@@ -64,7 +65,7 @@ class ChunkFeed {
   std::atomic<std::uint64_t> held_bytes_ = 0;  // of shards that came whole; what follows may hold some
   CancelToken cancel_requests_;                // of the requests that run ahead
   std::mutex mutex_;
-  std::condition_variable changed_;
+  const std::shared_ptr<std::condition_variable> changed_ = std::make_shared<std::condition_variable>();
   ObjectWalk walk_;
   std::deque<Ready> ready_;      // located
   std::uint64_t preparing_ = 0;  // workers that locate
