@@ -282,6 +282,8 @@ TEST(TiffCrs, WellKnownTextOfNoSystemIsRefused) {
   EXPECT_TRUE(parse_crs(geographic("x", "6370000,300")));
   for (const char* const axis : {"0,0", "-1,300", "1e999,300", "nan,300", "6370000,-300", "x,y"})
     EXPECT_FALSE(parse_crs(geographic("x", axis))) << axis;
+  EXPECT_TRUE(has(there_and_back("GEOGCS[\"x\",DATUM[\"x\",SPHEROID[\"x\",6e6,300]],PRIMEM[\"x\",0],UNIT[\"x\",0]]"),
+                  "a unit that is not larger than nothing"));
   const auto crs = parse_crs(geographic(std::string(32'000, 'x'), "6370000,300"));
   EXPECT_TRUE(!crs || crs_wkt(*crs)) << "what is written is read";
 }

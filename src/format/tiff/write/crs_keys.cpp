@@ -1,6 +1,8 @@
 // Keys of a GeoTIFF that define a coordinate reference system.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/json.hpp"
 #include "core/json_text.hpp"
 #include "format/tiff/crs.hpp"
@@ -165,6 +167,14 @@ Result<GeoKeys> made_by(Put put, const Json& system, const proj::Register& known
 /// Then another way would give other bytes than it gives where there is memory.
 bool ran_out(const Result<GeoKeys>& made) { return !made && made.error().code() == ErrorCode::out_of_memory; }
 
+/// PROJ takes such a one, and cannot do with it what it is for.
+bool has_unit_without_size(const Json& part) {
+  if (part.is_object())
+    if (const Json size = part.value("conversion_factor", Json()); size.is_number() && !(size.get<double>() > 0))
+      return true;
+  return part.is_structured() && std::ranges::any_of(part, has_unit_without_size);
+}
+
 /// By keys, or else by a text.
 Result<GeoKeys> made_of(const Json& system, const proj::Register& known) {
   Result<GeoKeys> keys = made_by(put_horizontal, system, known);
@@ -179,6 +189,7 @@ Result<GeoKeys> made_of(const Json& system, const proj::Register& known) {
 }  // namespace
 
 Result<GeoKeys> keys_of(const Json& given, const proj::Register& known) {
+  if (has_unit_without_size(given)) return no_words("a unit that is not larger than nothing");
   const Json system = with_known_parts(given, known);
   Result<GeoKeys> keys = made_of(system, known);
   if (keys || ran_out(keys)) return keys;
