@@ -81,9 +81,9 @@ Result<Crs> crs_by_keys(const Json& system, const proj::Register& known) {
 
 /// A compound of EPSG's is taken apart: a file has a code for where, and one for how high.
 Result<Crs> crs_of_code(std::uint32_t code, std::string name) {
-  constexpr std::uint32_t kFirst = 1024;  // smaller and larger ones are refused where they are written
-  if (code < kFirst || code >= tiff::kUserDefined || tiff::model_type_of_epsg(code))
-    return Crs{code, std::nullopt, std::move(name)};
+  if (!tiff::epsg_code(code))
+    return Error(ErrorCode::unsupported, fmt::format("EPSG:{}: a GeoTIFF holds codes from 1024 to 32766", code));
+  if (tiff::model_type_of_epsg(code)) return Crs{code, std::nullopt, std::move(name)};
   PENSTOCK_ASSIGN_IN(const proj::Register known, proj::Register::open(),
                      fmt::format("EPSG:{} is neither projected nor geographic", code));
   PENSTOCK_ASSIGN(const Json system, known.entry(proj::Kind::crs, code));

@@ -226,6 +226,8 @@ TEST(TiffCrs, ACodeOfACompoundIsTakenApart) {
     EXPECT_EQ(crs->vertical_epsg, 3855U) << text;
   }
   EXPECT_EQ(parse_crs("EPSG:5555")->epsg, 25832U);
+  EXPECT_TRUE(has(there_and_back("EPSG:102003"), "codes from 1024 to 32766")) << "a code of ESRI's";
+  EXPECT_TRUE(has(there_and_back("0"), "codes from 1024 to 32766"));
   EXPECT_TRUE(has(there_and_back("EPSG:5773"), "EPSG:5773: keys of GeoTIFF have no words for a system of type"));
 }
 
