@@ -25,8 +25,8 @@ Status tell_raster(const Array& from, const Region& part, Dataset& to);
 /// Takes from attributes what they say of a raster of so many bands: `raster`, `proj:code`, `spatial:transform`, or CF.
 RasterInfo told_raster(const Json& attributes, std::uint64_t bands);
 /// Takes what the array says that the attribute `grid_mapping` names (CF): `GeoTransform`, and the CRS of `crs_wkt` or
-/// `spatial_ref`, where `info` has none.  Returns why a TIFF cannot say that CRS, of which there is no more than the name
-/// then, or why the array cannot be opened; empty: it can, or there is none.
+/// `spatial_ref`, where `info` has none.  Returns why a TIFF cannot say that CRS, of which there is no more than the
+/// name then, or why the array cannot be opened; empty: it can, or there is none.
 Result<std::string> take_grid_mapping(const Array& from, const Json& attributes, RasterInfo& info);
 /// What a copy of a raster leaves behind, as a line; empty: nothing.
 std::string left_of_raster(const Dataset& from);
