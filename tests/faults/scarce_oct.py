@@ -118,8 +118,9 @@ class Left:
             wrong += [f"{name}, which a whole run does not leave" for name in self.files("*") if self.is_litter(name)]
         if wrong:
             return f"exit code {code} leaves {', '.join(wrong[:5])}: {errors.strip()}"
-        last = next((line for line in errors.splitlines() if line.startswith("penstock ")), "")  # behind the progress
-        said = any(word in last for word in ("memory", "cannot allocate"))
+        # Behind what tells how far it is, where it is slow.
+        told = [line for line in errors.splitlines() if line.startswith(("penstock ", "penstock:"))]
+        said = any(word in line for line in told for word in ("memory", "cannot allocate"))
         if code == scarce.OUT_OF_MEMORY and not said:
             return f"it does not say that memory ran out: {errors.strip()!r}"
         return ""
