@@ -31,10 +31,9 @@ inline Isa best_isa() {
 }
 #if defined(__clang__)
 #define PENSTOCK_BEGIN_AVX2 _Pragma("clang attribute push (__attribute__((target(\"avx2,fma\"))), apply_to = function)")
-#define PENSTOCK_BEGIN_AVX512                                                                                       \
-  _Pragma(                                                                                                          \
-      "clang attribute push (__attribute__((target(\"avx2,fma,avx512f,avx512bw,avx512dq,avx512vl\"))), apply_to = " \
-      "function)")
+// clang-format off: one literal, as _Pragma demands
+#define PENSTOCK_BEGIN_AVX512 _Pragma("clang attribute push (__attribute__((target(\"avx2,fma,avx512f,avx512bw,avx512dq,avx512vl\"))), apply_to = function)")
+// clang-format on
 #define PENSTOCK_END_ISA _Pragma("clang attribute pop")
 #else
 #define PENSTOCK_BEGIN_AVX2 _Pragma("GCC push_options") _Pragma("GCC target(\"avx2,fma\")")
