@@ -1,4 +1,4 @@
-// Text in HTML.
+// Text in HTML and XML.
 #pragma once
 #include <string>
 #include <string_view>

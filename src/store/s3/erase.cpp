@@ -9,6 +9,7 @@
 #include <set>
 #include <vector>
 
+#include "core/html.hpp"
 #include "core/utf8.hpp"
 #include "store/http/call.hpp"
 #include "store/s3/answers.hpp"
@@ -34,23 +35,7 @@ std::string md5_base64(std::string_view text) {
   return {reinterpret_cast<const char*>(out.data()), static_cast<std::size_t>(count)};
 }
 
-std::string xml_text(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  for (const char c : text) {
-    switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      case '\'': out += "&apos;"; break;
-      default: out += c;
-    }
-  }
-  return out;
-}
-
-std::string element_of(std::string_view key) { return "<Object><Key>" + xml_text(key) + "</Key></Object>"; }
+std::string element_of(std::string_view key) { return "<Object><Key>" + escaped_html(key) + "</Key></Object>"; }
 
 /// Objects that one request removes, and those of them that are left.  Stays where it is while its call is carried out.
 class List {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "core/html.hpp"
 #include "core/json.hpp"
 #include "core/json_text.hpp"
 #include "format/tiff/crs.hpp"
@@ -14,18 +15,6 @@
 
 namespace penstock::tiff {
 namespace {
-
-std::string escaped_once(std::string_view text) {
-  std::string out;
-  for (const char c : text) switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      default: out += c;
-    }
-  return out;
-}
 
 /// Blanks that a parser of XML would make others of.
 std::string with_references(std::string_view text, std::string_view blanks) {
@@ -39,10 +28,10 @@ std::string with_references(std::string_view text, std::string_view blanks) {
 }
 
 /// As GDAL does: once more than XML asks for.
-std::string escaped(std::string_view text) { return with_references(escaped_once(escaped_once(text)), "\r"); }
+std::string escaped(std::string_view text) { return with_references(escaped_html(escaped_html(text)), "\r"); }
 
 /// In an attribute.
-std::string in_attribute(std::string_view text) { return with_references(escaped_once(text), "\t\n\r"); }
+std::string in_attribute(std::string_view text) { return with_references(escaped_html(text), "\t\n\r"); }
 
 /// The keys of a system, and what the place of a pixel is.
 GeoKeys with_raster_type(const GeoKeys& of, bool pixel_is_point) {
